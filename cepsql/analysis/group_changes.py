@@ -7,7 +7,7 @@ from cepsql.analysis.emission import OPERATION
 from cepsql.catalog import ColumnDefinition
 from cepsql.language.tokens import quoted
 from cepsql.operators.running import RunningCall
-from cepsql.ordered.row_layout import Column, RowLayout
+from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,7 @@ def plan_group_changes(
     values = list(dict.fromkeys(call.column for _, call in calls if call.column is not None))
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(keys)),
-        # Rows are taken whenever they come, so that no time is asked of them.
-        Column("t", "CAST(0 AS BIGINT)"),
+        AT_ONCE,
         values=tuple(Column(f"v{i}", quoted(value)) for i, value in enumerate(values)),
     )
     places = {value: f"v{i}" for i, value in enumerate(values)}

@@ -7,9 +7,7 @@ import sqlalchemy as sa
 from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Lease, Leases, held, lasting
 from cepsql.catalog.schema import HISTORY, LEASES, QUERIES
-from cepsql.catalog.states import LOST, RUNNING, STARTING, STOPPED, STOPPING, HistoryEntry, QueryState
-
-_ALIVE = (STARTING, RUNNING, STOPPING)
+from cepsql.catalog.states import ALIVE, FAILED, FINISHED, LOST, STOPPED, HistoryEntry, QueryState
 
 HISTORY_LENGTH = 500
 """How many states of a query the history keeps, and how many reports of its progress."""
@@ -52,14 +50,23 @@ class QueryStates:
             connection.execute(QUERIES.update().where(QUERIES.c.name == key).values(changed))
 
     def enter(
-        self, lease: Lease, state: str, note: str | None = None, error: str | None = None, restarted: bool = False
+        self,
+        lease: Lease,
+        state: str,
+        note: str | None = None,
+        error: str | None = None,
+        restarted: bool = False,
+        desired: str | None = None,
     ) -> bool:
         """Record that a query came into a state; False, and nothing is recorded, if the lease was lost.
 
-        error: what made it fail.
+        error:   what made it fail.
+        desired: what is desired of it from now on; None: what was.
         """
         key, now = lease.what.removeprefix("query "), self.database.now
         values: dict = {"state": state, "state_since": now, "owner": lease.owner}
+        if desired is not None:
+            values["desired"] = desired
         if error is not None:
             values |= {"error": error, "error_at": now}
         if restarted:
@@ -80,16 +87,14 @@ class QueryStates:
                 self._remember(connection, key, state, None, progress)
             return changed.rowcount > 0
 
-    def finish(self, lease: Lease, state: str, note: str | None = None) -> None:
-        """Record that a query has ended of itself, so that nobody starts it again."""
-        key = lease.what.removeprefix("query ")
-        if self.enter(lease, state, note):
-            with self.database.writing() as connection:
-                connection.execute(
-                    QUERIES.update()
-                    .where(QUERIES.c.name == key)
-                    .values(desired=STOPPED, desired_since=self.database.now)
-                )
+    def finish(self, lease: Lease) -> bool:
+        """Record that a query has ended of itself, so that nobody starts it again; False if the lease was lost."""
+        return self.enter(lease, FINISHED, desired=STOPPED)
+
+    def give_up(self, lease: Lease, error: str) -> bool:
+        """Record that a query could not be started, and that nobody is to try again; False, and nothing changes what
+        another owner runs, if the lease was lost."""
+        return self.enter(lease, FAILED, error=error, desired=STOPPED)
 
     def settle(self, name: str, state: str) -> None:
         """Record the state of a query that no process runs; nothing happens if one does."""
@@ -137,7 +142,7 @@ class QueryStates:
 
 def _state(row: dict, now: float) -> QueryState:
     owner = row.pop("holder")
-    if row["state"] in _ALIVE and owner is None:
+    if row["state"] in ALIVE and owner is None:
         row["state"] = LOST
     # Who ran it last is told only of one that was lost.
     row["owner"] = owner or (row["owner"] if row["state"] == LOST else None)

@@ -7,7 +7,13 @@ RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
 """What is desired of a query; it can be in these states, too."""
 
 STARTING, STOPPING, FAILED, FINISHED, LOST = "starting", "stopping", "failed", "finished", "lost"
-"""Further states. `failed`: it waits for its next start. `lost`: the process that ran it is gone."""
+FAILING, WAITING = "failing", "waiting"
+"""Further states. `failing`: it has failed, is started again, and no batch has succeeded since. `failed`: nobody starts
+it again. `waiting`: it runs, but its batch waits, for example for a sink that does not answer. `lost`: the process that
+ran it is gone."""
+
+ALIVE = (STARTING, RUNNING, WAITING, FAILING, STOPPING)
+"""The states of a query that a process owns."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,13 @@ class QueryState:
     progress: Mapping | None
     progress_at: float | None
     now: float
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is failing, failed or waiting; None in other states."""
+        if self.state in (FAILED, FAILING):
+            return self.error
+        return (self.progress or {}).get("waiting") if self.state == WAITING else None
 
 
 @dataclass(frozen=True)

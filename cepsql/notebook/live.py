@@ -61,8 +61,10 @@ class LiveView:
         last = pa.concat_tables(tables) if tables else None
         if last is not None:
             last = last.slice(max(0, last.num_rows - self._most))
+        waits = f" · waiting: {progress.waiting}" if progress.waiting else ""
         said = (
-            f"{standing.status}: {counted(progress.rows_out, 'row')}, {counted(progress.batches, 'batch', 'batches')}, "
+            f"{standing.status}{waits}: {counted(progress.rows_out, 'row')}, "
+            f"{counted(progress.batches, 'batch', 'batches')}, "
             f"{progress.rows_per_second:,.0f} rows/s, late {progress.rows_late}, malformed {progress.rows_malformed}"
         )
         found = shown_rows(standing.columns, last, self._zone, said)

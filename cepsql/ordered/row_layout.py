@@ -15,6 +15,9 @@ BEGINNING = -END_OF_TIME
 IDLE = BEGINNING + 1
 """The greatest event time of an input that has shown no row, and for which no other one waits."""
 
+UNTIMED = BEGINNING - 1
+"""What stands for the watermark of rows that have no event time."""
+
 ROWS = "rows"
 """A BIGINT column of rows that a reduction made of several: of how many."""
 
@@ -40,6 +43,10 @@ class Column:
 
     name: str
     sql: str
+
+
+AT_ONCE = Column("t", "CAST(0 AS BIGINT)")
+"""The time of rows that are not ordered by one: they are taken whenever they come."""
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,8 @@ from collections.abc import Callable
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
-from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
+from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 from cepsql.plan.nodes import RankedRows, RetractingGroups, takes_rows_away
-
-AT_ONCE = Column("t", "CAST(0 AS BIGINT)")
-"""The time of rows that are not ordered by one."""
 
 KIND = Column(change_rows.KIND, CHANGE)
 HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), KIND)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from cepsql.catalog.working_for import QUERY
 from cepsql.runner.console import Console
 
 
@@ -50,4 +51,7 @@ class Notices(logging.Handler):
         if self._failed is not None and query is not None and record.levelno >= logging.ERROR:
             self._failed(query, getattr(record, "detail", None))
         else:
-            self._say(f"notice: {record.getMessage()}")
+            said, works_for = record.getMessage(), QUERY.get()
+            # The message itself may name it.
+            named = works_for is None or f"query {works_for}" in said.lower()
+            self._say(f"notice: {said}" if named else f"notice: query {works_for}: {said}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cepsql.spark.progress import Progress
 
 
-def standing(progress: "Progress", zone: str) -> str:
+def standing(progress: "Progress", plan: "Plan", zone: str) -> str:
     """Say in a few words where a query stands; times are shown in the session's time zone."""
     parts = [f"read {progress.rows_read}"]
     left_out = {
@@ -30,7 +30,11 @@ def standing(progress: "Progress", zone: str) -> str:
         parts.append(f"waiting {progress.rows_waiting}")
     if progress.records_behind:
         parts.append(f"behind {progress.records_behind}")
-    parts.append(f"watermark {shown_time(progress.bound, zone) or 'none yet'}")
+    # Without any row yet, or with rows that wait, a watermark is to come.
+    awaited = progress.rows_waiting or progress.open or not progress.rows_read
+    timed = any(origin.watermark is not None for origin in plan.origins)
+    if progress.bound is not None or (timed and awaited):
+        parts.append(f"watermark {shown_time(progress.bound, zone) or 'none yet'}")
     if progress.open:
         until = shown_time(progress.next_deadline, zone)
         parts.append(f"{progress.open} open" + (f" until {until}" if until else ""))
@@ -40,10 +44,7 @@ def standing(progress: "Progress", zone: str) -> str:
 def reason(progress: "Progress", plan: "Plan", zone: str, busy: bool = False) -> str:
     """Say in a sentence why no row of a query comes, and what would change that; `busy`: it has a micro-batch to do."""
     if progress.rows_read == 0:
-        if busy:
-            return "the first micro-batch is not done yet"
-        empty = next(filter(None, map(_empty_place, plan.origins)), None)
-        return empty or "no input has come yet"
+        return _nothing_read(progress, plan, busy)
     dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time + progress.rows_ahead
     if dropped >= progress.rows_read:
         return f"none of {counted(progress.rows_read, 'row')} could be used: late, malformed or without event time"
@@ -53,7 +54,7 @@ def reason(progress: "Progress", plan: "Plan", zone: str, busy: bool = False) ->
         return f"{held} wait for a watermark: one of the streams has shown no row yet"
     if progress.waiting:
         return progress.waiting
-    waits = []
+    waits = _dropped_matches(progress, plan)
     if progress.rows_waiting:
         mark = shown_time(progress.bound, zone)
         rows = (
@@ -69,6 +70,29 @@ def reason(progress: "Progress", plan: "Plan", zone: str, busy: bool = False) ->
     no_row = "no further row" if progress.rows_out else "no row"
     coming = "what has come since is not done yet" if busy else "no new input has come"
     return "; ".join(waits) or f"what was read gives {no_row}, and {coming}"
+
+
+def _nothing_read(progress: "Progress", plan: "Plan", busy: bool) -> str:
+    if busy:
+        return "the first micro-batch is not done yet"
+    places = [files for origin in plan.origins if (files := _place(origin)) is not None]
+    for name, path, has_files in places:
+        if not has_files:
+            return f"{path}, which {name} reads, has no files yet"
+    if progress.batches:
+        return "no input has come yet"
+    if places:
+        return "the query is starting: its first micro-batch has not begun"
+    return "no micro-batch has been done yet: the query is starting, or no input has come"
+
+
+def _dropped_matches(progress: "Progress", plan: "Plan") -> list[str]:
+    """Say in a list of at most one part that matches were found of which no row came out."""
+    number = progress.matches + progress.timeouts
+    if not plan.matches or not number or progress.rows_out:
+        return []
+    where = len(plan.matches) == 1 and plan.query.expression.args.get("where") is not None
+    return [f"{counted(number, 'match', 'matches')} found, and none {'passed WHERE' if where else 'became a row'}"]
 
 
 def _open_matches(number: int, until: str | None) -> str:
@@ -89,16 +113,13 @@ def shown_time(micros: int | None, zone: str) -> str | None:
     return text
 
 
-def _empty_place(origin: Source | Registered) -> str | None:
-    """Say that the folder of a stream has no files, None if it has some or there is none."""
+def _place(origin: Source | Registered) -> tuple[str, str, bool] | None:
+    """Return the name of a stream of files, its path, and whether there are files; None if that is not known here."""
     path = dict(origin.options).get("path") if isinstance(origin, Source) and origin.streaming else None
     if path is None or "://" in path:
         return None
-    place = os.path.expanduser(path.removeprefix("file:"))
-    places = glob.glob(place)
-    if any(os.path.isfile(found) or _holds_files(found) for found in places):
-        return None
-    return f"{path}, which {origin.name} reads, has no files yet"
+    places = glob.glob(os.path.expanduser(path.removeprefix("file:")))
+    return origin.name, path, any(os.path.isfile(found) or _holds_files(found) for found in places)
 
 
 def _holds_files(folder: str) -> bool:

@@ -3,6 +3,7 @@
 import threading
 
 from cepsql.engine import Engine
+from cepsql.standing.spark_start import await_start
 
 
 def start_spark(engine: Engine, stop: threading.Event) -> None:
@@ -10,17 +11,4 @@ def start_spark(engine: Engine, stop: threading.Event) -> None:
 
     Raises Error if it does not start.
     """
-    failed: list[Exception] = []
-
-    def start() -> None:
-        try:
-            _ = engine.spark
-        except Exception as error:
-            failed.append(error)
-
-    starting = threading.Thread(target=start, name="cepsql-start", daemon=True)
-    starting.start()
-    while starting.is_alive() and not stop.is_set():
-        starting.join(0.1)
-    if failed:
-        raise failed[0]
+    await_start(lambda: engine.spark, stop.is_set)

@@ -140,7 +140,8 @@ class _Silence:
         if _SIGN <= silent < SILENCE and now - self._told >= 1.0 and self._console.live:
             self._told = now
             work = share_of(self._running.tasks)
-            self._rows.note(f"running {now - self._begin:.0f} s{work} · {standing(self._running.progress, self._zone)}")
+            where = standing(self._running.progress, self._query.plan, self._zone)
+            self._rows.note(f"running {now - self._begin:.0f} s{work} · {where}")
         if silent < SILENCE or now - self._spoken < (1.0 if self._console.live else SILENCE):
             return
         self._spoken = now
@@ -152,7 +153,7 @@ class _Silence:
             end = "" if draining else "; Ctrl-C stops, and \\drain runs it to the end of its input"
             self._console.say(f"no rows for {silent:.0f} s: {why}{end}")
         work = share_of(tasks)
-        self._rows.note(f"{silent:.0f} s no rows{work} · {standing(progress, self._zone)}")
+        self._rows.note(f"{silent:.0f} s no rows{work} · {standing(progress, self._query.plan, self._zone)}")
 
 
 def summary(progress: "Progress") -> str:

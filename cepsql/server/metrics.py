@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STARTING, STOPPED, STOPPING, QueryState
-from cepsql.standing.report import lag_seconds
+from cepsql.catalog.states import ALIVE, FAILED, FINISHED, LOST, PAUSED, STOPPED, QueryState
+from cepsql.standing.report import lag_seconds, rows_per_second
 
-_STATES = (STARTING, RUNNING, STOPPING, PAUSED, STOPPED, FAILED, FINISHED, LOST)
+_STATES = (*ALIVE, PAUSED, STOPPED, FAILED, FINISHED, LOST)
 
 _COUNTERS = (
     ("rows_read", "rows_read", "Rows read, late and malformed ones included"),
@@ -26,11 +26,17 @@ _COUNTERS = (
 )
 _GAUGES = (
     ("last_batch_seconds", "batch_seconds", "Seconds that the last micro-batch took"),
-    ("rows_per_second", "rows_per_second", "Input rows a second of the last micro-batch"),
     ("records_behind", "records_behind", "Records of Kafka that were not yet read"),
     ("partial_matches", "open", "Keys of which something is undecided"),
     ("state_rows", "state_rows", "Rows in the state"),
     ("state_bytes", "state_bytes", "Bytes of the state"),
+)
+
+
+_DERIVED = (
+    ("rows_per_second", rows_per_second, "Input rows a second of the last micro-batch, 0 if none runs any more"),
+    ("lag_seconds", lag_seconds, "How far the watermark is behind the clock, in event time"),
+    ("last_error_timestamp_seconds", lambda state: state.error_at, "When the last error was, as a Unix time"),
 )
 
 
@@ -61,14 +67,12 @@ class QueryMetrics(Collector):
         for metric, key, meaning in _GAUGES:
             gauge = GaugeMetricFamily(f"cepsql_query_{metric}", meaning, labels=["query"])
             yield _filled(gauge, states, key)
-        lag = GaugeMetricFamily(
-            "cepsql_query_lag_seconds", "How far the watermark is behind the clock, in event time", labels=["query"]
-        )
-        for name, state in states.items():
-            seconds = lag_seconds(state)
-            if seconds is not None:
-                lag.add_metric([name], seconds)
-        yield lag
+        for metric, value, meaning in _DERIVED:
+            derived = GaugeMetricFamily(f"cepsql_query_{metric}", meaning, labels=["query"])
+            for name, state in states.items():
+                if (number := value(state)) is not None:
+                    derived.add_metric([name], number)
+            yield derived
 
 
 def _states_of(states: Mapping[str, QueryState]) -> Metric:

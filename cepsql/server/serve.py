@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 
 from cepsql.catalog.leases import Lease
 from cepsql.configuration import spark_conf
@@ -17,7 +18,7 @@ from cepsql.server.json_log import log_json
 from cepsql.server.options import parser, restrictions
 from cepsql.standing.home import Home
 from cepsql.standing.outage import Outage
-from cepsql.standing.queries import SERVER
+from cepsql.standing.queries import SERVER, STARTING_SERVER
 
 LOG = logging.getLogger("cepsql.server")
 
@@ -76,6 +77,8 @@ class Server:
     def __init__(self, engine: Engine, lease: float | None = None):
         self._engine = engine
         self._leading: Lease | None = None
+        self._announced: Lease | None = None
+        self._ready = False
         self._home: Home = engine.open_home(self.leads, lease)
         self._worked = time.monotonic()
         self._outage = Outage(LOG)
@@ -96,23 +99,32 @@ class Server:
     def health(self) -> tuple[bool, dict]:
         """Tell whether this server is well, and what it does."""
         quiet = time.monotonic() - self._worked
-        role = "leads" if self.leads() else "stands by"
-        owned = sorted(self._home.reconciler.owned)
-        said = {"role": role, "queries": owned, "seconds_since_work": round(quiet, 1)}
+        role = "leads" if self.leads() else "stands by" if self._ready else "starts"
+        conditions = {name: asdict(condition) for name, condition in self._home.reconciler.conditions().items()}
+        said = {
+            "role": role,
+            "queries": sorted(conditions),
+            "states": conditions,
+            "seconds_since_work": round(quiet, 1),
+        }
         return quiet < _WELL_SECONDS, said | ({"catalog": self._outage.said} if self._outage.said else {})
 
     def run(self, stop: threading.Event) -> int:
         """Reconcile until `stop` is set, then end the queries, each after its batch; return the exit code."""
         LOG.info("%s serves the catalog %s", self._home.reconciler.owner, self._home.states.database.shown)
+        self._announce()
         try:
             # One that stands by has its Spark ready, so that it takes over within seconds.
             start_spark(self._engine, stop)
         except Error as error:
+            self._withdraw()
             LOG.error(_said(error))
             return ExitCode.SESSION
         except Exception as failure:
+            self._withdraw()
             LOG.exception("cepsql failed: %s", failure)
             return ExitCode.SESSION
+        self._ready = True
         while not stop.wait(_EVERY_SECONDS):
             try:
                 self._work()
@@ -127,11 +139,24 @@ class Server:
                 LOG.exception("cepsql failed: %s", failure)
         LOG.info("ends: every query stops after its batch")
         self._home.reconciler.close()
+        self._withdraw()
         with suppress(Error):
             if self._leading is not None:
                 self._home.reconciler.renewal.release(self._leading)
         LOG.info("has ended")
         return ExitCode.OK
+
+    def _announce(self) -> None:
+        """Let others wait for this server while its Spark starts, if none leads or is announced yet."""
+        renewal = self._home.reconciler.renewal
+        with suppress(OperationalError):
+            self._announced = renewal.acquire(STARTING_SERVER, self._home.reconciler.owner)
+
+    def _withdraw(self) -> None:
+        announced, self._announced = self._announced, None
+        if announced is not None:
+            with suppress(OperationalError):
+                self._home.reconciler.renewal.release(announced)
 
     def _work(self) -> None:
         if not self.leads():
@@ -141,4 +166,5 @@ class Server:
             elif not self._standing_by:
                 LOG.info("stands by: another server leads")
             self._standing_by = self._leading is None
+            self._withdraw()
         self._home.reconciler.tick()

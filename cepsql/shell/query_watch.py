@@ -6,15 +6,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.states import FAILED, LOST, RUNNING, STARTING, STOPPING, QueryState
+from cepsql.catalog.states import FAILED, FAILING, LOST, RUNNING, STARTING, STOPPING, WAITING, QueryState
 from cepsql.errors import Error
 from cepsql.runner.counted import counted
 from cepsql.runner.notices import Notices, alone
 from cepsql.shell.opening import OpeningEngine
-from cepsql.standing.report import lag_seconds
+from cepsql.standing.report import lag_seconds, rows_per_second
 
 _EVERY = 1.0
 _ALIVE = (STARTING, RUNNING, STOPPING)
+_REASON_COLUMNS = 60
 _DAY = 86400
 
 
@@ -83,7 +84,7 @@ class QueryWatch:
     def _tell(self) -> None:
         """Announce, once, each failure that is new."""
         for name, state in self._states.items():
-            if state.state not in (FAILED, LOST):
+            if state.state not in (FAILED, FAILING, LOST):
                 continue
             told = (name, state.error, state.state)
             if told in self._told:
@@ -104,22 +105,30 @@ class QueryWatch:
 
 
 def summarized(states: dict[str, QueryState]) -> str:
-    """Say in one line how queries do: how many run, their rows a second and lag, what has failed.
+    """Say in one line how queries do: how many run, which ones wait or fail and why, rows a second and lag.
 
-    Empty if none runs and none has failed.
+    Empty if none is to run and none has failed.
     """
     alive = {name: state for name, state in states.items() if state.state in _ALIVE}
     failed = [name for name, state in states.items() if state.state in (FAILED, LOST)]
     parts = [f"{len(alive)} running"] if alive else []
+    parts += [_trouble(name, state) for name, state in states.items() if state.state in (WAITING, FAILING)]
     parts += [f"{counted(len(failed), 'query', 'queries')} failed: {', '.join(failed)}"] if failed else []
     return " · ".join([*parts, *(_one(name, state) for name, state in alive.items())])
+
+
+def _trouble(name: str, state: QueryState) -> str:
+    said = (state.reason or "").split("\n")[0]
+    reason = said if len(said) <= _REASON_COLUMNS else f"{said[: _REASON_COLUMNS - 1]}…"
+    restarts = f" ({counted(state.restarts, 'restart')})" if state.restarts else ""
+    return f"{name} {state.state}{restarts}" + (f": {reason}" if reason else "")
 
 
 def _one(name: str, state: QueryState) -> str:
     progress = state.progress or {}
     if not progress:
         return f"{name} {state.state}"
-    words = [name, f"{progress.get('rows_per_second') or 0:,.0f} rows/s"]
+    words = [name, f"{rows_per_second(state) or 0:,.0f} rows/s"]
     lag = lag_seconds(state)
     if lag is not None and lag < _DAY:
         words.append(f"lag {lag:.0f} s")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
-from cepsql.catalog.states import FAILED, QueryState
+from cepsql.catalog.states import QueryState
 from cepsql.render import renderer
 from cepsql.runner.console import KEPT_FREE, Console
-from cepsql.standing.report import lag_seconds
+from cepsql.standing.report import lag_seconds, rows_per_second
 
 _EVERY = 1.0
 _KEPT = 20
@@ -17,6 +17,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 _COLUMNS = [
     ("query", "string"), ("state", "string"), ("rows/s", "bigint"), ("lately", "string"), ("read", "bigint"),
     ("out", "bigint"), ("late", "bigint"), ("lag", "string"), ("batch", "string"), ("kept rows", "bigint"),
+    ("restarts", "bigint"),
 ]  # fmt: skip
 
 
@@ -47,8 +48,7 @@ def spark_line(values: list[float]) -> str:
 def _lines(states: Mapping[str, QueryState], rates: Mapping[str, deque[float]], console: Console) -> list[str]:
     rows = []
     for name, state in states.items():
-        progress = state.progress or {}
-        rates[name].append(progress.get("rows_per_second") or 0.0)
+        rates[name].append(rows_per_second(state) or 0.0)
         rows.append(_row(name, state, list(rates[name])))
     kinds = [pa.int64() if kind == "bigint" else pa.string() for _, kind in _COLUMNS]
     columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)]
@@ -61,11 +61,12 @@ def _lines(states: Mapping[str, QueryState], rates: Mapping[str, deque[float]], 
 def _row(name: str, state: QueryState, rates: list[float]) -> tuple:
     progress = state.progress or {}
     lag = lag_seconds(state)
-    said = f"{state.state}: {state.error}" if state.state == FAILED and state.error else state.state
+    said = f"{state.state}: {state.reason}" if state.reason else state.state
     return (
         name, said.split("\n")[0], round(rates[-1]), spark_line(rates), progress.get("rows_read"),
         progress.get("rows_out"), progress.get("rows_late"), None if lag is None else _duration(lag),
         None if not progress else f"{progress.get('batch_seconds') or 0:.1f} s", progress.get("state_rows"),
+        state.restarts,
     )  # fmt: skip
 
 

@@ -67,14 +67,20 @@ def used(folder: CheckpointPath, how: str = "written") -> Iterator[None]:
         ) from error
 
 
-def write_whole(path: CheckpointPath, data: str | bytes) -> None:
-    """Write a file that appears whole or not at all, in place of one that is there. Raises OSError."""
+def write_whole(path: CheckpointPath, data: str | bytes, changed: float | None = None) -> None:
+    """Write a file that appears whole or not at all, in place of one that is there.
+
+    changed: when it counts as changed, in seconds since 1970, on a file system where that can be said; None: now.
+    Raises OSError.
+    """
     content = data.encode() if isinstance(data, str) else data
     if isinstance(path, HadoopPath):
         path.write_whole(content)
     else:
         hidden = path.with_name(f".{path.name}.new")
         hidden.write_bytes(content)
+        if changed is not None:
+            os.utime(hidden, (changed, changed))
         os.replace(hidden, path)
 
 

@@ -1,6 +1,8 @@
 """The control folder of a standing query: files written there end its input, or say that the clock goes on."""
 
 import re
+import time
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -29,9 +31,24 @@ Below a watermark the conditions of the user would drop the rows that are there 
 """
 
 
+@dataclass(frozen=True)
+class Heartbeat:
+    """What a query was told at a heartbeat, in microseconds since 1970.
+
+    clock:  what the clock of the query showed.
+    system: what the system clock showed.
+    """
+
+    clock: int
+    system: int
+
+
 def end_input(control: CheckpointPath) -> None:
     """Tell the query that reads this folder that no row follows; the file appears there whole or not at all."""
-    _write(control, _END, "end")
+    last = last_heartbeat(control)
+    # Spark passes over a file that is much older than the newest one, and the clock of the query may be ahead.
+    changed = None if last is None else max(time.time(), last.clock / 1_000_000)
+    write_whole(control / _END, "end\n", changed)
 
 
 def says_end(watermark: str) -> bool:
@@ -39,14 +56,29 @@ def says_end(watermark: str) -> bool:
     return int(watermark.partition("-")[0]) > _LAST_YEAR
 
 
-def give_heartbeat(control: CheckpointPath, clock: int) -> None:
-    """Tell the query that reads this folder what the clock shows, in microseconds since the epoch.
+def give_heartbeat(control: CheckpointPath, clock: int, system: int | None = None) -> None:
+    """Tell the query that reads this folder what its clock shows, and the system clock if that is another one.
 
-    Those that came long ago are removed; Spark's log of the folder still knows them.
+    Both are in microseconds since 1970. Those that came long ago are removed; Spark's log of the folder still knows
+    them.
     """
     for old in sorted(control.glob(_HEARTBEATS), key=_clock)[: -_KEPT_HEARTBEATS or None]:
         old.unlink(missing_ok=True)
-    _write(control, _HEARTBEATS.replace("*", str(clock)), f"heartbeat {clock}")
+    # The query reads the last word.
+    text = f"{clock if system is None else system} heartbeat {clock}\n"
+    write_whole(control / _HEARTBEATS.replace("*", str(clock)), text, clock / 1_000_000)
+
+
+def last_heartbeat(control: CheckpointPath) -> Heartbeat | None:
+    """Return the last heartbeat that was given in this folder, None if there was none.
+
+    Raises OSError if it cannot be read.
+    """
+    last = max(control.glob(_HEARTBEATS), key=_clock, default=None)
+    if last is None:
+        return None
+    system = last.read_text("utf-8").partition(" ")[0]
+    return Heartbeat(_clock(last), int(system) if system.isdecimal() else _clock(last))
 
 
 def control_times(spark: SparkSession, control: str) -> DataFrame:
@@ -59,10 +91,6 @@ def control_time(path: str) -> int:
     """Return the t of the row that stands for a file of the folder, as `cepsql.ordered.packet.pack` understands it."""
     name = path.rpartition("/")[2]
     return END_OF_TIME if name == _END else heartbeat_time(_number(name))
-
-
-def _write(folder: CheckpointPath, name: str, text: str) -> None:
-    write_whole(folder / name, f"{text}\n")
 
 
 def _clock(path: CheckpointPath) -> int:

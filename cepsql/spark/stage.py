@@ -21,7 +21,7 @@ from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL
-from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.row_layout import AT_ONCE, END_OF_TIME, UNTIMED, RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.arrow import arrow_schema, refuse_months
 from cepsql.spark.bounds import BOUND
@@ -273,7 +273,8 @@ def _said(stage: Stage, advanced: Advanced) -> str:
     """Return what a bucket says of a batch, as JSON: numbers by name."""
     counts = observed_counts(stage, advanced.counts)
     held = asdict(advanced.standing) | {"bytes": len(advanced.state)}
-    numbers = counts | held | {"bound": advanced.bound}
+    timed = all(side.time != AT_ONCE for side in stage.operator.sides) or advanced.bound == END_OF_TIME
+    numbers = counts | held | {"bound": advanced.bound if timed else UNTIMED}
     return json.dumps({name: None if number is None else int(number) for name, number in numbers.items()})
 
 

@@ -28,8 +28,8 @@ from cepsql.operators.upserts import Upserts as UpsertsOperator
 from cepsql.operators.windows import REPEATED
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change, Operator
-from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
-from cepsql.plan.change_layout import AT_ONCE, HIDDEN, groups_layout
+from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
+from cepsql.plan.change_layout import HIDDEN, groups_layout
 from cepsql.plan.identity import describe_change_operator
 from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
 from cepsql.spark.arrow import arrow_schema, map_rows

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepsql.calendar import time_text
+from cepsql.catalog.working_for import QUERY
 
 LOGGER = logging.getLogger("cepsql")
 
@@ -73,7 +74,8 @@ class TimeAlerts:
         if watermark - datetime.datetime.fromisoformat(clock).timestamp() * 1_000_000 > _FAR_AHEAD:
             self._told_ahead = True
             LOGGER.warning(
-                "the watermark is %s UTC, ahead of the clock: rows with earlier times are late now; in WATERMARK FOR, "
-                "AHEAD AT MOST INTERVAL '1' HOUR sets rows aside whose clocks run ahead",
+                "the watermark%s is %s UTC, ahead of the clock: rows with earlier times are late now; in WATERMARK "
+                "FOR, AHEAD AT MOST INTERVAL '1' HOUR sets rows aside whose clocks run ahead",
+                f" of query {query}" if (query := QUERY.get()) else "",
                 time_text(watermark // 1_000_000 * 1_000_000),
             )

@@ -21,6 +21,7 @@ from cepsql.catalog.references import resolved
 from cepsql.catalog.savepoints import Savepoints
 from cepsql.errors import OperationalError
 from cepsql.standing.reconciler import Reconciler, Starter
+from cepsql.standing.spark_start import await_start
 from cepsql.temporary import remove_temporary, temporary_folder
 
 if TYPE_CHECKING:
@@ -90,6 +91,13 @@ class Home:
     def _is_beside_catalog(self, location: str) -> bool:
         file = self.states.database.file
         return file is not None and is_allowed_path(location, [f"{file.absolute()}.checkpoints"])
+
+    def start_spark(self, enough: Callable[[], bool]) -> None:
+        """Wait until Spark has started in this process, or `enough` says so.
+
+        Raises OperationalError if it does not start.
+        """
+        await_start(self._spark, enough)
 
     def close(self) -> None:
         """Stop the queries of this process."""

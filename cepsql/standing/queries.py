@@ -1,12 +1,24 @@
 """The queries that stand under names, for programs and statements: what they do, and what they shall do."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STOPPED, HistoryEntry, QueryState
+from cepsql.catalog.states import (
+    FAILED,
+    FAILING,
+    FINISHED,
+    LOST,
+    PAUSED,
+    RUNNING,
+    STOPPED,
+    WAITING,
+    HistoryEntry,
+    QueryState,
+)
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.standing.drawn_history import draw_history
 from cepsql.standing.reconciler import BATCH_SECONDS
@@ -19,6 +31,11 @@ if TYPE_CHECKING:
 
 SERVER = "server"
 """What the process that runs all queries of a catalog has a lease of."""
+
+STARTING_SERVER = "starting server"
+"""What a server has a lease of while its Spark starts, so that nobody else runs what is started meanwhile."""
+
+LOG = logging.getLogger("cepsql.standing")
 
 
 class Queries(Mapping[str, "NamedQuery"]):
@@ -77,9 +94,20 @@ class NamedQuery:
 
     @property
     def status(self) -> str:
-        """starting, running, stopping, paused, stopped, finished, failed (and to be started again), or lost: the
-        process that ran it is gone."""
+        """starting, running, stopping, paused, stopped, finished; waiting: for example for a sink that does not answer;
+        failing: it is started again, and no batch has succeeded since it failed; failed: nobody starts it again; or
+        lost: the process that ran it is gone."""
         return self.state.state
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is failing, failed or waiting; None in other states."""
+        return self.state.reason
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again after a failure, or taken over."""
+        return self.state.restarts
 
     @property
     def error(self) -> str | None:
@@ -109,7 +137,7 @@ class NamedQuery:
         Raises the error that it cannot be started with.
         """
         state = self.state
-        if state.desired == RUNNING and state.epoch is not None and state.state != FAILED:
+        if state.desired == RUNNING and state.epoch is not None and state.state != FAILING:
             raise ProgrammingError(f"query {self.name} runs already, in {state.owner}")
         return self._run()
 
@@ -145,27 +173,40 @@ class NamedQuery:
         if state.desired != RUNNING or state.epoch is None:
             return self._run()
         self._states.desire(self.name, RUNNING, restart=True)
-        self._follow(_starts)
+        self._follow(RUNNING, _starts)
         return self._runner()
 
     def wait(self, timeout: float | None = None) -> str:
         """Wait until it ends or fails, at most `timeout` seconds; return its status."""
         end = None if timeout is None else time.monotonic() + timeout
-        while self.status not in (FAILED, FINISHED, STOPPED, PAUSED, LOST):
+        while self.status not in (FAILED, FAILING, FINISHED, STOPPED, PAUSED, LOST):
             if end is not None and time.monotonic() >= end:
                 break
             time.sleep(0.1)
         return self.status
 
     def _run(self) -> str:
+        if not self._is_served():
+            # A server that was started just before shows itself while Spark starts here.
+            self._home.start_spark(self._is_served)
         self._states.desire(self.name, RUNNING)
-        if SERVER in self._states.leases.holders() or not self._reconciler.take(self.name):
-            self._follow(_starts)
+        if self._is_served() or not self._reconciler.take(self.name):
+            self._follow(RUNNING, _starts)
         return self._runner()
+
+    def _is_served(self) -> bool:
+        """Tell whether a server runs the queries of the catalog, or is about to."""
+        return not self._states.leases.holders().keys().isdisjoint((SERVER, STARTING_SERVER))
+
+    def _starting_server(self) -> str | None:
+        """Return the server whose Spark starts, if no other one runs the queries of the catalog meanwhile."""
+        holders = self._states.leases.holders()
+        starting = holders.get(STARTING_SERVER)
+        return None if starting is None or SERVER in holders else starting.owner
 
     def _runner(self) -> str:
         state = self.state
-        if state.state == FAILED:
+        if state.state in (FAILED, FAILING):
             stop = f"STOP QUERY {quoted_name(self.name)}"
             again = f"{state.owner} tries again in growing pauses; its log tells more, {stop} ends it"
             hint = None if state.epoch is None else again
@@ -174,23 +215,46 @@ class NamedQuery:
 
     def _rest(self, desired: str) -> None:
         self._states.desire(self.name, desired)
-        self._follow(lambda now: now.epoch is None)
+        self._follow(desired, lambda now: now.epoch is None)
         if self.state.state not in (desired, FINISHED):
             self._states.settle(self.name, desired)
 
-    def _follow(self, done: Callable[[QueryState], bool]) -> None:
-        """Wait until the process that runs the query has done what is desired."""
-        end = time.monotonic() + BATCH_SECONDS + 10
+    def _check_desired(self, desired: str, state: QueryState) -> None:
+        """Raise OperationalError if another process has dropped the query, or asked for something else."""
+        if self._reconciler.catalog.names.query(self.name) is None:
+            raise OperationalError(f"query {self.name} was dropped by another process meanwhile")
+        if state.desired != desired:
+            raise OperationalError(
+                f"another process asked meanwhile for query {self.name} to be {state.desired}, not {desired}",
+                hint=f"DESCRIBE QUERY {quoted_name(self.name)} shows what it does",
+            )
+
+    def _follow(self, desired: str, done: Callable[[QueryState], bool]) -> None:
+        """Wait until the process that runs the query, or is about to, has done what is desired.
+
+        Raises OperationalError if that takes too long, or another process asks for something else meanwhile.
+        """
+        end, told = time.monotonic() + BATCH_SECONDS + 10, None
         while True:
             if self.name.lower() in self._reconciler.owned:
                 self._reconciler.tick()
-            if done(self.state):
+            state = self.state
+            is_done = done(state)
+            if state.state != FINISHED and not (is_done and desired == RUNNING):
+                self._check_desired(desired, state)
+            if is_done:
                 return
-            if time.monotonic() >= end:
+            server = self._starting_server() if state.epoch is None else None
+            if server is not None:
+                # Its start takes as long as it takes; a server that has died is not there for long.
+                end = time.monotonic() + BATCH_SECONDS + 10
+                if server != told:
+                    told = server
+                    LOG.warning("query %s waits for the server %s, whose Spark is starting", self.name, server)
+            elif time.monotonic() >= end:
                 break
             time.sleep(0.1)
-        state = self.state
-        said = f"query {self.name} shall be {state.desired}, and is still {state.state}"
+        said = f"query {self.name} shall be {desired}, and is still {state.state}"
         if state.epoch is None:
             hint = "the server of the catalog has not got round to it, or is gone: START QUERY tries again"
             raise OperationalError(f"{said}: no process runs it", hint=hint)
@@ -200,8 +264,8 @@ class NamedQuery:
 
 def _starts(now: QueryState) -> bool:
     """Tell whether a query has been started since that was desired, or failed at it."""
-    fresh = now.state_since >= now.desired_since
-    return (now.state == RUNNING and now.epoch is not None and fresh) or (now.state in (FAILED, FINISHED) and fresh)
+    runs = now.state in (RUNNING, WAITING, FAILING) and now.epoch is not None
+    return now.state_since >= now.desired_since and (runs or now.state in (FAILED, FINISHED))
 
 
 def _never_started(name: str) -> QueryState:

@@ -11,7 +11,17 @@ from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.leases import Lease
 from cepsql.catalog.query_states import QueryStates
-from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STARTING, STOPPED, STOPPING, QueryState
+from cepsql.catalog.states import (
+    FAILING,
+    LOST,
+    PAUSED,
+    RUNNING,
+    STARTING,
+    STOPPED,
+    STOPPING,
+    WAITING,
+    QueryState,
+)
 from cepsql.catalog.working_for import QUERY
 from cepsql.errors import Error, InternalError, OperationalError
 from cepsql.standing.outage import Outage
@@ -46,6 +56,9 @@ class Running(Protocol):
     @property
     def progress(self): ...
 
+    @property
+    def idle(self) -> bool: ...
+
     def stop(self, patience: float = 0.0) -> None: ...
 
 
@@ -57,7 +70,10 @@ Starter = Callable[[RegisteredQuery, Lease], Running]
 class _Owned:
     """A query that this process owns: running, or waiting to be started again.
 
-    entered: whether the catalog knows that it runs.
+    entered: the state that the catalog has of it since its last start, None before it knows that it runs.
+    failing: it has failed, and no batch has succeeded since.
+    begun:   how many batches there were when it was started last.
+    restarts, error: how often it was started again, and its last error, under any owner.
     """
 
     lease: Lease
@@ -65,12 +81,33 @@ class _Owned:
     before: dict
     id: str = ""
     running: Running | None = None
-    entered: bool = False
+    entered: str | None = None
+    failing: bool = False
+    begun: int = 0
+    restarts: int = 0
+    error: str | None = None
     started: float = 0.0
     failures: int = 0
     retry_at: float = 0.0
     reported: dict = field(default_factory=dict)
     remembered: float = 0.0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How a query does: its state, why it is failing or waiting, how often it was started again, its last error."""
+
+    state: str
+    reason: str | None
+    restarts: int
+    last_error: str | None
+
+
+def _condition(owned: _Owned) -> Condition:
+    if owned.failing:
+        return Condition(FAILING, owned.error, owned.restarts, owned.error)
+    waiting = owned.reported.get("waiting") if owned.entered == WAITING else None
+    return Condition(owned.entered or STARTING, waiting, owned.restarts, owned.error)
 
 
 class Reconciler:
@@ -116,8 +153,7 @@ class Reconciler:
                 self._run(name.lower(), owned)
             except Error as error:
                 try:
-                    self.states.enter(owned.lease, FAILED, error=str(error.message))
-                    self.states.desire(name, STOPPED)
+                    self.states.give_up(owned.lease, str(error.message))
                 finally:
                     self._release(name.lower())
                 raise
@@ -125,6 +161,10 @@ class Reconciler:
                 self._thread = threading.Thread(target=self.run, name="cepsql-reconciler", daemon=True)
                 self._thread.start()
             return True
+
+    def conditions(self) -> dict[str, Condition]:
+        """Return how the queries of this process do, by name in lower case, without asking the catalog."""
+        return {name: _condition(owned) for name, owned in list(self._owned.items())}
 
     def run(self, every: float = 1.0) -> None:
         """Reconcile again and again, until `close` is called."""
@@ -187,9 +227,19 @@ class Reconciler:
             return
         owned = self._acquired(name, state)
         if owned is not None:
+            owned.failing = self._was_failing(state)
             if state.state == LOST:
                 LOG.warning("query %s is taken over from %s", name, state.owner, extra={"query": name})
             self._try(name, owned, restarted=state.state == LOST)
+
+    def _was_failing(self, state: QueryState) -> bool:
+        """Tell whether no batch has succeeded since a query failed, under whatever owner; a wish since then counts as a
+        new beginning."""
+        failed = state.error_at
+        if failed is None or failed < state.desired_since:
+            return False
+        since = (entry for entry in self.states.history(state.name) if entry.at >= failed)
+        return all(entry.state not in (RUNNING, WAITING) for entry in since)
 
     def _adopt_all(self, states: Mapping[str, QueryState]) -> None:
         """Take over what nobody runs, of which the last wish comes first."""
@@ -204,6 +254,8 @@ class Reconciler:
             return None
         before = dict(state.progress or {}) if state is not None else {}
         owned = _Owned(lease, state.restarts_asked if state is not None else 0, before)
+        if state is not None:
+            owned.restarts, owned.error = state.restarts, state.error
         self._owned[name] = owned
         return owned
 
@@ -220,20 +272,31 @@ class Reconciler:
             self._halt(name, owned, state)
         elif state.restarts_asked != owned.restarts_asked:
             self._stop_recorded(name, owned)
-            owned.restarts_asked, owned.failures = state.restarts_asked, 0
-            self._try(name, owned)
+            owned.restarts_asked = state.restarts_asked
+            self._begin_anew(name, owned)
+        elif owned.failing and state.desired_since > state.state_since:
+            # START QUERY: whoever says it has seen to the cause.
+            self._begin_anew(name, owned)
         elif owned.running is None:
             return True
         else:
             self._follow(name, owned)
         return False
 
+    def _begin_anew(self, name: str, owned: _Owned) -> None:
+        """Start a query, if it does not run, as if it had never failed."""
+        owned.failures, owned.failing = 0, False
+        if owned.running is None:
+            self._try(name, owned)
+        else:
+            self._follow(name, owned)
+
     def _follow(self, name: str, owned: _Owned) -> None:
         """Record how a query that shall run does."""
         assert owned.running is not None
         status = owned.running.status
-        if status == "running" and not owned.entered:
-            self._enter_running(name, owned)
+        if status == "running":
+            self._enter_condition(name, owned)
         self._report(owned, last=status != "running")
         if status == "failed":
             error = owned.running.error or InternalError("the query ended without saying why")
@@ -245,7 +308,7 @@ class Reconciler:
             self._try(name, owned)
         elif status == "finished":
             owned.running = None
-            self.states.finish(owned.lease, FINISHED)
+            self.states.finish(owned.lease)
             self._release(name)
             LOG.info("query %s has finished", name, extra={"query": name})
 
@@ -259,19 +322,38 @@ class Reconciler:
     def _run(self, name: str, owned: _Owned, restarted: bool = False) -> None:
         query = self.catalog.query(name)
         owned.id = query.id
-        if not self.states.enter(owned.lease, STARTING, restarted=restarted):
+        note = "is started again" if owned.failing else None
+        if not self.states.enter(owned.lease, FAILING if owned.failing else STARTING, note, restarted=restarted):
             return
-        owned.running, owned.entered = self._started(query, owned.lease), False
-        owned.started = time.monotonic()
+        owned.restarts += restarted
+        owned.running, owned.entered = self._started(query, owned.lease), FAILING if owned.failing else None
+        owned.started, owned.begun = time.monotonic(), owned.running.progress.batches
+        if owned.failing:
+            LOG.info("query %s was started again; none of its batches has succeeded yet", name, extra={"query": name})
         try:
-            self._enter_running(name, owned)
+            self._enter_condition(name, owned)
         except OperationalError as error:
             LOG.warning("query %s runs, which the catalog does not know yet: %s", name, error.message)
 
-    def _enter_running(self, name: str, owned: _Owned) -> None:
-        self.states.enter(owned.lease, RUNNING, f"epoch {owned.lease.epoch}, {self.owner}")
-        owned.entered = True
-        LOG.info("query %s runs", name, extra={"query": name})
+    def _enter_condition(self, name: str, owned: _Owned) -> None:
+        """Record whether a query that runs does its work, waits, or has not got over its last failure."""
+        assert owned.running is not None
+        progress = owned.running.progress
+        if owned.failing and self._has_recovered(owned, progress.batches):
+            owned.failing = False
+        state = FAILING if owned.failing else WAITING if progress.waiting else RUNNING
+        if state == owned.entered:
+            return
+        self.states.enter(owned.lease, state, progress.waiting or f"epoch {owned.lease.epoch}, {self.owner}")
+        if owned.entered != WAITING and state == RUNNING:
+            LOG.info("query %s runs", name, extra={"query": name})
+        owned.entered = state
+
+    def _has_recovered(self, owned: _Owned, batches: int) -> bool:
+        """Tell whether a batch has succeeded since the last start, or there has been none to do for long."""
+        assert owned.running is not None
+        steady = time.monotonic() - owned.started >= _STEADY_SECONDS
+        return batches > owned.begun or (steady and owned.running.idle)
 
     def _has_time(self) -> bool:
         """Tell whether one more query may be started in this go, if it is not asked for just now."""
@@ -297,9 +379,10 @@ class Reconciler:
             owned.failures = 0
         self._keep_counts(owned)
         owned.running, owned.failures = None, owned.failures + 1
+        owned.failing, owned.error = True, error.message
         seconds = pause(owned.failures)
         owned.retry_at = time.monotonic() + seconds
-        self.states.enter(owned.lease, FAILED, error=error.message)
+        self.states.enter(owned.lease, FAILING, error=error.message)
         extra = {"query": name, "hint": error.hint, "detail": error.detail}
         LOG.error("query %s failed, next start in %g s: %s", name, seconds, error.message, extra=extra)
 
@@ -350,7 +433,7 @@ class Reconciler:
             return
         now = time.monotonic()
         remember = last or now - owned.remembered >= _REMEMBERED_SECONDS
-        self.states.report(owned.lease, RUNNING, progress, remember)
+        self.states.report(owned.lease, owned.entered or RUNNING, progress, remember)
         owned.reported = progress
         owned.remembered = now if remember else owned.remembered
 

@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping
 from cepsql.calendar import time_text
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import shown_option
-from cepsql.catalog.states import FAILED, RUNNING, HistoryEntry, QueryState
+from cepsql.catalog.states import RUNNING, STOPPING, HistoryEntry, QueryState
 
 Rows = tuple[tuple[str | None, ...], ...]
 
-LISTED = ("query", "state", "since", "sink", "rows read", "rows out", "matches", "late", "lag", "owner", "error")
+LISTED = (
+    "query", "state", "since", "sink", "rows read", "rows out", "matches", "late", "lag", "owner", "restarts", "error",
+)  # fmt: skip
 REMEMBERED = ("at", "state", "note", "batches", "rows read", "rows out", "matches", "late", "malformed", "watermark")
 
 _COUNTED = (
     ("rows read", "rows_read"),
     ("rows out", "rows_out"),
-    ("rows a second", "rows_per_second"),
     ("batches", "batches"),
     ("seconds of the last batch", "batch_seconds"),
     ("late rows", "rows_late"),
@@ -58,13 +59,14 @@ def described(query: RegisteredQuery, state: QueryState, extended: bool) -> Rows
         ("sink", query.sink),
         ("desired", state.desired),
         ("state", state.state),
+        ("reason", state.reason),
         ("since", shown_time(state.state_since)),
         ("owner", state.owner),
         ("restarts", _number(state.restarts)),
         ("last error", _error(state)),
+        ("rows a second", _number(rows_per_second(state))),
         ("watermark", _watermark(progress)),
         ("lag", _lag(state)),
-        ("waits for", progress.get("waiting")),
         *((title, _number(progress.get(key))) for title, key in _COUNTED),
     ]
     if extended:
@@ -86,8 +88,6 @@ def remembered(history: Iterable[HistoryEntry]) -> Rows:
 def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]:
     progress = state.progress or {}
     counts = (_number(progress.get(key)) for key in ("rows_read", "rows_out", "matches", "rows_late"))
-    # A query that runs may do nothing for long but wait.
-    error = {FAILED: state.error, RUNNING: progress.get("waiting")}.get(state.state)
     return (
         query.name,
         state.state,
@@ -96,7 +96,8 @@ def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]
         *counts,
         _lag(state),
         state.owner,
-        error,
+        _number(state.restarts),
+        state.reason,
     )
 
 
@@ -118,6 +119,13 @@ def lag_seconds(state: QueryState) -> float | None:
         return None
     at = state.now if state.desired == RUNNING else state.progress_at
     return max(0.0, at - mark / 1_000_000)
+
+
+def rows_per_second(state: QueryState) -> float | None:
+    """Return how many rows a second a query takes, 0 if it takes none now; None before its first report."""
+    if not state.progress:
+        return None
+    return (state.progress.get("rows_per_second") or 0.0) if state.state in (RUNNING, STOPPING) else 0.0
 
 
 def _lag(state: QueryState) -> str | None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cepsql.catalog.states import FAILED, LOST, PAUSED, RUNNING, STARTING, QueryState
+from cepsql.catalog.states import FAILED, FAILING, LOST, PAUSED, RUNNING, STARTING, WAITING, QueryState
 from cepsql.runner.console import Console
 from cepsql.shell import query_watch
 from cepsql.shell.query_watch import QueryWatch, summarized
@@ -16,7 +16,7 @@ from cepsql.shell.top import top
 def state(name: str, state: str = RUNNING, error: str | None = None, progress: dict | None = None, at: float = 100.0):
     return QueryState(
         name=name, desired=RUNNING, desired_since=0.0, restarts_asked=0, state=state, state_since=0.0, owner="shell",
-        epoch=1, restarts=0, error=error, error_at=None, progress=progress, progress_at=at, now=at,
+        epoch=1, restarts=int(state == FAILING), error=error, error_at=None, progress=progress, progress_at=at, now=at,
     )  # fmt: skip
 
 
@@ -31,6 +31,10 @@ RATE = {"rows_per_second": 1210.4, "bound": 94_000_000, "state_rows": 12}
         ([state("a", STARTING)], "1 running · a starting"),
         ([state("a", progress=RATE), state("b", FAILED, "no")],
          "1 running · 1 query failed: b · a 1,210 rows/s lag 6 s state 12"),
+        ([state("a"), state("b", WAITING, progress={"waiting": "sink s does not answer"})],
+         "1 running · b waiting: sink s does not answer · a running"),
+        ([state("b", FAILING, "no column\nat")], "b failing (1 restart): no column"),
+        ([state("a", STARTING, progress=RATE | {"bound": None})], "1 running · a 0 rows/s state 12"),
         ([state("a", progress=RATE | {"bound": -10**12, "state_rows": 0})], "1 running · a 1,210 rows/s"),
     ],
 )  # fmt: skip
@@ -81,9 +85,9 @@ def test_a_failure_is_announced_once(monkeypatch):
 
 def test_the_table_of_all_queries():
     out = io.StringIO()
-    states = {"fraud": state("fraud", progress=RATE | {"rows_read": 12}), "old": state("old", FAILED, "disk full\nat")}
+    states = {"fraud": state("fraud", progress=RATE | {"rows_read": 12}), "old": state("old", FAILING, "disk full\nat")}
     top(lambda: states, Console(out, io.StringIO()))
     header, _, fraud, old = ([part.strip() for part in line.split("|")] for line in out.getvalue().splitlines())
     shown = dict(zip(header, fraud, strict=True))
     assert (shown["rows/s"], shown["lately"], shown["read"], shown["lag"]) == ("1210", "█", "12", "6 s")
-    assert old[1] == "failed: disk full"
+    assert (old[1], old[-1]) == ("failing: disk full", "1")

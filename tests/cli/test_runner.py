@@ -195,7 +195,11 @@ def test_programs_get_data_as_it_is():
 
 
 @pytest.mark.parametrize(
-    ("tasks", "why"), [(None, "no input has come yet"), ((5, 20), "the first micro-batch is not done yet")]
+    ("tasks", "why"),
+    [
+        (None, "no micro-batch has been done yet: the query is starting, or no input has come"),
+        ((5, 20), "the first micro-batch is not done yet"),
+    ],
 )
 def test_a_silent_stream_says_why_on_a_terminal(monkeypatch, tasks, why):
     monkeypatch.setattr(view_module, "SILENCE", 0.0)
@@ -204,7 +208,7 @@ def test_a_silent_stream_says_why_on_a_terminal(monkeypatch, tasks, why):
     execute(FakeEngine({"s": stream(tasks=tasks)}), "s", Settings(timeout=0.5), console, threading.Event())
     said = console.err.getvalue()
     assert f"s: {why}; Ctrl-C stops, and \\drain runs it to the end of its input" in said
-    assert f"s no rows{share_of(tasks)} · read 0 · watermark none yet" in said
+    assert f"s no rows{share_of(tasks)} · read 0" in said
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,7 @@ def test_a_query_that_waits_for_its_sink_can_be_stopped(query, tmp_path):
     while standing.progress.waiting is None and time.monotonic() < deadline:
         time.sleep(0.05)
     assert standing.progress.waiting.startswith("sink alerts does not answer: http://127.0.0.1: ")
+    assert repr(standing).startswith("<standing query: waiting: sink alerts does not answer: http://127.0.0.1: ")
     assert standing.status == "running"
     standing.stop()
     assert (standing.status, standing.error) == ("stopped", None)

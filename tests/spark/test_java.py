@@ -55,6 +55,29 @@ def test_version(tmp_path, text, major):
     assert java.java_version(str(fake_java(tmp_path, text) / "bin" / "java")) == major
 
 
+def test_a_probe_has_a_session_of_its_own(tmp_path):
+    home = fake_java(tmp_path, "17")
+    (home / "bin" / "java").write_text(
+        f"#!/bin/sh\nps -o sid= -p $$ > {tmp_path}/session\necho 'openjdk version \"17\"' >&2\n"
+    )
+    assert java.java_version(str(home / "bin" / "java")) == 17
+    # Ctrl-C goes to the processes of the terminal's session.
+    assert int((tmp_path / "session").read_text()) != os.getsid(0)
+
+
+def test_a_probe_that_failed_is_tried_again(tmp_path):
+    program = fake_java(tmp_path, "17") / "bin" / "java"
+    whole = program.read_text()
+    # As one that Ctrl-C has killed.
+    program.write_text("#!/bin/sh\nkill -INT $$\n")
+    assert java.java_version(str(program)) is None
+    program.write_text(whole)
+    assert java.java_version(str(program)) == 17
+    # What it has told is remembered.
+    program.unlink()
+    assert java.java_version(str(program)) == 17
+
+
 def test_java_home_wins_unless_it_is_too_old(tmp_path, monkeypatch):
     old, new, path = (
         fake_java(tmp_path / "8", "1.8.0"),

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import logging
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,9 +10,11 @@ from types import SimpleNamespace
 from ordered_samples import PassOn
 from pyspark.sql import Row
 
+from cepsql.catalog.working_for import QUERY
 from cepsql.ordered.counts import COUNTS, Counts, Tally
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, UNTIMED
 from cepsql.ordered.stage import Input, Stage
+from cepsql.runner.notices import Notices, alone
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.progress import BELOW_MATCH, SAID, Progress, Watch
@@ -223,6 +226,29 @@ def test_the_watermark_is_a_time_or_none():
         assert (watch.progress.watermark, watch.progress.ended) == (shown, ended)
 
 
+def test_without_event_time_there_is_no_watermark():
+    # An earlier version took the one time of all rows for one.
+    watch = Watch(begun=Progress(bound=0))
+    for batch, (bounds, shown) in enumerate(
+        [((UNTIMED,), None), ((UNTIMED, 5), 5), ((UNTIMED, UNTIMED), None), ((END_OF_TIME,), None)]
+    ):
+        watch.add(event(batch, **{f"m{i}": stage(1, bound=bound) for i, bound in enumerate(bounds)}))
+        assert (watch.progress.bound, watch.progress.ended) == (shown, bounds == (END_OF_TIME,))
+
+
+def test_the_rate_falls_once_no_batch_is_done(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("cepsql.spark.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    watch = Watch()
+    assert watch.rate(busy=False) == 0
+    watch.add(event(0, m=stage(50)))
+    assert watch.rate(busy=False) == watch.progress.rows_per_second == 100
+    now[0] += 9
+    assert watch.rate(busy=False) == 100
+    now[0] += 2
+    assert (watch.rate(busy=False), watch.rate(busy=True)) == (0, 100)
+
+
 def test_the_watermark_of_spark_counts_where_no_stage_has_one():
     watch = Watch()
     watch.add(event(0, watermark="1970-01-01T00:00:00.000Z", a={"read": 1}))
@@ -282,6 +308,23 @@ def test_a_watermark_ahead_of_the_clock_is_told_once(caplog):
         assert bool(caplog.records) == (batch >= 2)
     (record,) = caplog.records
     assert record.getMessage().startswith("the watermark is 2026-03-03 09:00:00 UTC, ahead of the clock")
+
+
+def test_a_warning_names_its_query(caplog):
+    # Its name stands in every message.
+    token = QUERY.set("a")
+    watch = Watch("A")
+    QUERY.reset(token)
+    said, logger = [], logging.getLogger("cepsql")
+    with alone(Notices(said.append)):
+        # Events come in another thread.
+        watch.add(event(0, m=stage(1, bound=1_772_442_000_000_000_000)))
+        watch.add(event(1, m=stage(*[0] * 9, 2)))
+        logger.warning("of no query")
+    ahead, given_up, other = said
+    assert ahead.startswith("notice: the watermark of query a is +58136-06-14 00:00:00 UTC, ahead of the clock")
+    assert given_up.startswith("notice: query a: batch 1: the pattern A took too many steps from 2 rows")
+    assert other == "notice: of no query"
 
 
 def test_a_watermark_of_milliseconds_taken_for_seconds_is_told(caplog):

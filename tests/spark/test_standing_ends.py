@@ -156,7 +156,7 @@ def test_what_is_held_and_why_nothing_comes(engine):
     assert progress.watermark == datetime.datetime(2026, 1, 1, 0, 0, 14, tzinfo=datetime.UTC)
     assert (progress.rows_waiting, progress.open) == (5, 2)
     assert progress.deadline == datetime.datetime(2026, 1, 1, 1, 0, 12, 999_999, tzinfo=datetime.UTC)
-    assert standing(progress, "UTC") == (
+    assert standing(progress, query.plan, "UTC") == (
         "read 20 · waiting 5 · watermark 2026-01-01 00:00:14 · 2 open until 2026-01-01 01:00:12.999999"
     )
     assert reason(progress, query.plan, "UTC") == (
@@ -167,10 +167,50 @@ def test_what_is_held_and_why_nothing_comes(engine):
 
 def test_milliseconds_taken_for_seconds_show_in_the_watermark(engine):
     progress = Progress(rows_read=2, rows_waiting=1, bound=1_772_442_000_000_000_000)
-    assert standing(progress, "UTC") == "read 2 · waiting 1 · watermark +58136-06-14 00:00:00"
+    assert standing(progress, engine.query(OPEN).plan, "UTC") == "read 2 · waiting 1 · watermark +58136-06-14 00:00:00"
     assert reason(progress, engine.query(OPEN).plan, "UTC") == (
         "1 row newer than the watermark waits until later rows move it past +58136-06-14 00:00:00"
     )
+
+
+def test_matches_of_which_no_row_comes_are_told(engine):
+    where = OPEN.replace("LAST(A.n) + 100", "LAST(A.n)") + " WHERE n > 1000"
+    query = engine.query(where)
+    with query.start(lambda rows, batch: None) as running:
+        running.process_available()
+    progress = running.progress
+    assert (progress.matches, progress.rows_out) == (7, 0)
+    assert reason(progress, query.plan, "UTC").startswith("7 matches found, and none passed WHERE; 5 rows newer")
+
+
+def test_a_query_that_starts_does_not_wait_for_input(engine, tmp_path):
+    query = engine.query(OPEN)
+    assert reason(Progress(), query.plan, "UTC") == "the query is starting: its first micro-batch has not begun"
+    assert reason(Progress(), query.plan, "UTC", busy=True) == "the first micro-batch is not done yet"
+    assert reason(Progress(batches=1), query.plan, "UTC") == "no input has come yet"
+    engine.sql(f"CREATE STREAM later (n INT) USING json OPTIONS (path '{tmp_path}')")
+    later = engine.query("SELECT n FROM later").plan
+    assert reason(Progress(), later, "UTC") == f"{tmp_path}, which later reads, has no files yet"
+    assert standing(Progress(), later, "UTC") == "read 0"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sym, COUNT(*) AS c FROM ticks GROUP BY sym EMIT CHANGES",
+        "SELECT sym, n FROM ticks ORDER BY n DESC LIMIT 2 EMIT CHANGES",
+        "SELECT COUNT(*) AS c FROM latest EMIT CHANGES",
+    ],
+)
+def test_a_query_without_event_time_has_no_watermark(engine, sql):
+    folder = dict(engine.catalog.get("ticks").options)["path"]
+    engine.sql(
+        f"CREATE OR REPLACE STREAM latest (sym STRING, n INT, PRIMARY KEY (sym)) USING json OPTIONS (path '{folder}')"
+    )
+    with engine.query(sql).start(lambda rows, batch: None) as running:
+        running.process_available()
+    progress = running.progress
+    assert (progress.rows_read, progress.watermark, progress.bound) == (20, None, None)
 
 
 def test_windows_are_not_called_matches(engine):

@@ -23,7 +23,8 @@ import pytest
 import yaml
 
 from cepsql.catalog.working_for import QUERY, thread_beside
-from cepsql.errors import ExitCode, InterfaceError, OperationalError
+from cepsql.engine import connect
+from cepsql.errors import ExitCode, InterfaceError, OperationalError, SessionError
 from cepsql.server import serve as server
 from cepsql.server.http import listen
 from cepsql.server.json_log import JsonLines, log_json
@@ -254,3 +255,29 @@ def test_the_manifest():
     assert container["livenessProbe"]["httpGet"]["port"] in ports
     volumes = {volume["name"] for volume in template["spec"]["volumes"]}
     assert {mount["name"] for mount in container["volumeMounts"]} <= volumes
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_server_shows_itself_while_its_spark_starts(tmp_path, monkeypatch, starts):
+    engine = connect(catalog=str(tmp_path / "catalog.db"))
+    serving, stop, seen = server.Server(engine), threading.Event(), []
+    leases = engine.home.states.leases
+
+    def start_spark(*_):
+        seen.append((set(leases.holders()), serving.health()[1]["role"]))
+        if not starts:
+            raise SessionError("Java cannot be started")
+
+    def work():
+        plain()
+        seen.append((set(leases.holders()), serving.health()[1]["role"]))
+        stop.set()
+
+    plain = serving._work
+    monkeypatch.setattr(serving, "_work", work)
+    monkeypatch.setattr(server, "start_spark", start_spark)
+    monkeypatch.setattr(server, "_EVERY_SECONDS", 0.01)
+    assert serving.run(stop) == (ExitCode.OK if starts else ExitCode.SESSION)
+    assert seen == [({"starting server"}, "starts"), ({"server"}, "leads")][: 1 + starts]
+    assert not leases.holders()
+    engine.close()

@@ -25,13 +25,20 @@ LEASE = 3.0
 class Run:
     """Stands for a standing query."""
 
+    idle = False
+
     def __init__(self, epoch):
-        self.epoch, self.status, self.error, self.batches = epoch, "running", None, 0
+        self.epoch, self.status, self.error, self.batches, self.waiting = epoch, "running", None, 0, None
 
     @property
     def progress(self):
-        self.batches += 1
-        return Progress(batches=self.batches, matches=self.batches, rows_out=2, seconds=2.0)
+        return Progress(
+            batches=self.batches,
+            matches=self.batches,
+            rows_out=2,
+            seconds=2.0 * bool(self.batches),
+            waiting=self.waiting,
+        )
 
     def stop(self, patience=0.0):
         self.status = "stopped"
@@ -44,7 +51,9 @@ class Process:
         self.runs, self.broken, self.database = [], None, Database(location)
         states = QueryStates(self.database, Leases(self.database, LEASE))
         self.reconciler = Reconciler(Catalog(Store(self.database)), states, self.start, owner, lambda: adopts)
-        self.query = Queries(lambda: SimpleNamespace(reconciler=self.reconciler))["fraud"] if owner != "first" else None
+        self.starts_spark = lambda: None
+        home = SimpleNamespace(reconciler=self.reconciler, start_spark=lambda enough: self.starts_spark())
+        self.query = Queries(lambda: home)["fraud"] if owner != "first" else None
 
     def start(self, query, lease):
         if self.broken is not None:
@@ -129,15 +138,17 @@ def test_another_process_steers_it(process):
 def test_counts_go_on_over_starts(process):
     shell = process("shell")
     shell.query.start()
+    shell.runs[0].batches = 3
     shell.reconciler.tick()
     shell.query.stop()
     first = shell.query.progress
     shell.query.start()
+    shell.runs[1].batches = 5
     shell.reconciler.tick()
     shell.query.stop()
     progress = shell.query.progress
     assert first["seconds"] == 2.0 and progress["seconds"] == 4.0
-    assert progress["matches"] == shell.runs[1].batches - 1
+    assert progress["matches"] == 5
 
 
 def test_the_second_takes_over_when_the_first_dies(process, caplog):
@@ -219,7 +230,7 @@ def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):
     server.reconciler.states.desire("fraud", "running")
     server.reconciler.tick()
     owned = server.reconciler._owned["fraud"]
-    assert (server.query.status, server.query.error) == ("failed", "no such folder")
+    assert (server.query.status, server.query.error) == ("failing", "no such folder")
     pauses = []
     for _ in range(3):
         pauses.append(round(owned.retry_at - time.monotonic()))
@@ -228,10 +239,164 @@ def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):
     assert pauses == [1, 2, 4]
     server.broken, owned.retry_at = None, 0.0
     server.reconciler.tick()
-    assert (server.query.status, server.query.error) == ("running", "no such folder")
+    # It runs, and nobody knows yet whether it does its work.
+    assert (server.query.status, server.query.reason, server.query.restarts) == ("failing", "no such folder", 4)
     server.runs[0].status, server.runs[0].error = "failed", OperationalError("the disk is full")
     server.reconciler.tick()
-    assert (server.query.status, server.query.error) == ("failed", "the disk is full")
+    assert (server.query.status, server.query.reason) == ("failing", "the disk is full")
+    owned.retry_at = 0.0
+    server.reconciler.tick()
+    server.runs[1].batches = 1
+    server.reconciler.tick()
+    assert (server.query.status, server.query.reason) == ("running", None)
+    assert (server.query.error, server.query.restarts) == ("the disk is full", 5)
+
+
+def failing(process, owner="server"):
+    """Return a process whose query has failed and is started again, without a batch so far."""
+    server = process(owner, adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    server.runs[0].status, server.runs[0].error = "failed", DataError("no such column")
+    server.reconciler.tick()
+    server.reconciler._owned["fraud"].retry_at = 0.0
+    server.reconciler.tick()
+    assert (server.query.status, len(server.runs)) == ("failing", 2)
+    return server
+
+
+def test_a_query_without_input_gets_over_its_failure(process, monkeypatch):
+    server = failing(process)
+    server.runs[1].idle = True
+    server.reconciler.tick()
+    assert server.query.status == "failing"
+    monkeypatch.setattr("cepsql.standing.reconciler._STEADY_SECONDS", 0)
+    server.reconciler.tick()
+    assert server.query.status == "running"
+
+
+def test_the_next_owner_knows_that_a_query_fails(process):
+    first, second = failing(process, "one"), process("two", adopts=True)
+    first.reconciler.close()
+    second.reconciler.tick()
+    assert (second.query.status, second.query.reason) == ("failing", "no such column")
+    assert second.reconciler.conditions()["fraud"].reason == "no such column"
+    second.runs[0].batches = 1
+    second.reconciler.tick()
+    assert second.query.status == "running"
+    second.reconciler.close()
+    third = process("three", adopts=True)
+    third.reconciler.tick()
+    assert (third.query.status, third.query.error) == ("running", "no such column")
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_start_tries_a_failing_query_at_once(process, runs):
+    server, shell = failing(process), process("shell")
+    if not runs:
+        server.runs[1].status, server.runs[1].error = "failed", DataError("no such column")
+        server.reconciler.tick()
+    starting = threading.Thread(target=lambda: shell.query.start())
+    starting.start()
+    until(lambda: shell.query.state.desired_since > shell.query.state.state_since)
+    server.reconciler.tick()
+    starting.join(10)
+    assert not starting.is_alive()
+    assert (shell.query.status, len(server.runs)) == ("running", 2 if runs else 3)
+
+
+def test_a_query_whose_sink_does_not_answer_waits(process):
+    server = process("server", adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    server.runs[0].waiting = "sink alerts does not answer"
+    server.reconciler.tick()
+    assert (server.query.status, server.query.reason) == ("waiting", "sink alerts does not answer")
+    assert server.query.history[-1].state == "waiting"
+    assert server.reconciler.conditions()["fraud"].state == "waiting"
+    with pytest.raises(ProgrammingError, match="query Fraud runs already, in server"):
+        process("shell").query.start()
+    server.runs[0].waiting = None
+    server.reconciler.tick()
+    assert (server.query.status, server.query.reason) == ("running", None)
+
+
+def test_start_waits_for_a_server_whose_spark_is_starting(process, caplog, monkeypatch):
+    server, shell = process("server", adopts=True), process("shell")
+    server.reconciler.renewal.acquire("starting server", "server")
+    # It does not count how long that takes.
+    monkeypatch.setattr("cepsql.standing.queries.BATCH_SECONDS", -8)
+    said = []
+    starting = threading.Thread(target=lambda: said.append(shell.query.start()))
+    starting.start()
+    until(lambda: "query Fraud waits for the server server, whose Spark is starting" in caplog.text)
+    server.reconciler.tick()
+    starting.join(10)
+    assert (said, len(server.runs), shell.runs) == (["server"], 1, [])
+
+
+def test_a_server_that_shows_itself_while_spark_starts_here_runs_the_query(process):
+    server, shell = process("server", adopts=True), process("shell")
+
+    def starts_spark():
+        server.reconciler.renewal.acquire("server", "server")
+        threading.Thread(target=server.reconciler.run, args=(0.05,), daemon=True).start()
+
+    shell.starts_spark = starts_spark
+    assert (shell.query.start(), shell.runs) == ("server", [])
+
+
+def test_a_start_that_fails_leaves_what_another_owner_runs(process):
+    server, shell = process("server", adopts=True), process("shell")
+
+    def start(query, lease):
+        # Its lease ends while it starts, and the server takes the query over.
+        shell.reconciler.renewal.release(lease)
+        server.reconciler.tick()
+        raise OperationalError("Java has ended")
+
+    shell.reconciler._start = start
+    with pytest.raises(OperationalError, match="Java has ended"):
+        shell.query.start()
+    server.reconciler.tick()
+    state = server.query.state
+    assert (state.state, state.desired, state.owner, state.error) == ("running", "running", "server", None)
+
+
+@pytest.mark.parametrize(
+    ("statement", "meanwhile", "said"),
+    [
+        ("start", "paused", "for query Fraud to be paused, not running"),
+        ("pause", "running", "for query Fraud to be running, not paused"),
+        ("stop", "paused", "for query Fraud to be paused, not stopped"),
+        ("start", None, "query Fraud was dropped by another process meanwhile"),
+    ],
+)
+def test_who_waits_is_told_what_others_asked_for_meanwhile(process, statement, meanwhile, said):
+    server, shell, other = process("server", adopts=True), process("shell"), process("other")
+    server.reconciler.renewal.acquire("server", "server")
+    if statement != "start":
+        shell.reconciler.states.desire("fraud", "running")
+        server.reconciler.tick()
+    failures = []
+
+    def control():
+        try:
+            getattr(shell.query, statement)()
+        except OperationalError as error:
+            failures.append(error)
+
+    before = shell.query.state.desired_since
+    waiting = threading.Thread(target=control)
+    waiting.start()
+    until(lambda: shell.query.state.desired_since > before)
+    if meanwhile is None:
+        other.reconciler.catalog.drop(other.reconciler.catalog.query("fraud"), False, None)
+        other.reconciler.states.forget("fraud")
+    else:
+        other.reconciler.states.desire("fraud", meanwhile)
+    waiting.join(10)
+    assert said in failures[0].message
 
 
 def test_a_start_that_fails_elsewhere_is_said_to_be_tried_again(process):
@@ -284,7 +449,7 @@ def test_a_defect_of_one_query_does_not_end_the_others(process, caplog):
     server.broken = KeyError("no such thing")
     server.reconciler.states.desire("fraud", "running")
     server.reconciler.tick()
-    assert (server.query.status, server.query.error) == ("failed", "cepsql failed: KeyError: 'no such thing'")
+    assert (server.query.status, server.query.error) == ("failing", "cepsql failed: KeyError: 'no such thing'")
     assert "KeyError" in caplog.text
 
 
@@ -320,6 +485,8 @@ def test_one_that_has_ended_is_not_started_again(process):
     server.reconciler.tick()
     server.reconciler.tick()
     assert (server.query.status, len(server.runs)) == ("finished", 1)
+    # Whoever waits for its start sees that it came after the wish.
+    assert server.query.state.state_since >= server.query.state.desired_since
 
 
 def test_the_store_is_away(process, monkeypatch):

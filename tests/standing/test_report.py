@@ -9,13 +9,23 @@ from cepsql.standing.report import described, lag_seconds, listed
 
 @pytest.mark.parametrize(
     ("state", "said"),
-    [("running", "sink s does not answer"), ("failed", "the disk is full"), ("stopped", None), ("lost", None)],
+    [
+        ("waiting", "sink s does not answer"),
+        ("failing", "the disk is full"),
+        ("failed", "the disk is full"),
+        ("running", None),
+        ("stopped", None),
+        ("lost", None),
+    ],
 )
 def test_what_keeps_a_query_is_listed(state, said):
     progress = {"waiting": "sink s does not answer"}
-    known = QueryState("q", "running", 0.0, 0, state, 0.0, None, None, 0, "the disk is full", 0.0, progress, 0.0, 0.0)
+    known = QueryState("q", "running", 0.0, 0, state, 0.0, None, None, 3, "the disk is full", 0.0, progress, 0.0, 0.0)
     (row,) = listed([(RegisteredQuery("q", "s", "SELECT 1"), known)])
-    assert (row[1], row[-1]) == (state, said)
+    assert (row[1], row[-2], row[-1]) == (state, "3", said)
+    description = dict(described(RegisteredQuery("q", "s", "SELECT 1"), known, False))
+    assert (description["state"], description["reason"], description["restarts"]) == (state, said, "3")
+    assert "the disk is full" in description["last error"]
 
 
 @pytest.mark.parametrize(

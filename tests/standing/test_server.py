@@ -149,6 +149,7 @@ def test_servers_die_and_freeze_and_take_over(folder, serve):
     assert "cepsql_server_leads 1.0" in metrics
     health = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz"))
     assert (health["role"], health["queries"]) == ("leads", ["rises"])
+    assert health["states"]["rises"] == {"state": "running", "reason": None, "restarts": 0, "last_error": None}
 
     # The first freezes: the second takes over; the first comes back, writes nothing, and stands by.
     first.signal(signal.SIGSTOP)
@@ -169,7 +170,7 @@ def test_servers_die_and_freeze_and_take_over(folder, serve):
 
     # A query that cannot run is tried again, and says why, to whoever asks.
     engine.home.states.desire("broken", "running")
-    until(lambda: engine.queries["broken"].status == "failed")
+    until(lambda: engine.queries["broken"].status == "failing")
     assert "needs the environment variable NOWHERE" in engine.sql("SHOW QUERIES").rows[0][-1]
     until(lambda: engine.queries["broken"].state.restarts >= 1)
     engine.sql("STOP QUERY broken")

@@ -1,0 +1,27 @@
+"""Waiting for the start of Spark, which nobody has to do to its end."""
+
+import threading
+from collections.abc import Callable
+
+_POLL_SECONDS = 0.1
+
+
+def await_start(start: Callable[[], object], enough: Callable[[], bool]) -> None:
+    """Call `start` in a thread of its own and wait for it, or until `enough` says so; it then goes on by itself.
+
+    Raises what `start` raises.
+    """
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            start()
+        except Exception as error:
+            failed.append(error)
+
+    starting = threading.Thread(target=run, name="cepsql-start", daemon=True)
+    starting.start()
+    while starting.is_alive() and not enough():
+        starting.join(_POLL_SECONDS)
+    if failed:
+        raise failed[0]
