@@ -155,8 +155,9 @@ class PostgreSQL(Database):
     def _copy(self, connection: sa.Connection, target: str, names: str, tables: Iterable[pa.Table]) -> None:
         form = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
         cursor = connection.connection.cursor()
-        # With parameters, if only none, `%%` in a name is one character, as in all other statements.
-        with cursor.copy(f"COPY {target} ({names}) FROM STDIN (FORMAT csv)", ()) as copy:
+        # Names are quoted for statements with parameters, which COPY has not.
+        statement = f"COPY {target} ({names}) FROM STDIN (FORMAT csv)".replace("%%", "%")
+        with cursor.copy(statement) as copy:
             for rows in tables:
                 text = pa.table([_texts(column) for column in rows.columns], rows.column_names)
                 output = io.BytesIO()
