@@ -35,6 +35,7 @@ from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.text_options import is_plain_csv, writing_options
 from cepsql.sinks.writer import WriterIdentity, fenced
+from cepsql.spark.checkpoint_path import synchronize
 from cepsql.spark.column_types import column_types
 from cepsql.spark.file_turn import turn
 from cepsql.spark.folder_watch import watched_folder
@@ -179,7 +180,7 @@ class FileSink(FittedSink):
         if not files:
             raise InternalError(f"Spark wrote the rows of batch {batch}, but no file of them is in {staging}")
         for name in files:
-            _synchronize(self._folder / name)
+            synchronize(self._folder / name)
         record = {"query": self.writer.query, "batch": batch, "files": files} | self._epoch()
         self._write(record)
         self._put_in_place(record, fresh=True)
@@ -203,7 +204,7 @@ class FileSink(FittedSink):
                 (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(self._folder / hidden, self._folder / name)
         for folder in {(self._folder / name).parent for name in record["files"].values()}:
-            _synchronize(folder)
+            synchronize(folder)
 
     def _remove_unfinished(self) -> None:
         """Remove the files of batches that were cut short before they were on record."""
@@ -237,7 +238,7 @@ class FileSink(FittedSink):
             file.flush()
             os.fsync(file.fileno())
         os.replace(hidden, self._record)
-        _synchronize(self._record.parent)
+        synchronize(self._record.parent)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -270,12 +271,3 @@ def _is_empty(path: Path) -> bool:
     if path.suffix == ".parquet":
         return pq.read_metadata(path).num_rows == 0
     return path.stat().st_size == 0
-
-
-def _synchronize(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -14,7 +14,7 @@ from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint_files import SPARK, check_files, forget_unbegun, last_planned
 from cepsql.spark.checkpoint_lock import CheckpointLock, FileLock, lock_checkpoint
-from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree, used, write_whole
+from cepsql.spark.checkpoint_path import CheckpointPath, make_folder, remove_tree, used, write_whole
 from cepsql.spark.control import is_ended
 from cepsql.spark.host_files import HostFiles
 from cepsql.spark.planned_files import forget_unplanned
@@ -123,7 +123,7 @@ def open_checkpoint(
             message = f"{path} holds other files and no checkpoint of cepsql"
             raise OperationalError(message, hint="name a folder of its own")
         if not temporary:
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             lock = lock_checkpoint(path, epoch)
             checkpoint = replace(checkpoint, folder=lock.folder, lock=lock)
     try:
