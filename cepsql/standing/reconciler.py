@@ -16,7 +16,7 @@ from cepsql.catalog.working_for import QUERY
 from cepsql.errors import Error, InternalError, OperationalError
 from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
-from cepsql.standing.progress_data import added, progress_data
+from cepsql.standing.progress_data import SINCE_START, added, progress_data
 from cepsql.standing.renewal import Renewal
 
 LOG = logging.getLogger("cepsql.standing")
@@ -265,6 +265,7 @@ class Reconciler:
         owned.started = time.monotonic()
         try:
             self._enter_running(name, owned)
+            self._enter_begun(owned)
         except OperationalError as error:
             LOG.warning("query %s runs, which the catalog does not know yet: %s", name, error.message)
 
@@ -272,6 +273,15 @@ class Reconciler:
         self.states.enter(owned.lease, RUNNING, f"epoch {owned.lease.epoch}, {self.owner}")
         owned.entered = True
         LOG.info("query %s runs", name, extra={"query": name})
+
+    def _enter_begun(self, owned: _Owned) -> None:
+        """Let the catalog know that the query has a checkpoint, before its first batch is reported.
+
+        Where that is away at the next start, another one must not be begun.
+        """
+        if owned.before.get("id") != owned.id:
+            counted = {name: owned.before[name] for name in SINCE_START if name in owned.before}
+            self.states.report(owned.lease, RUNNING, counted | {"id": owned.id}, remember=False)
 
     def _has_time(self) -> bool:
         """Tell whether one more query may be started in this go, if it is not asked for just now."""
