@@ -416,9 +416,8 @@ class Query:
                 refresh=refresh,
             )
             with used(folder.folder, "read"):
-                late = [files.folder for files in options.late_files]
-                folder = keep_records(folder, begin_folders(late, folder.spark_folder, folder.records))
-                remove_uncommitted(late, folder.spark_folder)
+                folder = keep_records(folder, begin_folders(options.late_files, folder.spark_folder, folder.records))
+                remove_uncommitted([files.folder for files in options.late_files], folder.spark_folder)
         except BaseException:
             discard(folder)
             raise

@@ -85,13 +85,13 @@ class Unmarked(OSError):
 def mark_folder(folder: Path, query: str) -> None:
     """Make a folder, and leave the mark of a query in it. Raises OSError."""
     (folder / _OWN).mkdir(parents=True, exist_ok=True)
-    with _mark(folder, query).open("a") as mark:
+    with mark_of(folder, query).open("a") as mark:
         os.fsync(mark.fileno())
 
 
 def remove_mark(folder: Path, query: str) -> None:
     """Remove the mark of a query that writes no more; nothing happens if it is not there. Raises OSError."""
-    _mark(folder, query).unlink(missing_ok=True)
+    mark_of(folder, query).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -106,7 +106,7 @@ def marked_folder(folder: Path, query: str) -> Iterator[int]:
         raise Unmarked(*error.args) from error
     try:
         try:
-            os.stat(_mark(Path(), query), dir_fd=handle)
+            os.stat(mark_of(Path(), query), dir_fd=handle)
         except FileNotFoundError as error:
             raise Unmarked(*error.args) from error
         yield handle
@@ -138,7 +138,8 @@ def write_file(rows: pa.Table, folder: Path, name: str, format: str, query: str)
             raise
 
 
-def _mark(folder: Path, query: str) -> Path:
+def mark_of(folder: Path, query: str) -> Path:
+    """Return the file that is the mark of a query in a folder."""
     return folder / _OWN / f"late-{query}"
 
 

@@ -30,6 +30,7 @@ from cepsql.ordered.late_file import (
     alert_rows,
     late_rows,
     mark_folder,
+    mark_of,
     marked_folder,
     remove_mark,
     write_file,
@@ -90,12 +91,12 @@ def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
 
 def _write(files: LateFiles, rows: pa.Table, query: str, batch: int, part: str) -> None:
     name = f"{files.prefix}{query}-{batch:09d}-{part}.{files.format}"
-    with _used(files.folder, f"late rows of {files.stream} cannot be written to {files.folder}"):
+    with _used(files.folder, query, f"late rows of {files.stream} cannot be written to {files.folder}"):
         write_file(rows, Path(files.folder), name, files.format, query)
 
 
 @contextlib.contextmanager
-def _used(folder: str, failed: str) -> Iterator[None]:
+def _used(folder: str, query: str | None, failed: str) -> Iterator[None]:
     """Let what fails within the block, which uses a folder of late rows, raise OperationalError; `failed`: what did."""
     try:
         yield
@@ -103,14 +104,14 @@ def _used(folder: str, failed: str) -> Iterator[None]:
         raise OperationalError(
             f"the folder {folder} of late rows lacks the mark of the query, which has written to it before; it was "
             "moved or removed, or its disk is not mounted",
-            hint="put it back: the next start resumes with this batch; "
-            "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... starts over and writes all rows again",
+            hint="put it back: the next start resumes with this batch; if you emptied it on purpose, make the file "
+            f"{mark_of(Path(folder), query or '')} again",
         ) from error
     except OSError as error:
         raise OperationalError(f"{failed}: {error.strerror or error}") from error
 
 
-def begin_folders(folders: Iterable[str], spark: CheckpointPath, records: Mapping[str, str]) -> dict[str, str]:
+def begin_folders(files: Iterable[LateFiles], spark: CheckpointPath, records: Mapping[str, str]) -> dict[str, str]:
     """Leave the mark of the query in the folders of its late rows, as far as it is not there.
 
     spark:   Spark's checkpoint; before Spark has begun it there is no mark to leave.
@@ -118,9 +119,9 @@ def begin_folders(folders: Iterable[str], spark: CheckpointPath, records: Mappin
     Raises OperationalError if a folder lacks the mark that the checkpoint knows.
     """
     query, known = _query_id(spark), dict(records)
-    for folder in dict.fromkeys(folders):
-        place = f"late rows {folder}"
-        with _used(folder, f"the folder {folder} of late rows cannot be used"):
+    for one in files:
+        folder, place = one.folder, f"late rows {one.folder}"
+        with _used(folder, records.get(place), f"late rows of {one.stream} cannot be written to {folder}"):
             if place in records:
                 with marked_folder(Path(folder), records[place]):
                     pass
@@ -169,7 +170,7 @@ def remove_batch(folders: Iterable[str], spark: CheckpointPath, batch: int) -> N
 def _remove(folder: str, query: str, unwanted: Callable[[str], bool]) -> None:
     """Remove the files of a query whose names are not wanted from the folder of its late rows."""
     with (
-        _used(folder, f"late rows cannot be removed from {folder}"),
+        _used(folder, query, f"late rows cannot be removed from {folder}"),
         marked_folder(Path(folder), query) as handle,
     ):
         for name in os.listdir(handle):

@@ -522,8 +522,7 @@ class StandingQuery:
     def _begin_late_folders(self) -> None:
         """Leave marks in the folders of late rows, which Spark's id of the query, new with its first batch, names."""
         if not self._late_begun:
-            folders = [files.folder for files in self._options.late_files]
-            known = begin_folders(folders, self._checkpoint.spark_folder, self._checkpoint.records)
+            known = begin_folders(self._options.late_files, self._checkpoint.spark_folder, self._checkpoint.records)
             self._checkpoint = keep_records(self._checkpoint, known)
             self._late_begun = True
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import shutil
 import sqlite3
 import time
@@ -123,6 +124,12 @@ def test_late_rows_wait_for_their_disk(spark, tmp_path, disk, late, at_mount_poi
     queries.is_refused()
     assert disk.left() == []
     disk.come()
+    shutil.rmtree(folder / "_cepsql")
+    with pytest.raises(OperationalError, match=GONE) as refused:
+        queries.run()
+    mark = Path(re.search(r"make the file (\S+) again", refused.value.hint)[1])
+    mark.parent.mkdir()
+    mark.touch()
     queries.run()
     put(tmp_path, 3, "13:00,5", "04:00,6")
     queries.run()
