@@ -265,12 +265,12 @@ class Reconciler:
         owned.started = time.monotonic()
         try:
             self._enter_running(name, owned)
-            self._enter_begun(owned)
         except OperationalError as error:
             LOG.warning("query %s runs, which the catalog does not know yet: %s", name, error.message)
 
     def _enter_running(self, name: str, owned: _Owned) -> None:
         self.states.enter(owned.lease, RUNNING, f"epoch {owned.lease.epoch}, {self.owner}")
+        self._enter_begun(owned)
         owned.entered = True
         LOG.info("query %s runs", name, extra={"query": name})
 

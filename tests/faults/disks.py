@@ -66,16 +66,16 @@ def define(engine: Engine, folder: Path, disks: dict[str, Disk], url: str | None
     read: dict[str, Callable[[], list[int]]] = {}
     for format in FILES:
         place = f"{sinks}/{format}"
-        engine.sql(f"CREATE SINK {format}_out USING {format} OPTIONS (path '{place}')")
+        engine.sql(f"CREATE SINK to_{format} USING {format} OPTIONS (path '{place}')")
         read[format] = lambda format=format, place=place: _read_files(engine, format, place)
-    engine.sql(f"CREATE SINK sqlite_out USING sqlite OPTIONS (path '{sinks}/out.db', create_table 'true')")
+    engine.sql(f"CREATE SINK to_sqlite USING sqlite OPTIONS (path '{sinks}/out.db', create_table 'true')")
     read["sqlite"] = lambda: _read_sqlite(f"{sinks}/out.db")
     if url is not None:
-        engine.sql(f"CREATE SINK postgresql_out USING postgresql OPTIONS (url '{url}', create_table 'true')")
+        engine.sql(f"CREATE SINK to_postgresql USING postgresql OPTIONS (url '{url}', create_table 'true')")
         read["postgresql"] = lambda: _read_postgresql(url)
     for name in read:
         _create(engine, disks, name, PLAIN)
-    engine.sql(f"CREATE SINK match_out USING parquet OPTIONS (path '{sinks}/match')")
+    engine.sql(f"CREATE SINK to_match USING parquet OPTIONS (path '{sinks}/match')")
     _create(engine, disks, "match", MATCH)
     read["match"] = lambda: _read_files(engine, "parquet", f"{sinks}/match") + _late(engine, "match")
     return read
@@ -83,7 +83,7 @@ def define(engine: Engine, folder: Path, disks: dict[str, Disk], url: str | None
 
 def _create(engine: Engine, disks: dict[str, Disk], name: str, sql: str) -> None:
     checkpoint = disks["checkpoints"].folder / name
-    engine.sql(f"CREATE QUERY {name}_query INTO {name}_out OPTIONS (checkpoint '{checkpoint}') AS {sql}")
+    engine.sql(f"CREATE QUERY {name}_query INTO to_{name} OPTIONS (checkpoint '{checkpoint}') AS {sql}")
     engine.sql(f"START QUERY {name}_query")
 
 
@@ -93,14 +93,14 @@ def _read_files(engine: Engine, format: str, place: str) -> list[int]:
 
 def _read_sqlite(path: str) -> list[int]:
     with contextlib.closing(sqlite3.connect(path)) as database:
-        return [x for (x,) in database.execute("SELECT x FROM sqlite_out")]
+        return [x for (x,) in database.execute("SELECT x FROM to_sqlite")]
 
 
 def _read_postgresql(url: str) -> list[int]:
     import psycopg
 
     with psycopg.connect(url) as connection:
-        return [x for (x,) in connection.execute("SELECT x FROM postgresql_out").fetchall()]
+        return [x for (x,) in connection.execute("SELECT x FROM to_postgresql").fetchall()]
 
 
 def _late(engine: Engine, name: str) -> list[int]:

@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from chance import everyday
+from chance import draws, everyday, examples
 from disk import Disk
 from pyspark.sql import DataFrameWriter
 
@@ -226,3 +228,10 @@ def test_a_checkpoint_of_an_earlier_version_goes_on(spark, tmp_path, format):
     assert written(spark, queries.sink) == [0, 1, 2]
     assert len(json.loads(plan.read_text())["records"]) == 2
     assert queries.engine.sql("SELECT x FROM late_s").collect() == [(3,)]
+
+
+@pytest.mark.nightly("it takes minutes")
+def test_disks_that_go_and_come_at_random(tmp_path):
+    command = [sys.executable, str(Path(__file__).with_name("disks.py")), "--times", str(examples(4))]
+    done = subprocess.run([*command, "--seed", str(draws("disks").random())], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
