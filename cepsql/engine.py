@@ -105,6 +105,7 @@ def connect(
     ansi: bool | None = None,
     catalog: "str | os.PathLike[str] | None" = None,
     restrictions: Restrictions | None = None,
+    create_catalog: bool | None = None,
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
 
@@ -119,10 +120,13 @@ def connect(
     catalog: where definitions are kept, and shared with other processes: the path of a file, which is made if it is
              missing, or a URL such as postgresql://host/database; default CEPSQL_CATALOG. "": in this process.
     restrictions: what statements and definitions may name; None: all that this process has a right to.
+    create_catalog: whether a catalog is made where there is none, True or False. None: yes, except in a file that is
+             there and empty, which may be what is left of a catalog.
     Raises InterfaceError for arguments of another kind, and for master or conf beside a given session; OperationalError
     if the catalog cannot be used.
     """
     _check_kinds({"master": (master, str), "ansi": (ansi, bool), "catalog": (catalog, str | os.PathLike)})
+    _check_kinds({"create_catalog": (create_catalog, bool)})
     given = _settings(conf)
     if spark is not None:
         _check_given(spark, master, conf)
@@ -131,7 +135,7 @@ def connect(
         if spark is not None:
             spark.conf.set(ANSI, given[ANSI])
     location = os.environ.get("CEPSQL_CATALOG") if catalog is None else os.fspath(catalog)
-    return Engine(spark, master, given, opened_catalog(location), restrictions)
+    return Engine(spark, master, given, opened_catalog(location, create_catalog), restrictions)
 
 
 def _check_kinds(given: Mapping[str, tuple[object, type | UnionType]]) -> None:
@@ -168,8 +172,8 @@ def _check_given(spark: object, master: str | None, conf: object) -> None:
             )
 
 
-def opened_catalog(location: str | None) -> Catalog:
-    """Return the catalog at a location, None or "" for one of this process.
+def opened_catalog(location: str | None, create: bool | None = None) -> Catalog:
+    """Return the catalog at a location, None or "" for one of this process; `create` as for `connect`.
 
     Raises OperationalError if it cannot be used.
     """
@@ -178,7 +182,7 @@ def opened_catalog(location: str | None) -> Catalog:
     from cepsql.catalog.database import Database
     from cepsql.catalog.store import Store
 
-    return Catalog(Store(Database(location)))
+    return Catalog(Store(Database(location, create)))
 
 
 class Engine:

@@ -362,12 +362,12 @@ class Query:
         upgrades: bool,
     ) -> "StandingQuery":
         """Start the query; see `start`."""
-        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, keep_shared, open_checkpoint
+        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, keep_records, keep_shared, open_checkpoint
         from cepsql.spark.checkpoint_path import used
         from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
         from cepsql.spark.host_files import check_on_host, host_files
-        from cepsql.spark.late_rows import remove_uncommitted
+        from cepsql.spark.late_rows import begin_folders, remove_uncommitted
         from cepsql.spark.neighbours import Sharing
         from cepsql.spark.packet_files import make_packet_folder
         from cepsql.spark.query import StartOptions, start
@@ -416,6 +416,7 @@ class Query:
                 refresh=refresh,
             )
             with used(folder.folder, "read"):
+                folder = keep_records(folder, begin_folders(options.late_files, folder.spark_folder, folder.records))
                 remove_uncommitted([files.folder for files in options.late_files], folder.spark_folder)
         except BaseException:
             discard(folder)
@@ -484,6 +485,7 @@ class Query:
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer, self.plan.changes)
+        target.known = checkpoint.records.get(target.place or "")
         try:
             target.check(columns)
         except BaseException:

@@ -1,11 +1,14 @@
 """The database that a catalog is kept in: an SQLite file, or PostgreSQL by URL."""
 
 import json
+import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
@@ -21,6 +24,9 @@ _LOCK = 0x6365_7073
 
 _SECONDS_OF_PATIENCE = 30
 """How long a process waits for another one's transaction."""
+
+_SECONDS_OF_CREATION = 1.0
+"""How long a process may take from making the file of a catalog to making its tables."""
 
 _NO_TABLE = f"no such table: {CATALOG.name}"
 """What SQLite says of an empty file."""
@@ -51,26 +57,64 @@ _PATIENT = {
 class Database:
     """Transactions on a catalog's database, whose clock is the one that counts.
 
-    location: a path of an SQLite file, which is made if it is missing, or a URL of SQLAlchemy's; references in it are
-              resolved, and PostgreSQL is reached through psycopg.
+    location: a path of an SQLite file, or a URL of SQLAlchemy's; references in it are resolved, and PostgreSQL is
+              reached through psycopg.
+    create:   whether a catalog is made where there is none, True or False; None: not where an SQLite file is there and
+              empty, for that may be what is left of one.
+    Raises OperationalError if there is no catalog and none is made, or it cannot be used.
     """
 
-    def __init__(self, location: str):
+    def __init__(self, location: str, create: bool | None = None):
         self.location = location
         options = [("url", location)]
         self._hidden = referenced_values(options)
         self._engine = _engine(resolved(options, "the catalog")["url"])
         self._known: Path | None = None
-        with self.writing(first=True) as connection:
-            migrate(connection)
-        if self.file is not None and self.file.exists():
+        self._begin(create)
+
+    def _begin(self, create: bool | None) -> None:
+        """Make the catalog if it is to be made, and bring an older one to the present form."""
+        made = False
+        if self.file is not None:
+            if create is False and not self.file.exists():
+                raise self._missing("is missing")
+            with self._translated():
+                made = create is not False and _made(self.file)
             self._known = self.file
+        end = time.monotonic() + _SECONDS_OF_CREATION
+        while True:
+            with self._translated():
+                # SQLite writes to a file without a byte as soon as it is opened.
+                has_bytes = self.file is None or self.file.stat().st_size
+            if made or create or has_bytes:
+                with self.writing(first=True) as connection:
+                    if made or self._may_hold(connection, create):
+                        migrate(connection)
+                        return
+            if time.monotonic() >= end:
+                raise self._missing("is empty")
+            # Another process may be about to make the tables.
+            time.sleep(_SECONDS_OF_CREATION / 20)
+
+    def _may_hold(self, connection: sa.Connection, create: bool | None) -> bool:
+        """Tell whether a database that was there before holds a catalog, or is to hold one."""
+        tables = sa.inspect(connection)
+        if create is None and self.file is not None:
+            return bool(tables.get_table_names())
+        return create is not False or tables.has_table(CATALOG.name)
+
+    def _missing(self, what: str) -> OperationalError:
+        return OperationalError(
+            f"the catalog {self.shown} {what}",
+            hint="if its disk is not mounted, mount it; if it is damaged, put a copy in its place; "
+            "cepsql serve --create-catalog makes a new one",
+        )
 
     @property
     def file(self) -> Path | None:
         """The SQLite file, None for another database."""
         name = self._engine.url.database
-        return Path(name) if self._engine.dialect.name == "sqlite" and name else None
+        return Path(name) if self._engine.dialect.name == "sqlite" and name and name != ":memory:" else None
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -113,7 +157,14 @@ class Database:
             raise self._gone()
         try:
             yield
+        except OSError as error:
+            said = (
+                "unable to open database file" if isinstance(error, PermissionError) else error.strerror or str(error)
+            )
+            raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=self._hint(said)) from None
         except sa.exc.SQLAlchemyError as error:
+            if self._known is not None and not self._known.exists():
+                raise self._gone() from None
             cause = getattr(error, "orig", None) or error
             said = redact(" ".join(str(cause).split()), self._hidden)
             if _NO_TABLE in said:
@@ -167,11 +218,32 @@ def _engine(location: str) -> sa.Engine:
         path = Path(location).expanduser().absolute()
         if not path.parent.is_dir():
             raise OperationalError(f"the catalog {location} cannot be used: the folder {path.parent} does not exist")
-        url = sa.URL.create("sqlite", database=str(path)).render_as_string()
-    engine = sa.create_engine(url, connect_args={"timeout": _SECONDS_OF_PATIENCE}, poolclass=NullPool)
+    engine = sa.create_engine(
+        url or sa.URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": _SECONDS_OF_PATIENCE},
+        poolclass=NullPool,
+    )
+    sa.event.listen(engine, "do_connect", _addressed)
     sa.event.listen(engine, "connect", _prepared)
     sa.event.listen(engine, "begin", _begun)
     return engine
+
+
+def _made(file: Path) -> bool:
+    """Make an empty file that only its owner can read, as are those that SQLite makes beside it; tell whether it was
+    missing."""
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+def _addressed(dialect, record, arguments: list, named: dict) -> None:
+    # SQLite makes a file that is missing, such as one whose disk has just gone.
+    if arguments and os.path.isabs(arguments[0]):
+        arguments[0] = f"file:{quote(arguments[0])}?mode=rw"
+        named["uri"] = True
 
 
 def _prepared(connection, record) -> None:

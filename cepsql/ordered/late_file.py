@@ -1,10 +1,16 @@
-"""Files of rejected rows, in the columns that LATE ROWS INTO gives."""
+"""Files of rejected rows, in the columns that LATE ROWS INTO gives.
+
+A query leaves a mark in the folder before it writes there. A folder without the mark is not the one that it has
+written to, but an empty mount point, say: what it writes or removes there goes through a handle of the folder that has
+the mark, wherever the path leads meanwhile.
+"""
 
 import base64
+import contextlib
 import json
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,6 +36,9 @@ ALERT = "alert"
 
 FORMATS = ("parquet", "json")
 """What `write_file` can write, by the names that Spark reads them by."""
+
+_OWN = "_cepsql"
+"""The folder of marks below that of late rows; readers pass it over."""
 
 _LAST = 253_402_300_799_999_999
 """The last microsecond of the year 9999: the watermark after the end of the input."""
@@ -69,25 +78,69 @@ def alert_rows(records: Sequence[str], bound: int | None, query: str, batch: int
     return pa.table(arrays, [name for name, _ in LATE_COLUMNS])
 
 
-def write_file(rows: pa.Table, path: Path, format: str) -> None:
+class Unmarked(OSError):
+    """A folder lacks the mark of a query."""
+
+
+def mark_folder(folder: Path, query: str) -> None:
+    """Make a folder, and leave the mark of a query in it. Raises OSError."""
+    (folder / _OWN).mkdir(parents=True, exist_ok=True)
+    with mark_of(folder, query).open("a") as mark:
+        os.fsync(mark.fileno())
+
+
+def remove_mark(folder: Path, query: str) -> None:
+    """Remove the mark of a query that writes no more; nothing happens if it is not there. Raises OSError."""
+    mark_of(folder, query).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def marked_folder(folder: Path, query: str) -> Iterator[int]:
+    """Lend a file descriptor of a folder that has the mark of a query.
+
+    Raises Unmarked if the folder is missing or has no mark, OSError if it cannot be opened.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError as error:
+        raise Unmarked(*error.args) from error
+    try:
+        try:
+            os.stat(mark_of(Path(), query), dir_fd=handle)
+        except FileNotFoundError as error:
+            raise Unmarked(*error.args) from error
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def write_file(rows: pa.Table, folder: Path, name: str, format: str, query: str) -> None:
     """Write rows as Parquet or JSON lines; the file appears whole or not at all, in place of one of that name.
 
-    Raises OSError.
+    folder: has the mark of the query.
+    Raises Unmarked if it has not, and OSError.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    hidden = path.parent / f".{path.name}.{uuid.uuid4().hex}"
-    try:
-        with hidden.open("wb") as file:
-            if format == "parquet":
-                pq.write_table(rows, file)
-            else:
-                file.write(_json_lines(rows).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(hidden, path)
-    except BaseException:
-        hidden.unlink(missing_ok=True)
-        raise
+    hidden = f".{name}.{uuid.uuid4().hex}"
+    with marked_folder(folder, query) as handle:
+        try:
+            with open(hidden, "wb", opener=lambda path, flags: os.open(path, flags, 0o666, dir_fd=handle)) as file:
+                if format == "parquet":
+                    pq.write_table(rows, file)
+                else:
+                    file.write(_json_lines(rows).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(hidden, name, src_dir_fd=handle, dst_dir_fd=handle)
+            os.fsync(handle)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(hidden, dir_fd=handle)
+            raise
+
+
+def mark_of(folder: Path, query: str) -> Path:
+    """Return the file that is the mark of a query in a folder."""
+    return folder / _OWN / f"late-{query}"
 
 
 def _json_lines(rows: pa.Table) -> str:

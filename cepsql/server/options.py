@@ -27,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     add = options.add_argument
     add("--catalog", metavar="LOCATION", default=os.environ.get("CEPSQL_CATALOG"),
         help="the catalog: a file, or postgresql://host/database (default: CEPSQL_CATALOG)")  # fmt: skip
+    add("--create-catalog", action="store_true", help="make the catalog if it is missing or empty")
     add("--metrics-port", type=_port, metavar="N", help="serve /metrics (Prometheus) and /healthz on this port")
     add("--metrics-host", metavar="HOST", default="127.0.0.1", help="the address for that (default: 127.0.0.1)")
     add("--lease", type=_lease, default=None, metavar="SECONDS",

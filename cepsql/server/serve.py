@@ -50,7 +50,13 @@ def serve(argv: Sequence[str]) -> int:
             signal.signal(getattr(signal, name), lambda *_: stop.set())
     log_json(sys.stderr)
     try:
-        engine = connect(master=given.master, conf=conf, catalog=given.catalog, restrictions=allowed)
+        engine = connect(
+            master=given.master,
+            conf=conf,
+            catalog=given.catalog,
+            restrictions=allowed,
+            create_catalog=given.create_catalog,
+        )
     except Error as error:
         LOG.error(_said(error))
         return ExitCode.QUERY

@@ -16,6 +16,10 @@ class Database(ABC):
     """A database of one kind; `engine` makes connections, whose transactions lock what they read for update."""
 
     engine: sa.Engine
+    place: str
+    """Where it is, without secrets."""
+    is_known = False
+    """Whether it was written to before, so that none is made in its place."""
     key_constraint: str
     """How a table that is made here says what its key is, which may be NULL."""
 

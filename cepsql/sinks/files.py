@@ -5,6 +5,9 @@
    batch is decided.
 3. The files get their names.
 
+The record has the id of the query's checkpoint, which knows that there is one. So a folder without it is not the one
+that the query has written to, but an empty mount point, say, and is refused.
+
 What stops in between is brought to its end when the batch comes again, and a batch on record is never written again.
 Whoever reads the folder, with Spark or not, sees whole files, and no row twice.
 """
@@ -32,8 +35,10 @@ from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.text_options import is_plain_csv, writing_options
 from cepsql.sinks.writer import WriterIdentity, fenced
+from cepsql.spark.checkpoint_path import synchronize
 from cepsql.spark.column_types import column_types
 from cepsql.spark.file_turn import turn
+from cepsql.spark.folder_watch import watched_folder
 from cepsql.spark.settings import setting, tasks_share_files
 from cepsql.spark.task_files import writing_tasks
 
@@ -70,6 +75,7 @@ class FileSink(FittedSink):
         # What is written can be found by the query that wrote it, and two writers never take one name.
         self._prefix = re.sub(r"\W+", "-", writer.query) + f"-{writer.checkpoint[:8]}"
         self._record = self._folder / _OWN / f"{writer.checkpoint or writer.query}.json"
+        self.place = f"files {self._folder}"
 
     def check(self, columns: Columns) -> None:
         """Refuse columns that the format has no place for, and a folder that cannot be made."""
@@ -89,13 +95,11 @@ class FileSink(FittedSink):
             if nested is not None:
                 hint = f"to_json({nested}), USING json, or USING parquet"
                 raise ProgrammingError(f"sink {self.sink.name} USING csv cannot hold the column {nested}", hint=hint)
-        try:
-            self._record.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._unwritable(error) from error
+        self._begin()
 
     def claim(self) -> None:
         """Take the folder over from earlier epochs, and bring to its end what a writer before has left."""
+        self._begin()
         # An older copy of the checkpoint has an earlier epoch, too.
         if (record := self._read()) is not None:
             self.check_known(record["batch"])
@@ -105,6 +109,7 @@ class FileSink(FittedSink):
                 self._put_in_place(record)
             self._write({"query": self.writer.query, "batch": -1, "files": {}} | (record or {}) | self._epoch())
             self._remove_unfinished()
+        self.recorded = True
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the files of a micro-batch unless they were written before."""
@@ -115,11 +120,15 @@ class FileSink(FittedSink):
         writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
         writer = writer.options(**options).partitionBy(*self._partitions).mode("append")
         task_writer = self.task_writer if self.task_writer and self._is_written_by_tasks(frame) else None
+        self._check_there()
         try:
-            staging.mkdir(parents=True)
-            with writing_tasks(frame.sparkSession, task_writer, staging) if task_writer else contextlib.nullcontext():
+            staging.mkdir()
+            tasks = writing_tasks(frame.sparkSession, task_writer, staging) if task_writer else contextlib.nullcontext()
+            with watched_folder(staging) as watch, tasks:
                 # Not as a URI: Hadoop takes what is escaped in one for the name itself.
                 writer.save(f"file://{staging}")
+                if not watch.stayed:
+                    raise self.lost(f"the folder {self._folder}")
             rows = counted.get["rows"] + written_rows(staging)
             if rows:
                 with self._locked():
@@ -127,8 +136,31 @@ class FileSink(FittedSink):
             return rows
         except OSError as error:
             raise self._unwritable(error) from error
+        except Exception:
+            # Spark names only a file of its own that is gone.
+            self._check_there()
+            raise
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+
+    def _begin(self) -> None:
+        """Make the folder, or check that it is there if the query has written to it before.
+
+        Raises OperationalError if it is not, or cannot be made.
+        """
+        if self.known is not None or self.recorded:
+            self._check_there()
+            return
+        try:
+            self._record.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _check_there(self) -> None:
+        """Raise OperationalError if the folder lacks the record that the query is known to have there."""
+        id = self._record.stem if self.recorded or self.known is None else self.known
+        if not self._record.with_name(f"{id}.json").exists():
+            raise self.lost(f"the folder {self._folder}")
 
     def _is_written_by_tasks(self, frame: DataFrame) -> bool:
         """Tell whether tasks may write what rows they can, which Spark would write just so."""
@@ -139,17 +171,19 @@ class FileSink(FittedSink):
     def _publish(self, staging: Path, batch: int) -> None:
         """Decide a batch, unless it is on record, and put its files in place."""
         record = self._read()
-        if record is not None and record["batch"] >= batch:
+        if record is None:
+            raise self.lost(f"the folder {self._folder}")
+        if record["batch"] >= batch:
             self._put_in_place(record)
             return
         files = {str(path.relative_to(self._folder)): self._name(path, staging, batch) for path in _parts(staging)}
         if not files:
             raise InternalError(f"Spark wrote the rows of batch {batch}, but no file of them is in {staging}")
         for name in files:
-            _synchronize(self._folder / name)
+            synchronize(self._folder / name)
         record = {"query": self.writer.query, "batch": batch, "files": files} | self._epoch()
         self._write(record)
-        self._put_in_place(record)
+        self._put_in_place(record, fresh=True)
 
     def _name(self, path: Path, staging: Path, batch: int) -> str:
         """Return what a file of Spark's is called in the folder."""
@@ -160,14 +194,17 @@ class FileSink(FittedSink):
         name = f"{self._prefix}-{batch:09d}-{part}{ending}"
         return str(path.parent.relative_to(staging) / name)
 
-    def _put_in_place(self, record: dict) -> None:
-        """Give the files on record their names, as far as they have them not yet."""
+    def _put_in_place(self, record: dict, fresh: bool = False) -> None:
+        """Give the files on record their names, as far as they have them not yet.
+
+        fresh: none of them has, so that a missing one is an OSError.
+        """
         for hidden, name in record["files"].items():
-            if (self._folder / hidden).exists():
+            if fresh or (self._folder / hidden).exists():
                 (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(self._folder / hidden, self._folder / name)
         for folder in {(self._folder / name).parent for name in record["files"].values()}:
-            _synchronize(folder)
+            synchronize(folder)
 
     def _remove_unfinished(self) -> None:
         """Remove the files of batches that were cut short before they were on record."""
@@ -201,20 +238,25 @@ class FileSink(FittedSink):
             file.flush()
             os.fsync(file.fileno())
         os.replace(hidden, self._record)
-        _synchronize(self._record.parent)
+        synchronize(self._record.parent)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Let no other writer of this query decide a batch at the same time, nor one of an earlier epoch at all."""
         try:
-            self._record.parent.mkdir(parents=True, exist_ok=True)
             with turn(self._record.with_suffix(".lock"), f"the folder {self._folder} of sink {self.sink.name}"):
+                begun = self._record.parent.stat()
                 self._check_epoch()
                 yield
+                if not os.path.samestat(begun, self._record.parent.stat()):
+                    # A file that was not found may be on the disk that went away.
+                    raise self.lost(f"the folder {self._folder}")
         except OSError as error:
             raise self._unwritable(error) from error
 
     def _unwritable(self, error: OSError) -> OperationalError:
+        if self.recorded and not self._record.exists():
+            return self.lost(f"the folder {self._folder}")
         return OperationalError(f"sink {self.sink.name} cannot be written to {self._folder}: {error.strerror or error}")
 
 
@@ -229,12 +271,3 @@ def _is_empty(path: Path) -> bool:
     if path.suffix == ".parquet":
         return pq.read_metadata(path).num_rows == 0
     return path.stat().st_size == 0
-
-
-def _synchronize(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -92,6 +92,18 @@ class FittedSink(BatchSink):
                 "SAVEPOINT writes the rows since then again",
             )
 
+    def lost(self, where: str) -> OperationalError:
+        """Return the error of a place that lacks the record which the checkpoint knows there.
+
+        where: the folder or database, for the message.
+        """
+        return OperationalError(
+            f"sink {self.sink.name}: {where} lacks the record of what query {self.writer.query} has written; it was "
+            "moved or removed, or its disk is not mounted",
+            hint="put it back: the next start resumes with this batch; "
+            "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... starts over and writes all rows again",
+        )
+
     def forget(self) -> None:
         """Remove what the sink keeps of the query beside its rows: it was dropped.
 

@@ -63,6 +63,7 @@ class PostgreSQL(Database):
         if not text.startswith(("postgresql:", "postgres:")):
             raise ProgrammingError(f"the option url of sink {sink.name} does not begin with postgresql:")
         url = url.set(username=options.text("user") or url.username, password=options.text("password") or url.password)
+        self.place = f"{url.host or ''}:{url.port or ''}/{url.database or ''}"
         settings = connection_settings(url, 10)
         self.engine = sa.create_engine(url, pool_pre_ping=True, pool_size=1, connect_args=settings)
 
@@ -154,7 +155,9 @@ class PostgreSQL(Database):
     def _copy(self, connection: sa.Connection, target: str, names: str, tables: Iterable[pa.Table]) -> None:
         form = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
         cursor = connection.connection.cursor()
-        with cursor.copy(f"COPY {target} ({names}) FROM STDIN (FORMAT csv)") as copy:
+        # Names are quoted for statements with parameters, which COPY has not.
+        statement = f"COPY {target} ({names}) FROM STDIN (FORMAT csv)".replace("%%", "%")
+        with cursor.copy(statement) as copy:
             for rows in tables:
                 text = pa.table([_texts(column) for column in rows.columns], rows.column_names)
                 output = io.BytesIO()

@@ -5,6 +5,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,20 +43,29 @@ class SQLite(Database):
         self.engine = sa.create_engine(
             sa.URL.create("sqlite", database=path), connect_args={"timeout": _BUSY_SECONDS}, poolclass=sa.NullPool
         )
-        self._sink, self._path, self._was_there = sink.name, path, False
-        sa.event.listen(self.engine, "do_connect", self._check_there)
+        self._sink, self._path, self.place = sink.name, path, path
+        sa.event.listen(self.engine, "do_connect", self._connected)
         sa.event.listen(self.engine, "connect", _leave_transactions_to_us)
         sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
 
-    def _check_there(self, *_: object) -> None:
-        """Refuse a file that is gone: SQLite would make an empty one in its place."""
+    def _connected(self, *_: object) -> sqlite3.Connection | None:
+        """Return a connection to a file that must be there, None to let a missing file be made.
+
+        Raises OperationalError if it is gone: SQLite would make an empty one in its place.
+        """
         there = os.path.exists(self._path)
-        if self._was_there and not there:
+        if not self.is_known:
+            self.is_known = there
+            return None
+        if not there:
             raise OperationalError(
-                f"the database {self._path} of sink {self._sink} is gone",
-                hint="put it back, or have its disk here: a start goes on with this batch",
+                f"the database {self._path} of sink {self._sink} is gone: it was moved or removed, or its disk is not "
+                "mounted",
+                hint="put it back: the next start resumes with this batch; "
+                "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... starts over and writes all rows again",
             )
-        self._was_there = there
+        address = f"file:{quote(self._path)}?mode=rw"
+        return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, check_same_thread=False)
 
     def begin(self, connection: sa.Connection, writer: str) -> None:
         """Do nothing: a file has no names for transactions."""

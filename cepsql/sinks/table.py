@@ -3,6 +3,9 @@
 A table of cepsql's own, `cepsql_writers`, has a row for each query that writes and each of its checkpoints: the epoch
 and the number of the last batch. The row is locked while a batch is written, so that a batch that comes again writes
 nothing, and neither does a process from which another one has taken over.
+
+The checkpoint knows that there is such a row: a database without it is not the one that the query has written to, and
+is refused.
 """
 
 import hashlib
@@ -47,6 +50,7 @@ class TableSink(FittedSink):
         self._create = options.flag("create_table")
         self._database: Database = _open_database(sink, options)
         self._table, self._schema = options.text("table") or sink.name, options.text("schema")
+        self.place = f"{sink.format.lower()} {self._database.place} {self._database.name(self._table, self._schema)}"
         # The transactions of the query have a name, which is short.
         who = hashlib.sha256(repr((self._schema, self._table, writer.query)).encode()).hexdigest()[:16]
         self._name = f"cepsql-{who}"
@@ -72,8 +76,10 @@ class TableSink(FittedSink):
         taken = fitted_columns(self.sink, self.given(columns))
         fitted = [(name, kind) for _, name, kind in taken]
         key = key_columns(self.sink, taken)
+        self._database.is_known = self.known is not None
 
         def check(connection: sa.Connection) -> None:
+            self._check_there(connection)
             inspector = sa.inspect(connection)
             if inspector.has_table(self._table, self._schema):
                 self._check_columns(inspector, fitted, key)
@@ -88,6 +94,7 @@ class TableSink(FittedSink):
     def claim(self) -> None:
         """Take the table over from earlier epochs of the query, and from its other checkpoints."""
         self._at_once(self._claim)
+        self.recorded = True
 
     def forget(self) -> None:
         """Remove the rows of the query in the table of writers; a process that still writes is refused."""
@@ -114,7 +121,22 @@ class TableSink(FittedSink):
         super().close()
         self._database.engine.dispose()
 
+    def _check_there(self, connection: sa.Connection) -> None:
+        """Raise OperationalError if the database lacks the row that the query is known to have there.
+
+        The row of an earlier checkpoint may have been removed with a query that was dropped.
+        """
+        id = self.writer.checkpoint if self.recorded else self.known
+        if id is None:
+            return
+        there = sa.inspect(connection).has_table(WRITERS, self._schema)
+        if there and id == self.writer.checkpoint:
+            there = connection.execute(sa.select(self._writers).where(self._mine)).first() is not None
+        if not there:
+            raise self.lost(f"the table {WRITERS} in its database")
+
     def _claim(self, connection: sa.Connection) -> None:
+        self._check_there(connection)
         self._writers.create(connection, checkfirst=True)
         of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
         found = sa.select(self._writers).where(of_query)
@@ -143,7 +165,9 @@ class TableSink(FittedSink):
     def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
         def write(connection: sa.Connection) -> int:
             found = connection.execute(sa.select(self._writers).where(self._mine).with_for_update()).first()
-            if found is None or not found.active or found.epoch != self.writer.epoch:
+            if found is None:
+                raise self.lost(f"the table {WRITERS} in its database")
+            if not found.active or found.epoch != self.writer.epoch:
                 raise fenced(self.sink, self.writer)
             if batch <= found.batch:
                 return pieces.rows

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint_files import SPARK, check_files, forget_unbegun, last_planned
-from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
-from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree, used, write_whole
+from cepsql.spark.checkpoint_lock import CheckpointLock, FileLock, lock_checkpoint
+from cepsql.spark.checkpoint_path import CheckpointPath, make_folder, remove_tree, used, write_whole
 from cepsql.spark.control import is_ended
 from cepsql.spark.host_files import HostFiles
 from cepsql.spark.planned_files import forget_unplanned
@@ -51,6 +51,8 @@ class Checkpoint:
     forgot:   of files that were read, it knows none any more that were changed so many seconds before the newest one;
               None: it knows all.
     packets:  where tasks leave large packets while the query runs; None: Spark takes them.
+    records:  the places that hold a record of the query, such as the folder of its sink, with the id of each record.
+              A place without the record is not the one that the query has written to: its disk may not be mounted.
     """
 
     folder: CheckpointPath
@@ -67,6 +69,7 @@ class Checkpoint:
     files: HostFiles | None = None
     forgot: float | None = None
     packets: Path | None = None
+    records: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def spark(self) -> str:
@@ -120,7 +123,7 @@ def open_checkpoint(
             message = f"{path} holds other files and no checkpoint of cepsql"
             raise OperationalError(message, hint="name a folder of its own")
         if not temporary:
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             lock = lock_checkpoint(path, epoch)
             checkpoint = replace(checkpoint, folder=lock.folder, lock=lock)
     try:
@@ -165,6 +168,7 @@ def _opened(
         check_files(checkpoint.spark_folder)
         forget_unplanned(checkpoint.spark_folder, last_planned(checkpoint.spark_folder))
         epoch = plan["epoch"] + 1 if epoch is None else epoch
+        checkpoint = replace(checkpoint, records=plan.get("records", {}))
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.
             rebuilds, part = begin_rebuilding(checkpoint.folder, checkpoint.id, plan["rebuilds"])
@@ -189,6 +193,15 @@ def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
     if checkpoint.shared is not None:
         return checkpoint
     known = replace(checkpoint, shared=frozenset(shared))
+    _write_plan(known, finished=False)
+    return known
+
+
+def keep_records(checkpoint: Checkpoint, records: Mapping[str, str]) -> Checkpoint:
+    """Record which places hold a record of the query, by the ids of the records; return the checkpoint that knows."""
+    if records.items() <= checkpoint.records.items():
+        return checkpoint
+    known = replace(checkpoint, records={**checkpoint.records, **records})
     _write_plan(known, finished=False)
     return known
 
@@ -273,6 +286,10 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "spark": checkpoint.part,
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
         "forgot": checkpoint.forgot,
+        "records": dict(checkpoint.records),
     }
+    if isinstance(checkpoint.lock, FileLock):
+        # Nothing is written into another folder in its place.
+        checkpoint.lock.check()
     with used(checkpoint.folder):
         write_whole(checkpoint.folder / "plan.json", json.dumps(plan, ensure_ascii=False, indent=1) + "\n")

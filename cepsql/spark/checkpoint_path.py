@@ -4,6 +4,7 @@ Both have the methods of pathlib.Path; here is what pathlib has not.
 """
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -68,7 +69,9 @@ def used(folder: CheckpointPath, how: str = "written") -> Iterator[None]:
 
 
 def write_whole(path: CheckpointPath, data: str | bytes, changed: float | None = None) -> None:
-    """Write a file that appears whole or not at all, in place of one that is there.
+    """Write a file that appears whole or not at all, in place of one that is there, and that outlives a loss of power.
+
+    Only its owner can read it.
 
     changed: when it counts as changed, in seconds since 1970, on a file system where that can be said; None: now.
     Raises OSError.
@@ -78,10 +81,45 @@ def write_whole(path: CheckpointPath, data: str | bytes, changed: float | None =
         path.write_whole(content)
     else:
         hidden = path.with_name(f".{path.name}.new")
-        hidden.write_bytes(content)
+        with open(hidden, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         if changed is not None:
             os.utime(hidden, (changed, changed))
         os.replace(hidden, path)
+        synchronize(path.parent)
+
+
+def make_folder(path: CheckpointPath) -> None:
+    """Make a folder that only its owner can read, unless it is there. Raises OSError."""
+    if isinstance(path, HadoopPath):
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
+def synchronize(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # Some file systems have it for files only.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(handle)
+
+
+def synchronize_tree(path: CheckpointPath) -> None:
+    """Wait until a folder of this machine is on the disk with all below it. Raises OSError."""
+    if isinstance(path, Path):
+        for folder, _, files in os.walk(path):
+            for name in files:
+                synchronize(Path(folder, name))
+            synchronize(Path(folder))
 
 
 def remove_checksum(path: CheckpointPath) -> None:
@@ -97,6 +135,7 @@ def move_whole(source: CheckpointPath, target: CheckpointPath) -> None:
     if isinstance(source, Path):
         assert isinstance(target, Path)
         os.replace(source, target)
+        synchronize(target.parent)
     else:
         assert isinstance(target, HadoopPath)
         source.replace(target)
@@ -113,11 +152,15 @@ def remove_tree(path: CheckpointPath) -> None:
 def copy_tree(source: CheckpointPath, target: CheckpointPath, without: Iterable[str] = ()) -> None:
     """Copy a folder to one that is not there yet, which need not be on the same file system.
 
+    On this machine only its owner can read the copy.
     without: patterns of names in the folder that are left out. Raises OSError.
     """
     left_out = tuple(without)
     if isinstance(source, Path) and isinstance(target, Path):
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(*left_out))
+        target.mkdir(mode=0o700)
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(*left_out), dirs_exist_ok=True)
+        # Now it has the mode of the source.
+        target.chmod(0o700)
         return
     target.mkdir(parents=True)
     files = source.files if isinstance(source, HadoopPath) else _files(target)

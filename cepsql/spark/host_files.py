@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from cepsql.errors import NotSupportedError
-from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree
+from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, synchronize
 from cepsql.spark.hadoop_path import HadoopPath
 from cepsql.spark.settings import tasks_share_files
 from cepsql.temporary import remove_temporary, temporary_folder
@@ -41,7 +41,9 @@ class HostFiles:
             kept = self._kept(file)
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_whole(written)
+        synchronize(written)
         os.replace(written, file)
+        synchronize(file.parent)
 
     def remove(self, file: Path) -> None:
         """Remove a file that no task opens any more, if it is there. Raises OSError."""

@@ -2,11 +2,15 @@
 
 A micro-batch that is done again, after a failure or by a second task, writes files of the same names with the same rows
 in place of the first ones. Files of a batch that was not committed before a restart are removed when the query goes on.
+
+The query leaves a mark in each folder, under the id that Spark's checkpoint gives it, and the checkpoint knows that it
+is there (`cepsql.ordered.late_file`).
 """
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +25,16 @@ from cepsql.catalog.file_names import file_name
 from cepsql.catalog.locations import local_path
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import marked, plain_batch, stack
-from cepsql.ordered.late_file import alert_rows, late_rows, write_file
+from cepsql.ordered.late_file import (
+    Unmarked,
+    alert_rows,
+    late_rows,
+    mark_folder,
+    mark_of,
+    marked_folder,
+    remove_mark,
+    write_file,
+)
 from cepsql.ordered.rejected import set_aside
 from cepsql.spark.arrow import map_rows
 from cepsql.spark.checkpoint_files import last_committed
@@ -77,13 +90,59 @@ def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
 
 
 def _write(files: LateFiles, rows: pa.Table, query: str, batch: int, part: str) -> None:
-    path = Path(files.folder) / f"{files.prefix}{query}-{batch:09d}-{part}.{files.format}"
+    name = f"{files.prefix}{query}-{batch:09d}-{part}.{files.format}"
+    with _used(files.folder, query, f"late rows of {files.stream} cannot be written to {files.folder}"):
+        write_file(rows, Path(files.folder), name, files.format, query)
+
+
+@contextlib.contextmanager
+def _used(folder: str, query: str | None, failed: str) -> Iterator[None]:
+    """Let what fails within the block, which uses a folder of late rows, raise OperationalError; `failed`: what did."""
     try:
-        write_file(rows, path, files.format)
-    except OSError as error:
+        yield
+    except Unmarked as error:
         raise OperationalError(
-            f"late rows of {files.stream} cannot be written to {files.folder}: {error.strerror or error}"
+            f"the folder {folder} of late rows lacks the mark of the query, which has written to it before; it was "
+            "moved or removed, or its disk is not mounted",
+            hint="put it back: the next start resumes with this batch; if you emptied it on purpose, make the file "
+            f"{mark_of(Path(folder), query or '')} again",
         ) from error
+    except OSError as error:
+        raise OperationalError(f"{failed}: {error.strerror or error}") from error
+
+
+def begin_folders(files: Iterable[LateFiles], spark: CheckpointPath, records: Mapping[str, str]) -> dict[str, str]:
+    """Leave the mark of the query in the folders of its late rows, as far as it is not there.
+
+    spark:   Spark's checkpoint; before Spark has begun it there is no mark to leave.
+    records: what the checkpoint knows, by place. Returns it with what is new.
+    Raises OperationalError if a folder lacks the mark that the checkpoint knows.
+    """
+    query, known = _query_id(spark), dict(records)
+    for one in files:
+        folder, place = one.folder, f"late rows {one.folder}"
+        with _used(folder, records.get(place), f"late rows of {one.stream} cannot be written to {folder}"):
+            if place in records:
+                with marked_folder(Path(folder), records[place]):
+                    pass
+            if query is not None and records.get(place) != query:
+                mark_folder(Path(folder), query)
+                known[place] = query
+    return known
+
+
+def remove_marks(folders: Iterable[str], spark: CheckpointPath) -> None:
+    """Remove the marks of a query whose checkpoint goes with it. Raises OSError."""
+    query = _query_id(spark)
+    if query is not None:
+        for folder in folders:
+            remove_mark(Path(folder), query)
+
+
+def _query_id(spark: CheckpointPath) -> str | None:
+    """Return the id of the query of Spark's checkpoint, None if that has not begun."""
+    metadata = spark / "metadata"
+    return json.loads(metadata.read_text("utf-8"))["id"] if metadata.exists() else None
 
 
 def write_alerts(
@@ -101,11 +160,23 @@ def write_alerts(
 
 
 def remove_batch(folders: Iterable[str], spark: CheckpointPath, batch: int) -> None:
-    """Remove what the query of Spark's checkpoint wrote for a batch."""
-    query = json.loads((spark / "metadata").read_text("utf-8"))["id"]
+    """Remove what the query of Spark's checkpoint wrote for a batch; raises OperationalError if a folder is gone."""
+    query = _query_id(spark)
+    assert query is not None
     for folder in folders:
-        for path in Path(folder).glob(f"*{query}-{batch:09d}-*"):
-            path.unlink(missing_ok=True)
+        _remove(folder, query, lambda name: f"{query}-{batch:09d}-" in name)
+
+
+def _remove(folder: str, query: str, unwanted: Callable[[str], bool]) -> None:
+    """Remove the files of a query whose names are not wanted from the folder of its late rows."""
+    with (
+        _used(folder, query, f"late rows cannot be removed from {folder}"),
+        marked_folder(Path(folder), query) as handle,
+    ):
+        for name in os.listdir(handle):
+            if query in name and unwanted(name):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=handle)
 
 
 def remove_old(files: Iterable[LateFiles], now: float) -> None:
@@ -138,17 +209,19 @@ def remove_uncommitted(folders: Iterable[str], spark: CheckpointPath) -> None:
     """Remove what a query that is about to go on from Spark's checkpoint wrote for batches that it never finished.
 
     Such a batch comes again, and its rows might fall to other tasks then.
+    Raises OperationalError if a folder lacks the mark of the query.
     """
-    metadata = spark / "metadata"
-    if not metadata.exists():
+    query = _query_id(spark)
+    if query is None:
         return
-    query = json.loads(metadata.read_text("utf-8"))["id"]
     committed = last_committed(spark)
+
+    def unwanted(name: str) -> bool:
+        batch = int(name.split(f"{query}-")[1].split("-")[0])
+        return committed is None or batch > committed or name.startswith(".")
+
     for folder in folders:
-        for path in Path(folder).glob(f"*{query}-*"):
-            batch = int(path.name.split(f"{query}-")[1].split("-")[0])
-            if committed is None or batch > committed or path.name.startswith("."):
-                path.unlink(missing_ok=True)
+        _remove(folder, query, unwanted)
 
 
 def _task() -> TaskContext:

@@ -21,8 +21,10 @@ from cepsql.catalog.working_for import QUERY, thread_beside
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark import packet_files
-from cepsql.spark.checkpoint import Checkpoint, discard, finish, keep_forgotten
+from cepsql.spark.checkpoint import Checkpoint, discard, finish, keep_forgotten, keep_records
 from cepsql.spark.checkpoint_files import drop_planned, explained, keep_unbegun, last_committed, last_planned
+from cepsql.spark.checkpoint_holder import gone
+from cepsql.spark.checkpoint_lock import FileLock
 from cepsql.spark.checkpoint_path import on_object_store, used
 from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat, last_heartbeat
@@ -31,7 +33,7 @@ from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.full_disk import Place
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
-from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
+from cepsql.spark.late_rows import LateFiles, begin_folders, remove_batch, remove_marks, remove_old, write_alerts
 from cepsql.spark.notices import warn_of_folders, warn_of_gone, warn_of_headers, warn_of_unread
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
@@ -158,6 +160,8 @@ class StandingQuery:
         # A system clock that jumps ahead must not remove late rows before their time.
         self._began_at = time.time() - time.monotonic()
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
+        self._gone: OperationalError | None = None
+        self._late_begun = not options.late_files
 
     def __enter__(self) -> "StandingQuery":
         return self
@@ -377,12 +381,34 @@ class StandingQuery:
         look = 0.0
         while not self._done.wait(_ATTEND_SECONDS):
             begun = time.monotonic()
+            self._look_at_checkpoint()
             if self._options.trigger == _AT_ONCE:
                 self._polling.be_idle(begun - self._busy)
             if begun >= look:
                 self._warn_of_unread()
                 now = time.monotonic()
                 look = now + max(_LOOK_SECONDS, (now - begun) / _LOOK_SHARE)
+
+    def _look_at_checkpoint(self) -> None:
+        """Notice that the checkpoint is gone, or taken over, though it be back before the batch has ended."""
+        lock = self._checkpoint.lock
+        if isinstance(lock, FileLock) and self._gone is None:
+            try:
+                lock.check()
+            except OperationalError as error:
+                self._gone = error
+
+    def _check_checkpoint(self, batch: int) -> None:
+        """Refuse a batch that was planned elsewhere than in the checkpoint, which its disk being away makes Spark do.
+
+        No later start would know the batch, and a sink that has rows of it could not go on.
+        """
+        self._look_at_checkpoint()
+        planned = self._checkpoint.spark_folder / "offsets" / str(batch)
+        if isinstance(self._checkpoint.lock, FileLock) and self._gone is None and not planned.exists():
+            self._gone = gone(self._checkpoint.folder)
+        if self._gone is not None:
+            raise self._gone
 
     def _warn_of_unread(self) -> None:
         # Another thread may wait for a file system that does not answer.
@@ -429,6 +455,9 @@ class StandingQuery:
             if self._options.refresh is not None:
                 self._options.refresh.end()
         finally:
+            if self._checkpoint.temporary:
+                with contextlib.suppress(OSError, ValueError):
+                    remove_marks([files.folder for files in self._options.late_files], self._checkpoint.spark_folder)
             discard(self._checkpoint)
             self._sink.detach()
 
@@ -458,6 +487,7 @@ class StandingQuery:
         writer = self._sink.attach(writer, self._after_batch, self._check_files).option(
             "checkpointLocation", self._checkpoint.spark
         )
+        self._keep_record()
         timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
         spark = self._frame.sparkSession
         folder = self._checkpoint.folder
@@ -470,6 +500,13 @@ class StandingQuery:
             if settings or needed:
                 # The source's log is opened by the query's own thread, from the settings of this session.
                 self._query._jsq.streamingQuery().awaitInitialization(_START_SECONDS * 1000)
+
+    def _keep_record(self) -> None:
+        """Let the checkpoint know of the query's record at its sink, before rows of another batch are written there."""
+        sink, id = self._sink, self._checkpoint.id
+        if sink.place is not None and sink.recorded and sink.known != id:
+            self._checkpoint = keep_records(self._checkpoint, {sink.place: id})
+            sink.known = id
 
     def _is_ending(self) -> bool:
         return self._stopping.is_set() or self._enough.is_set()
@@ -502,11 +539,20 @@ class StandingQuery:
         """Refuse a batch whose files Spark would misread, before it is done; warn of files that are gone."""
         # Java calls this query in a thread of the query's own.
         QUERY.set(self._works_for)
+        self._check_checkpoint(batch)
+        self._begin_late_folders()
         try:
             warn_of_gone(batch, self._files.check(batch, again=batch == self._found_planned))
         except OperationalError:
             self._refused = True
             raise
+
+    def _begin_late_folders(self) -> None:
+        """Leave marks in the folders of late rows, which Spark's id of the query, new with its first batch, names."""
+        if not self._late_begun:
+            known = begin_folders(self._options.late_files, self._checkpoint.spark_folder, self._checkpoint.records)
+            self._checkpoint = keep_records(self._checkpoint, known)
+            self._late_begun = True
 
     def _after_batch(self, batch: int) -> None:
         """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""
@@ -518,6 +564,8 @@ class StandingQuery:
         if self._checkpoint.rebuilds and batch == 0:
             remove_batch([files.folder for files in self._options.late_files], self._checkpoint.spark_folder, batch)
         write_alerts(self._options.late_files, self._watch.late_alerts, totals.bound, self.id, batch)
+        self._check_checkpoint(batch)
+        self._keep_record()
         if self._checkpoint.lock is not None:
             with used(self._checkpoint.folder), self._checkpoint.lock.held():
                 self._kept.keep(batch, totals)

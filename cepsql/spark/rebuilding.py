@@ -10,7 +10,15 @@ from pathlib import Path
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_files import SPARK, forgotten, is_between_batches, is_unbegun, last_committed, spark_folder
-from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree, used
+from cepsql.spark.checkpoint_path import (
+    CheckpointPath,
+    copy_tree,
+    move_whole,
+    on_object_store,
+    remove_tree,
+    synchronize_tree,
+    used,
+)
 from cepsql.spark.kept_progress import move_record, restarted_totals
 from cepsql.spark.planned_files import file_of, read_log
 
@@ -61,6 +69,7 @@ def begin_rebuilding(folder: CheckpointPath, id: str, rebuilds: bool) -> tuple[b
             (new / "metadata").write_text(known, "utf-8")
             copy_tree(spark / "sources", new / "sources")
         restarted_totals(folder, committed, new)
+        synchronize_tree(new)
     return last is not None, new.name if on_object_store(folder) else SPARK
 
 

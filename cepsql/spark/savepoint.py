@@ -4,6 +4,7 @@ import contextlib
 import json
 import shutil
 import uuid
+from pathlib import Path
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_claim import CLAIMS
@@ -25,6 +26,7 @@ from cepsql.spark.checkpoint_path import (
     on_object_store,
     remove_checksum,
     remove_tree,
+    synchronize_tree,
 )
 
 _PLAN = "plan.json"
@@ -93,6 +95,10 @@ def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) ->
             remove_checksum(metadata)
         (hidden / _PLAN).write_bytes(_renewed(plan) if anew else json.dumps(plan).encode())
         if not in_place:
+            if isinstance(hidden, Path) and isinstance(target, Path) and target.is_dir():
+                # Who made it may let others read it, such as Spark's workers.
+                hidden.chmod(target.stat().st_mode & 0o7777)
+            synchronize_tree(hidden)
             move_whole(hidden, target)
         whole = True
     except (OSError, shutil.Error) as error:

@@ -57,6 +57,9 @@ class BatchSink:
     begun:   the number of the last batch that was handed over, or begun to be; None before the first.
     planned: the number of the last batch that the checkpoint knew when Spark was started, -1 if it knew none; None
              where batches are not numbered by a checkpoint.
+    place:   the name, in a checkpoint, of the place that holds a record of the query; None: no place does.
+    known:   the id of the record that the checkpoint knows in that place; None: it knows of none.
+    recorded: whether the record is there.
     """
 
     def __init__(self) -> None:
@@ -71,6 +74,9 @@ class BatchSink:
         self.task_writer: str | None = None
         self.begun: int | None = None
         self.planned: int | None = None
+        self.place: str | None = None
+        self.known: str | None = None
+        self.recorded = False
         self.thread: int | None = None
         self._ending = False
         self._handovers: list[_Handover] = []

@@ -26,7 +26,7 @@ from cepsql.catalog.working_for import QUERY
 from cepsql.errors import Error, InternalError, OperationalError
 from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
-from cepsql.standing.progress_data import added, progress_data
+from cepsql.standing.progress_data import SINCE_START, added, progress_data
 from cepsql.standing.renewal import Renewal
 
 LOG = logging.getLogger("cepsql.standing")
@@ -345,6 +345,7 @@ class Reconciler:
         if state == owned.entered:
             return
         self.states.enter(owned.lease, state, progress.waiting or f"epoch {owned.lease.epoch}, {self.owner}")
+        self._enter_begun(owned, state)
         if owned.entered != WAITING and state == RUNNING:
             LOG.info("query %s runs", name, extra={"query": name})
         owned.entered = state
@@ -354,6 +355,15 @@ class Reconciler:
         assert owned.running is not None
         steady = time.monotonic() - owned.started >= _STEADY_SECONDS
         return batches > owned.begun or (steady and owned.running.idle)
+
+    def _enter_begun(self, owned: _Owned, state: str) -> None:
+        """Let the catalog know that the query has a checkpoint, before its first batch is reported.
+
+        Where that is away at the next start, another one must not be begun.
+        """
+        if owned.before.get("id") != owned.id:
+            counted = {name: owned.before[name] for name in SINCE_START if name in owned.before}
+            self.states.report(owned.lease, state, counted | {"id": owned.id}, remember=False)
 
     def _has_time(self) -> bool:
         """Tell whether one more query may be started in this go, if it is not asked for just now."""

@@ -135,15 +135,17 @@ def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None
 
 
 def refuse_lost(home: "Home", query: RegisteredQuery) -> None:
-    """Raise OperationalError if a query has done batches of which the folder of its checkpoint knows nothing."""
+    """Raise OperationalError if a query has run before, and the folder of its checkpoint knows nothing of it."""
     state = home.states.get(query.name)
     progress = (state.progress if state is not None else None) or {}
-    if progress.get("id") != query.id or not progress.get("batches"):
+    if progress.get("id") != query.id:
         return
+    batches = progress.get("batches")
+    done = f"has done {batches} batches" if batches else "has run before"
     location = home.checkpoint(query)
     if kept_identity(home, location) is None:
         raise OperationalError(
-            f"the checkpoint {location} of query {query.name}, which has done {progress['batches']} batches, is gone",
-            hint="put it back, or have its disk here; "
+            f"the checkpoint {location} of query {query.name}, which {done}, is gone",
+            hint="put it back, or mount its disk; "
             "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows anew",
         )

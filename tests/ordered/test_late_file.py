@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cepsql.ordered.late_file import late_rows, write_file
+from cepsql.ordered.late_file import Unmarked, late_rows, mark_folder, write_file
 from cepsql.ordered.row_layout import END_OF_TIME
 
 ROW = {
@@ -56,7 +56,8 @@ def test_columns(rows):
 
 
 def test_json_is_what_spark_reads(rows, tmp_path):
-    write_file(rows, tmp_path / "new" / "a.json", "json")
+    mark_folder(tmp_path / "new", "q")
+    write_file(rows, tmp_path / "new", "a.json", "json", "q")
     first, second, third = map(json.loads, (tmp_path / "new" / "a.json").read_text().splitlines())
     assert first == {
         "reason": "late", "watermark": "1970-01-01 00:00:00.000007Z", "record": "a,b", "query": "q", "batch": 3,
@@ -71,17 +72,28 @@ def test_json_is_what_spark_reads(rows, tmp_path):
 @pytest.mark.parametrize("format", ["parquet", "json"])
 def test_a_file_is_replaced_as_a_whole(rows, tmp_path, format, monkeypatch):
     path = tmp_path / f"a.{format}"
-    write_file(rows, path, format)
+    mark_folder(tmp_path, "q")
+    write_file(rows, tmp_path, path.name, format, "q")
     before = path.read_bytes()
-    write_file(rows, path, format)
+    write_file(rows, tmp_path, path.name, format, "q")
     assert path.read_bytes() == before
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("no space left")))
     with pytest.raises(OSError, match="no space"):
-        write_file(rows.slice(1), path, format)
+        write_file(rows.slice(1), tmp_path, path.name, format, "q")
     assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == [path.name]
     if format == "parquet":
         assert pq.read_table(path).num_rows == 3
+
+
+def test_a_folder_without_the_mark_takes_nothing(rows, tmp_path):
+    for folder in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(Unmarked):
+            write_file(rows, folder, "a.json", "json", "q")
+    mark_folder(tmp_path, "another")
+    with pytest.raises(Unmarked):
+        write_file(rows, tmp_path, "a.json", "json", "q")
+    assert [file.name for file in tmp_path.iterdir()] == ["_cepsql"]
 
 
 def test_json_has_times_of_any_year(tmp_path):
@@ -89,6 +101,7 @@ def test_json_has_times_of_any_year(tmp_path):
     whole = pa.struct({"record": pa.string(), "at": pa.timestamp("us", "UTC"), "day": pa.date32()})
     far = pa.array([{"record": None, "at": 1_772_442_000_000_000_000, "day": 20_513_674}], whole)
     rejected = pa.table({"reason": ["ahead"], "watermark": pa.array([7]), "whole": far})
-    write_file(late_rows(rejected, "q", 3), tmp_path / "a.json", "json")
+    mark_folder(tmp_path, "q")
+    write_file(late_rows(rejected, "q", 3), tmp_path, "a.json", "json", "q")
     found = json.loads((tmp_path / "a.json").read_text())
     assert (found["at"], found["day"]) == ("+58136-06-14 00:00:00Z", "+58134-07-14")

@@ -7,8 +7,10 @@ import sqlite3
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import psycopg
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from postgresql import running_postgresql
@@ -67,6 +69,29 @@ def test_names_of_columns_may_need_quotes(spark, database):
     sink = opened(database.sink(create_table="true"), columns=columns)
     assert sink.accept(rows(spark, (1, "a")).toDF("a.b", "c`d"), 0) == 1
     assert database.run('SELECT "a.b", "c`d" FROM alerts') == [(1, "a")]
+
+
+@pytest.mark.parametrize("key", [(), ("50%",)], ids=["rows", "key"])
+def test_names_may_have_what_drivers_take_for_parameters(database, key):
+    names = ("50%", "%s %%(id)s :id ?")
+    columns = [(names[0], "int"), (names[1], "string")]
+    options = {"table": "100% %s :x ? {y}", "create_table": "true"}
+    where = ""
+    if "schema" in database.options:
+        options["schema"] = f"{database.options['schema']} 10%s"
+        database.run(f'CREATE SCHEMA "{options["schema"]}"')
+        where = f'"{options["schema"]}".'
+    sink = opened(replace(database.sink(**options), key=key), columns=columns)
+    table = pa.table({names[0]: pa.array([1, None], pa.int32()), names[1]: ["a", "b"]})
+    place = (sink._table, sink._schema)
+    sink._transaction(lambda connection: sink._database.add_rows(connection, *place, columns, key, [table]))
+    reading = f'SELECT "{names[1]}" FROM {where}"{options["table"]}" ORDER BY 1'
+    assert database.run(reading) == [("a",), ("b",)]
+    if key:
+        gone = [table.select(list(key))]
+        sink._transaction(lambda connection: sink._database.delete_rows(connection, *place, key, gone))
+        assert database.run(reading) == []
+    sink.forget()
 
 
 def test_rows_of_one_key_are_updated(spark, database):

@@ -20,7 +20,7 @@ from cepsql.catalog.savepoints import Savepoint, Savepoints
 from cepsql.catalog.schema import CATALOG, DEFINITIONS, MIGRATIONS
 from cepsql.catalog.store import Store
 from cepsql.engine import connect
-from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.errors import InterfaceError, NotSupportedError, OperationalError, ProgrammingError
 
 STREAM = "CREATE STREAM s (a INT, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING json OPTIONS (path 'in/')"
 
@@ -176,6 +176,69 @@ def test_dataframes_that_are_gone_take_no_view_with_them():
     assert [relation.name for relation in catalog] == ["v"]
     with pytest.raises(ProgrammingError, match="there is no stream, table or view t"):
         catalog.get("t")
+
+
+def test_a_catalog_that_is_missing_or_empty_is_made_only_if_asked_for(tmp_path):
+    missing, empty, other = (tmp_path / name for name in ("missing.db", "empty.db", "other.db"))
+    empty.touch()
+    sqlite3.connect(tmp_path / "tableless.db").execute("PRAGMA journal_mode = WAL")
+    for file, create, said in (
+        (missing, False, "is missing"),
+        (empty, False, "is empty"),
+        (empty, None, "is empty"),
+        (tmp_path / "tableless.db", None, "is empty"),
+    ):
+        with pytest.raises(OperationalError, match=f"the catalog {file} {said}") as refused:
+            connect(catalog=file, create_catalog=create)
+        assert "cepsql serve --create-catalog makes a new one" in refused.value.hint
+    assert not missing.exists() and not empty.stat().st_size
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE rows (x INT)")
+    for file, create in ((missing, None), (empty, True), (other, None), (tmp_path / "100% (a?b#c).db", None)):
+        connect(catalog=file, create_catalog=create).sql("CREATE SINK k USING console")
+        assert connect(catalog=file, create_catalog=False).catalog.sink("k").format == "console"
+    with pytest.raises(InterfaceError, match="create_catalog is True or False"):
+        connect(catalog=missing, create_catalog="yes")
+
+
+@pytest.mark.parametrize("location", ["postgresql"], indirect=True)
+def test_an_empty_database_is_no_catalog_to_serve(location):
+    with pytest.raises(OperationalError, match="is empty"):
+        Database(location, create=False)
+    Database(location)
+    Database(location, create=False)
+
+
+def test_processes_that_make_a_catalog_at_once_share_it(tmp_path):
+    script = "import sys; from cepsql.catalog.database import Database; Database(sys.argv[1])"
+    running = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "catalog.db")]) for _ in range(4)]
+    assert [process.wait(60) for process in running] == [0] * 4
+
+
+def test_a_catalog_whose_disk_is_away_is_not_made_anew(tmp_path):
+    (tmp_path / "disk").mkdir()
+    catalog = connect(catalog=tmp_path / "disk" / "catalog.db").catalog
+    catalog.add(Sink("k", (), "console"))
+    (tmp_path / "disk").rename(tmp_path / "away")
+    (tmp_path / "disk").mkdir()
+    with pytest.raises(OperationalError, match="is gone"):
+        catalog.sink("k")
+    # It goes between the look and the connection.
+    with pytest.raises(OperationalError, match="is gone"), catalog.store.database._translated():
+        catalog.store.database._engine.connect()
+    assert not list((tmp_path / "disk").iterdir())
+    (tmp_path / "disk").rmdir()
+    (tmp_path / "away").rename(tmp_path / "disk")
+    assert catalog.sink("k").format == "console"
+
+
+def test_only_its_owner_can_read_a_catalog(tmp_path):
+    file = tmp_path / "catalog.db"
+    with Database(str(file)).writing():
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    file.chmod(0o660)
+    with Database(str(file)).writing():
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o660}
 
 
 def test_many_processes_change_at_once(location):

@@ -73,6 +73,13 @@ def test_the_command_says_what_is_missing(tmp_path):
     done = serve("--catalog", str(tmp_path / "nowhere" / "catalog.db"))
     (line,) = map(json.loads, done.stderr.splitlines())
     assert (done.returncode, line["level"]) == (1, "error") and "does not exist" in line["message"]
+    (tmp_path / "empty.db").touch()
+    for name, what in (("missing.db", "is missing"), ("empty.db", "is empty")):
+        done = serve("--catalog", str(tmp_path / name))
+        (line,) = map(json.loads, done.stderr.splitlines())
+        assert done.returncode == 1 and f"the catalog {tmp_path / name} {what}" in line["message"]
+        assert "--create-catalog" in line["message"]
+    assert not (tmp_path / "missing.db").exists()
 
 
 def test_spark_settings_come_from_the_file(tmp_path, monkeypatch):

@@ -102,6 +102,22 @@ def test_without_its_checkpoint_a_query_does_not_begin_anew(engine):
     until(lambda: engine.queries["rises"].progress.get("rows_read") == 16)
 
 
+def test_a_query_that_has_done_no_batch_does_not_begin_anew_either(engine):
+    os.rename("ticks", "input")
+    os.mkdir("ticks")
+    engine.sql("START QUERY rises; STOP QUERY rises")
+    assert not engine.queries["rises"].progress.get("batches")
+    (folder,) = glob.glob("catalog.db.checkpoints/rises-*")
+    os.rename(folder, "elsewhere")
+    with pytest.raises(OperationalError, match="of query rises, which has run before, is gone"):
+        engine.sql("START QUERY rises")
+    os.rename("elsewhere", folder)
+    os.rmdir("ticks")
+    os.rename("input", "ticks")
+    engine.sql("START QUERY rises")
+    until(lambda: engine.queries["rises"].progress.get("matches") == 3)
+
+
 def test_a_checkpoint_is_not_another_querys(engine):
     engine.sql("START QUERY rises; STOP QUERY rises")
     engine.sql("DROP QUERY rises")
