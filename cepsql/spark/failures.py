@@ -52,7 +52,7 @@ _OF_A_STOP = re.compile(r"SparkContext|SparkSession|RpcEnv|'NoneType' object has
 """What is named where Spark has been stopped under a query, in one way or another."""
 
 _CLOSED = re.compile(r"(?:Stream|Socket) closed|Broken pipe|Connection reset(?: by peer)?|(?:java\.io\.)?EOFException")
-_PYTHON_TASK = re.compile(r"^\s*at org\.apache\.spark\.(?:api|sql\.execution)\.python\.", re.MULTILINE)
+_PYTHON_TASK = re.compile(r"^\s*at org\.apache\.spark\.(?:api|sql\.execution)\.(?:[\w.]+\.)?python\.", re.MULTILINE)
 _SURROUNDINGS = ("PATH_", "FAILED_READ_FILE", "DATA_SOURCE_NOT_FOUND", "STREAM_FAILED", "CANNOT_LOAD", "INVALID_URL")
 _UNSUPPORTED = ("UNSUPPORTED", "STREAMING_OUTPUT_MODE", "NON_TIME_WINDOW", "_LEGACY_ERROR_TEMP_3102")
 

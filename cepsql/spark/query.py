@@ -199,6 +199,11 @@ class StandingQuery:
         return self._error
 
     @property
+    def failed_in_batch(self) -> bool:
+        """Whether it failed while a micro-batch was handed over, and not between two."""
+        return self._sink.error is not None
+
+    @property
     def progress(self) -> Progress:
         """Totals so far; complete once the query has ended."""
         sink = self._sink
