@@ -311,7 +311,8 @@ class Query:
     ) -> "StandingQuery":
         """Start the query over its streams; with LIMIT it ends after so many rows, over all its starts.
 
-        on_rows:    called with the rows and the number of every micro-batch that has rows.
+        on_rows:    called with the rows and the number of every micro-batch that has rows; a column with a date or time
+                    outside the years 1 to 9999 is text there.
         sink:       where rows go in place of that, as the name of one that CREATE SINK has made or as a
                     `cepsql.catalog.Sink`; without both `rows()` gives them.
         name:       what the sink knows the query by, the same in every start; None: a name of its checkpoint's own.
@@ -474,7 +475,7 @@ class Query:
         from cepsql.spark.sink import RowSink
 
         if sink is None:
-            rows = RowQueue() if on_rows is None else RowSink(on_rows)
+            rows = RowQueue() if on_rows is None else RowSink(_for_python(on_rows))
             rows.limit = None if self.limit is None else RowLimit(self.limit, checkpoint.folder)
             return rows
         if self.limit is not None:
@@ -658,6 +659,13 @@ class Query:
         except BaseException:
             self._frame = None
             raise
+
+
+def _for_python(on_rows: "Callable[[pa.Table, int], None]") -> "Callable[[pa.Table, int], None]":
+    """Return a function that calls a user's with rows that Python can hold."""
+    from cepsql.render.times import for_python
+
+    return lambda rows, batch: on_rows(for_python(rows), batch)
 
 
 def no_python_type(failure: Exception) -> DataError:
