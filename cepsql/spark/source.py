@@ -26,8 +26,10 @@ from cepsql.secrets import secret_values
 from cepsql.spark.checked_lines import BLANK, OPENERS, checked_options, checks_lines
 from cepsql.spark.column_types import frame_columns
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.folder_names import refuse_mixed_folders
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
 from cepsql.spark.names import ARRIVAL, FORMER
+from cepsql.spark.notices import warn_of_unnamed
 from cepsql.spark.packages import AVRO, KAFKA
 from cepsql.spark.planned_files import PATTERN
 from cepsql.spark.record_values import decoded
@@ -268,8 +270,8 @@ def _malformed(source: Source) -> str:
 def located_options(source: Source) -> dict[str, str]:
     """Return the options with a local path made absolute; a stream over one file lists its folder.
 
-    Raises ProgrammingError if files have no path, OperationalError if a local path does not exist, or Spark takes the
-    name of what is there for a pattern.
+    Raises ProgrammingError if files have no path, OperationalError if a local path does not exist, Spark takes the
+    name of what is there for a pattern, or folders named like key=value stand among files.
     """
     options = dict(source.options)
     name = next((name for name in options if name.lower() == "path"), None)
@@ -289,9 +291,19 @@ def located_options(source: Source) -> dict[str, str]:
             f"{source.name} reads {path}, and Spark takes this name for a pattern, which stands for other names, too",
             hint="rename it, without any of [ ] { } * ? \\",
         )
+    if source.format.lower() != _TABLE and not lists_folder and not _looks_everywhere(options):
+        pattern = next((value for key, value in options.items() if key.lower() == "pathglobfilter"), "*")
+        unnamed = refuse_mixed_folders(source.name, path, pattern)
+        if not source.streaming:
+            warn_of_unnamed(unnamed)
     if lists_folder:
         return options | {name: folder, "pathGlobFilter": PATTERN.sub(r"\\\g<0>", file)}
     return options | {name: path}
+
+
+def _looks_everywhere(options: dict[str, str]) -> bool:
+    """Tell whether files are read wherever they lie, whatever their folders are called."""
+    return any(name.lower() == "recursivefilelookup" and value.lower() == "true" for name, value in options.items())
 
 
 def _path_hint(source: Source) -> str:
