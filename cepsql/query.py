@@ -428,10 +428,12 @@ class Query:
 
     def _start_options(self, folder: "Checkpoint", sink: Sink | None) -> "StartOptions":
         """Return what follows from the query for how it is run over its checkpoint."""
+        from cepsql.kafka.reader import PYTHON, reader_of
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.full_disk import written_places
         from cepsql.spark.neighbours import Sharing
         from cepsql.spark.query import StartOptions
+        from cepsql.spark.source import is_kafka
 
         def explain(key: Key) -> "MatchExplanation":
             return explain_held(
@@ -452,6 +454,9 @@ class Query:
             file_age=_file_age(origins),
             folders=_listed_folders(origins),
             csv_files=_csv_files(one for one in origins if isinstance(one, Source) and one.streaming),
+            python_sources=any(
+                isinstance(one, Source) and is_kafka(one) and reader_of(one) == PYTHON for one in origins
+            ),
             written=written_places(self._engine.spark, sink, (files.folder for files in late)),
             late_shares={
                 origin.name: mark.late_alert

@@ -13,6 +13,7 @@ import time
 import weakref
 
 import pytest
+from pyspark.errors import PySparkException
 
 import cepsql.spark.build
 from cepsql.clause import match_recognize
@@ -20,6 +21,7 @@ from cepsql.engine import connect
 from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.runner.silence import reason, standing
 from cepsql.spark.progress import Progress
+from cepsql.spark.query import StandingQuery
 
 OPEN = (
     "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.n AS n PATTERN (A B) "
@@ -117,6 +119,28 @@ def test_times_that_python_has_not_are_text_for_a_callback(spark, tmp_path):
     # Where all have a place in Python they come as always.
     assert near[0]["t2"].replace(tzinfo=None) == datetime.datetime(2026, 1, 1)
     assert near[0]["d"] == datetime.date(2026, 1, 1)
+
+
+@pytest.mark.parametrize("late", [1, 20])
+def test_python_that_starts_late_is_started_again(engine, monkeypatch, late):
+    begun, start = [], StandingQuery._start_spark
+
+    def begin(query):
+        begun.append(query)
+        if len(begun) <= late:
+            raise PySparkException("Timed out while waiting for the Python worker to connect back after 10000 ms")
+        start(query)
+
+    monkeypatch.setattr(StandingQuery, "_start_spark", begin)
+    query, found = engine.query("SELECT n FROM ticks LIMIT 3"), []
+    if late == 1:
+        with query.start(lambda rows, _: found.append(rows.num_rows)) as running:
+            assert running.await_(60)
+        assert (found, len(begun)) == ([3], 2)
+        return
+    with pytest.raises(OperationalError, match="Python did not start within the ten seconds"):
+        query.start(lambda rows, _: None)
+    assert len(begun) == 6
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
