@@ -105,6 +105,26 @@ def test_values_in_lines(spark, tmp_path):
     assert ids(engine, "SELECT id FROM s") == ([1, 1, 1], len(followed))
 
 
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_columns_of_any_name(spark, tmp_path, format):
+    """Names of columns that reading adds for itself give way to those of the source, or are refused."""
+    lines = {"csv": "1,a,b\nx,c,d\n", "json": '{"id": 1, "__corrupt": "a", "__record": "b"}\n{"id": "x"}\n'}[format]
+    (tmp_path / f"rows.{format}").write_text(lines)
+    engine = cepsql.connect(spark)
+    source = f"USING {format} OPTIONS (path '{tmp_path}')"
+    engine.sql(
+        f"CREATE STREAM s (id INT, __Corrupt STRING, __record STRING, at TIMESTAMP AS timestamp_seconds(id), "
+        f"WATERMARK FOR at AS at) {source} LATE ROWS INTO late USING parquet OPTIONS (path '{tmp_path}/.late')"
+        if format == "csv"
+        else f"CREATE STREAM s (id INT, __corrupt STRING, __record STRING) {source}"
+    )
+    engine.sql("SET cepsql.scan = 'spark'")
+    assert ids(engine, "SELECT concat(id, __corrupt, __record) FROM s") == (["1ab"], 1)
+    engine.sql(f"CREATE TABLE t (id INT, __malformed STRING) {source}")
+    with pytest.raises(ProgrammingError, match="t has a column __malformed, a name that cepsql needs"):
+        engine.sql("SELECT id FROM t").collect()
+
+
 def test_a_limit_that_is_no_number(spark, tmp_path):
     engine = cepsql.connect(spark)
     engine.sql(f"CREATE TABLE t (id INT, name STRING) USING csv OPTIONS (path '{tmp_path}', maxLineBytes '10 MB')")

@@ -330,6 +330,17 @@ def test_a_query_that_ends_java_twice_is_set_aside(process, monkeypatch, caplog)
     assert tick() == {"idle", "victim"}
 
 
+def test_java_that_ends_while_a_query_starts_is_no_defect(process, monkeypatch, caplog):
+    server = process("server", adopts=True)
+    monkeypatch.setattr("cepsql.spark.gateway.java_ended", lambda patience=0.0: True)
+    monkeypatch.setattr("cepsql.spark.failures.lost_java", lambda failure: True)
+    server.broken = ConnectionRefusedError(111, "Connection refused")
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    assert server.query.error.startswith("Java, in which Spark runs, has ended")
+    assert "Traceback" not in caplog.text
+
+
 def test_java_may_end_between_batches_as_often_as_it_does(process):
     server = process("server", adopts=True)
     server.reconciler.states.desire("fraud", "running")
