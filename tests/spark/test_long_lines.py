@@ -5,7 +5,6 @@ import gzip
 import zlib
 
 import pytest
-from pyspark.errors import PySparkException
 
 import cepsql
 from cepsql.errors import ProgrammingError
@@ -132,11 +131,8 @@ def test_a_limit_that_is_no_number(spark, tmp_path):
         engine.sql("SELECT id FROM t").collect()
 
 
-def test_without_the_check_spark_would_take_the_line(spark, tmp_path):
-    """What makes the other tests mean something: Spark by itself gives these rows."""
+def test_without_the_check_spark_takes_the_lines(spark, tmp_path):
+    """What makes the other tests mean something."""
     written(tmp_path, "json", "")
-    try:
-        rows = spark.read.schema("id INT, name STRING").json(str(tmp_path)).collect()
-    except PySparkException:
-        return
-    assert 2 in {row.id for row in rows} and 9 in {row.id for row in rows}
+    rows = spark.read.schema("id INT, name STRING").json(str(tmp_path)).collect()
+    assert {2, 7, 9, 11} <= {row.id for row in rows}
