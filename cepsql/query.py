@@ -311,7 +311,8 @@ class Query:
     ) -> "StandingQuery":
         """Start the query over its streams; with LIMIT it ends after so many rows, over all its starts.
 
-        on_rows:    called with the rows and the number of every micro-batch that has rows.
+        on_rows:    called with the rows and the number of every micro-batch that has rows; a column with a date or time
+                    outside the years 1 to 9999 is text there.
         sink:       where rows go in place of that, as the name of one that CREATE SINK has made or as a
                     `cepsql.catalog.Sink`; without both `rows()` gives them.
         name:       what the sink knows the query by, the same in every start; None: a name of its checkpoint's own.
@@ -428,10 +429,12 @@ class Query:
 
     def _start_options(self, folder: "Checkpoint", sink: Sink | None) -> "StartOptions":
         """Return what follows from the query for how it is run over its checkpoint."""
+        from cepsql.kafka.reader import PYTHON, reader_of
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.full_disk import written_places
         from cepsql.spark.neighbours import Sharing
         from cepsql.spark.query import StartOptions
+        from cepsql.spark.source import is_kafka
 
         def explain(key: Key) -> "MatchExplanation":
             return explain_held(
@@ -452,6 +455,9 @@ class Query:
             file_age=_file_age(origins),
             folders=_listed_folders(origins),
             csv_files=_csv_files(one for one in origins if isinstance(one, Source) and one.streaming),
+            python_sources=any(
+                isinstance(one, Source) and is_kafka(one) and reader_of(one) == PYTHON for one in origins
+            ),
             written=written_places(self._engine.spark, sink, (files.folder for files in late)),
             late_shares={
                 origin.name: mark.late_alert
@@ -475,7 +481,7 @@ class Query:
         from cepsql.spark.sink import RowSink
 
         if sink is None:
-            rows = RowQueue() if on_rows is None else RowSink(on_rows)
+            rows = RowQueue() if on_rows is None else RowSink(_for_python(on_rows))
             rows.limit = None if self.limit is None else RowLimit(self.limit, checkpoint.folder)
             return rows
         if self.limit is not None:
@@ -660,6 +666,13 @@ class Query:
         except BaseException:
             self._frame = None
             raise
+
+
+def _for_python(on_rows: "Callable[[pa.Table, int], None]") -> "Callable[[pa.Table, int], None]":
+    """Return a function that calls a user's with rows that Python can hold."""
+    from cepsql.render.times import for_python
+
+    return lambda rows, batch: on_rows(for_python(rows), batch)
 
 
 def no_python_type(failure: Exception) -> DataError:

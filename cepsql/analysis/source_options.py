@@ -4,11 +4,11 @@ import difflib
 from collections.abc import Iterable
 
 COMMON_OPTIONS: dict[str, tuple[str, ...]] = {
-    "csv": ("header", "sep", "quote", "escape", "nullValue", "timestampFormat", "dateFormat", "mode"),
-    "json": ("multiLine", "timestampFormat", "dateFormat", "mode", "primitivesAsString"),
+    "csv": ("header", "sep", "quote", "escape", "nullValue", "timestampFormat", "dateFormat", "mode", "maxLineBytes"),
+    "json": ("multiLine", "timestampFormat", "dateFormat", "mode", "primitivesAsString", "maxLineBytes"),
     "parquet": ("mergeSchema",),
     "orc": (),
-    "text": ("wholetext", "lineSep"),
+    "text": ("wholetext", "lineSep", "maxLineBytes"),
     "rate": ("rowsPerSecond", "numPartitions", "rampUpTime"),
     "kafka": ("kafka.bootstrap.servers", "subscribe", "subscribePattern", "startingOffsets", "maxOffsetsPerTrigger"),
     "jdbc": ("url", "dbtable", "user", "password", "driver"),

@@ -41,7 +41,9 @@ from cepsql.secrets import is_secret, without_secrets
 VERSION = 1
 """Of the description: another version may say the same in other words."""
 
-_RATES = re.compile(r"(max|min)\w*pertrigger|maxtriggerdelay|maxfileage|latestfirst|cleansource\w*|sourcearchivedir")
+_RATES = re.compile(
+    r"(max|min)\w*pertrigger|maxtriggerdelay|maxfileage|latestfirst|cleansource\w*|sourcearchivedir|maxlinebytes"
+)
 _KAFKA_TUNING = re.compile(
     r"kafka\.(?!bootstrap\.servers|isolation\.level).*|minpartitions|groupidprefix|failondataloss|includeheaders"
     r"|kafkaconsumer\..*|fetchoffset\..*"
@@ -54,7 +56,8 @@ def describe_plan(plan: Plan, session: Mapping[str, str], frame_identity: Callab
 
     session:        the settings of Spark's that change what expressions mean.
     frame_identity: a text that tells a registered DataFrame from others.
-    Left out is what changes no row: names of views, secrets, how much input a batch takes, limits of searches.
+    Left out is what changes no row: names of views, secrets, how much input a batch takes, limits of searches
+    and of lines.
     """
     return {
         "version": VERSION,

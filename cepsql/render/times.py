@@ -1,6 +1,7 @@
 """Dates and times of any year: Python's end with the year 9999, and Arrow writes no text of far ones."""
 
 import datetime
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +26,56 @@ def python_values(column: pa.ChunkedArray | pa.Array) -> list:
         return column.to_pylist()
     except OverflowError:
         return column.cast(_numbered(column.type)).to_pylist()
+
+
+def for_python(rows: pa.Table) -> pa.Table:
+    """Return rows that Python can hold: columns with a date or time outside the years 1 to 9999 are text.
+
+    Such a column has all its values as Spark casts them to STRING, times as clocks in the column's time zone show them;
+    one of arrays, structs or maps has texts within. Columns without such a value stay as they are.
+    """
+    for number, column in enumerate(rows.columns):
+        if _holds_far_times(column):
+            field = rows.schema.field(number)
+            texts = _with_texts(column)
+            rows = rows.set_column(number, field.with_type(texts.type), texts)
+    return rows
+
+
+def _holds_far_times(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column has far times, or holds them in arrays, structs or maps."""
+    kind = column.type
+    if pa.types.is_struct(kind):
+        return any(_holds_far_times(pc.struct_field(column, number)) for number in range(kind.num_fields))
+    if pa.types.is_map(kind):
+        parts = [part for chunk in column.chunks for part in (chunk.keys, chunk.items)]
+        return any(_holds_far_times(pa.chunked_array([part])) for part in parts)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _holds_far_times(pc.list_flatten(column))
+    return has_far_times(column)
+
+
+def _with_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if not pa.types.is_nested(kind):
+        return pa.chunked_array([far_texts(column, getattr(kind, "tz", None) or "UTC")], pa.string())
+    numbers = column.cast(_numbered(kind)).to_pylist()
+    return pa.chunked_array([[_text_within(value, kind) for value in numbers]], _worded(kind))
+
+
+def _text_within(value: Any, kind: pa.DataType) -> Any:
+    """Return a value, of which dates and times are numbers, with texts in their places."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {field.name: _text_within(value[field.name], field.type) for field in kind}
+    if pa.types.is_map(kind):
+        return [(_text_within(key, kind.key_type), _text_within(item, kind.item_type)) for key, item in value]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_text_within(part, kind.value_type) for part in value]
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return far_texts(pa.chunked_array([[value]], _numbered(kind)).cast(kind), getattr(kind, "tz", None) or "UTC")[0]
+    return value
 
 
 def has_far_times(column: pa.ChunkedArray) -> bool:
@@ -78,14 +129,23 @@ def _near(micros: int, zone: str) -> datetime.datetime:
 
 def _numbered(kind: pa.DataType) -> pa.DataType:
     """Return the type with whole numbers in place of dates and times."""
+    return _with_times_as(kind, pa.int32(), pa.int64())
+
+
+def _worded(kind: pa.DataType) -> pa.DataType:
+    """Return the type with texts in place of dates and times."""
+    return _with_times_as(kind, pa.string(), pa.string())
+
+
+def _with_times_as(kind: pa.DataType, date: pa.DataType, time: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind):
-        return pa.int64()
+        return time
     if pa.types.is_date(kind):
-        return pa.int32()
+        return date
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_numbered(field.type)) for field in kind])
+        return pa.struct([field.with_type(_with_times_as(field.type, date, time)) for field in kind])
     if pa.types.is_map(kind):
-        return pa.map_(_numbered(kind.key_type), _numbered(kind.item_type))
+        return pa.map_(_with_times_as(kind.key_type, date, time), _with_times_as(kind.item_type, date, time))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.list_(kind.value_field.with_type(_numbered(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(_with_times_as(kind.value_type, date, time)))
     return kind

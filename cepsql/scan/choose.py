@@ -14,6 +14,8 @@ from cepsql.scalar.tree import Input, Node, Session
 from cepsql.scalar.types import TIMESTAMP, UNKNOWN, Type, is_decimal, parse_type
 from cepsql.scan.expression import Unlike, compile_expression
 from cepsql.scan.layout import LISTING_OPTIONS, FileLayout, is_read, readable_type
+from cepsql.scan.long_lines import OPTION as LONGEST
+from cepsql.scan.long_lines import max_line_bytes
 from cepsql.scan.murmur import HASHED
 from cepsql.scan.plain import COLUMN, PlainScan
 from cepsql.scan.projection import ArrowScan, Projection, inputs_of
@@ -123,6 +125,7 @@ def _file_layout(source: Source, wanted: frozenset[Input]) -> FileLayout:
         wanted=frozenset(column.leaf for column in wanted),
         separator=separator,
         header=header,
+        longest=max_line_bytes(source.options),
         metadata=tuple((name, type, metadata.lower()) for name, type, metadata in read if metadata is not None),
     )
 
@@ -179,7 +182,7 @@ def _options(source: Source) -> tuple[str, bool]:
             if value.lower() not in ("true", "false"):
                 raise Unlike(f"the header {value!r}")
             header = value.lower() == "true"
-        elif option not in LISTING_OPTIONS:
+        elif option not in LISTING_OPTIONS and option != LONGEST.lower():
             raise Unlike(f"the option {name} is Spark's")
     if len(separator) != 1 or separator in '"\\\n\r\0 ' or not separator.isascii():
         raise Unlike(f"the separator {separator!r}")

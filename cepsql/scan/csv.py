@@ -32,7 +32,7 @@ def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     Raises OperationalError if the file cannot be read.
     """
     header = layout.header
-    for block in line_blocks(path):
+    for block in line_blocks(path, layout.longest):
         rows, header = _without_header(block) if header else (block, False)
         if rows:
             yield _read_block(rows, layout, zone)

@@ -41,7 +41,7 @@ def read_json(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     object or array of objects, or a value that is none of its column's type. Names are compared letter by letter.
     Raises OperationalError if the file cannot be read.
     """
-    for block in line_blocks(path):
+    for block in line_blocks(path, layout.longest):
         yield _joined(list(_read_block(block, layout, zone)), layout)
 
 

@@ -51,8 +51,8 @@ def read_line(line: bytes, columns: Mapping[str, Callable[[str, str], object]]) 
 
     columns: what makes a value of a token's kind and text, or WRONG. The kinds are `text` (unescaped), `integer`,
              `float`, `special` (NaN and infinities), `true`, `false` and `nested`.
-    The rows are an object's, or those of an array of objects; what follows it counts for nothing. Of names that are
-    there twice the last one counts, and both are judged.
+    The rows are an object's, or those of an array of objects; where anything follows, the line is one malformed row.
+    Of names that are there twice the last one counts, and both are judged.
     """
     try:
         return _rows(_decoded(line), columns)
@@ -65,12 +65,14 @@ def _rows(line: _Line, columns: Mapping) -> tuple[list[dict[str, object]], int]:
     if at == len(line.text):
         return [], 0
     if line.text[at] == "{":
-        row, well, _ = _object(line, at + 1, columns, 1)
+        row, well, at = _object(line, at + 1, columns, 1)
+        _expect_end(line.text, at)
         return ([row], 0) if well else ([], 1)
     if line.text[at] != "[":
         raise _Malformed
     rows, good, at = [], True, _space(line.text, at + 1)
     if line.text.startswith("]", at):
+        _expect_end(line.text, at + 1)
         return [], 0
     while True:
         if not line.text.startswith("{", at):
@@ -80,6 +82,7 @@ def _rows(line: _Line, columns: Mapping) -> tuple[list[dict[str, object]], int]:
         good &= well
         at = _space(line.text, at)
         if line.text.startswith("]", at):
+            _expect_end(line.text, at + 1)
             return (rows, 0) if good else ([], len(rows))
         at = _space(line.text, _passed(line.text, at, ","))
 
@@ -187,6 +190,11 @@ def _passed(text: str, at: int, mark: str) -> int:
     if not text.startswith(mark, at):
         raise _Malformed
     return at + 1
+
+
+def _expect_end(text: str, at: int) -> None:
+    if _space(text, at) != len(text):
+        raise _Malformed
 
 
 def _decoded(line: bytes) -> _Line:

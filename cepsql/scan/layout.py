@@ -13,6 +13,7 @@ from cepsql.scalar.types import (
     is_decimal,
     parse_type,
 )
+from cepsql.scan.long_lines import DEFAULT_LINE_BYTES
 
 LISTING_OPTIONS = frozenset({
     "path", "maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage", "maxcachedfiles", "filenameonly",
@@ -47,6 +48,7 @@ class FileLayout:
     wanted:    those of them that something reads; the others are only judged.
     separator: between the values of a CSV line, one character.
     header:    the first line of a CSV file with other than spaces holds names.
+    longest:   so many bytes a line of a text file may have; a longer one is malformed.
     """
 
     format: str
@@ -55,3 +57,4 @@ class FileLayout:
     separator: str = ","
     header: bool = False
     metadata: tuple[tuple[str, Type, str], ...] = ()
+    longest: int = DEFAULT_LINE_BYTES

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 
 from cepsql.catalog import Sink
 from cepsql.errors import ProgrammingError
+from cepsql.render.times import for_python
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
@@ -38,7 +39,7 @@ class FunctionSink(FittedSink):
         rows = to_arrow(frame)
         if rows.num_rows:
             with called(f"{self._name} of sink {self.sink.name}"):
-                self._function(rows, Batch(self.writer, batch))
+                self._function(for_python(rows), Batch(self.writer, batch))
         return rows.num_rows
 
     def _found(self) -> Callable[[pa.Table, Batch], object]:

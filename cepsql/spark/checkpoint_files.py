@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import re
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,8 +18,19 @@ from cepsql.spark.planned_files import forget_unplanned
 
 LOGGER = logging.getLogger("cepsql")
 UNBEGUN, SPARK = "unbegun.json", "spark"
+_COMPACT, _PARTITIONS = ".compact", "spark.sql.shuffle.partitions"
 _STATE = "occurred during loading state"
 """What Spark says where it cannot read a file of the state, and does not name it."""
+
+_READER = re.compile(
+    r"org\.apache\.spark\.sql\.execution\.streaming\.[\w.$]*"
+    r"(?:Log|Offset|OffsetSeq\w*|Metadata\w*|Schema\w*|StateStore\w*|RocksDB\w*)\$?"
+    r"\.(?:\$anonfun\$)?(?:get|read|load|update|deserialize|parse|apply|validate|verify|fetch|restore|validateOrThrow)\w*"
+)
+"""The methods of Spark's that read files of a checkpoint."""
+
+_NEAR = 12
+"""So many calls of Spark's are looked at, from the innermost on."""
 
 _HINT = "put the folder back from a copy, or use another checkpoint folder and replay the input"
 
@@ -65,13 +77,24 @@ def check_files(spark: CheckpointPath) -> None:
         LOGGER.warning("the checkpoint file %s is damaged: batch %s is done again", last, last.name)
         last.unlink()
         remove_checksum(last)
-    needed = [_last(folder) for folder in (spark / "offsets", *(spark / "sources").glob("*"))]
+    needed = _needed(spark)
     for file in needed:
-        if file is not None and not _is_log(file):
+        if not _is_log(file):
             raise _damaged(spark, file)
     metadata = spark / "metadata"
-    if any(needed) and not (metadata.exists() and _is_json([_text(metadata)])):
+    if needed and not (metadata.exists() and _names_query(metadata)):
         raise _damaged(spark, metadata)
+
+
+def _needed(spark: CheckpointPath) -> list[CheckpointPath]:
+    """Return the files of Spark's logs that it reads when it goes on: of its batches the last two, of the files of each
+    source all from the last one on that has what came before."""
+    planned = sorted(_numbered(spark / "offsets"), key=_number)[-2:]
+    for folder in (spark / "sources").glob("*"):
+        files = sorted(_numbered(folder), key=_number)
+        begin = max((number for number, file in enumerate(files) if file.name.endswith(_COMPACT)), default=0)
+        planned += files[begin:]
+    return planned
 
 
 def last_committed(spark: CheckpointPath) -> int | None:
@@ -143,9 +166,20 @@ def explained(error: Error, folder: CheckpointPath, written: Iterable[Place] = (
     elif _STATE in error.message:
         state = folder / SPARK / "state"
         message, hint = f"the checkpoint {folder} cannot be gone on from: a file below {state} cannot be read", _HINT
+    elif _failed_reading(error):
+        # Where the cause says nothing, Spark says which query it was.
+        cause = "" if error.message.startswith("Query [") else f": {error.message}"
+        message, hint = f"a file of the checkpoint {folder} cannot be read, it may be damaged{cause}", _HINT
     else:
         return error
     return OperationalError(message, hint=hint, detail=error.detail)
+
+
+def _failed_reading(error: Error) -> bool:
+    """Tell whether Spark failed where it reads a file of a checkpoint, whatever it says of it."""
+    causes = re.split(r"^\s*Caused by: ", error.detail or "", flags=re.MULTILINE)
+    frames = re.findall(r"^\s*at (org\.apache\.spark\.[^\n]*)", causes[-1], re.MULTILINE)
+    return any(map(_READER.match, frames[:_NEAR]))
 
 
 def _written(folder: CheckpointPath) -> list[Place]:
@@ -164,24 +198,34 @@ def _last_number(folder: CheckpointPath) -> int | None:
 
 def _last(folder: CheckpointPath) -> CheckpointPath | None:
     """Return the file of the last batch in one of Spark's logs."""
-    numbered = [path for path in folder.glob("*") if path.name.removesuffix(".compact").isdigit()]
-    return max(numbered, key=lambda path: int(path.name.removesuffix(".compact")), default=None)
+    return max(_numbered(folder), key=_number, default=None)
+
+
+def _numbered(folder: CheckpointPath) -> list[CheckpointPath]:
+    return [path for path in folder.glob("*") if path.name.removesuffix(_COMPACT).isdigit()]
+
+
+def _number(file: CheckpointPath) -> int:
+    return int(file.name.removesuffix(_COMPACT))
 
 
 def _is_log(file: CheckpointPath) -> bool:
-    """Tell whether a file of Spark's logs is whole: a version, then JSON or a dash on each line."""
-    version, *lines = _text(file).splitlines() or [""]
-    return bool(re.fullmatch(r"v\d+", version)) and bool(lines) and _is_json(line for line in lines if line != "-")
-
-
-def _is_json(texts: Iterable[str]) -> bool:
+    """Tell whether a file of Spark's logs is whole: a version, then JSON or a dash on each line, which make sense."""
     try:
-        for text in texts:
-            json.loads(text)
+        version, *lines = file.read_bytes().decode("utf-8").splitlines() or [""]
+        said = [json.loads(line) for line in lines if line != "-"]
     except ValueError:
         return False
+    if not re.fullmatch(r"v\d+", version) or not lines:
+        return False
+    settings = [part["conf"] for part in said if isinstance(part, dict) and isinstance(part.get("conf"), dict)]
+    return all(re.fullmatch("[1-9][0-9]*", str(found.get(_PARTITIONS, 1))) for found in settings)
+
+
+def _names_query(metadata: CheckpointPath) -> bool:
+    """Tell whether a file says which query a checkpoint is of."""
+    try:
+        uuid.UUID(json.loads(metadata.read_bytes().decode("utf-8"))["id"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
     return True
-
-
-def _text(file: CheckpointPath) -> str:
-    return file.read_bytes().decode("utf-8", "replace")

@@ -8,6 +8,7 @@ from cepsql.analysis.scope import MATCH_FUNCTIONS
 from cepsql.errors import DatabaseError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.language.foreign_functions import GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
 from cepsql.plan.refuse import HAVING_INSTEAD, NO_AGGREGATES
+from cepsql.spark.folder_names import MOVE_FOLDERS
 
 _WINDOW = "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK"
 _BOUND = "ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
@@ -143,6 +144,14 @@ _EXPLANATIONS = (
         "its jar is named by spark.jars or spark.jars.packages, such as org.postgresql:postgresql:42.7.4, and its "
         "class by the option driver, such as 'org.postgresql.Driver'",
         r"\burl\b",
+    ),
+    Explanation(
+        "",
+        "Conflicting partition column names|conflicting directory structures|assertion failed: Invalid batch",
+        OperationalError,
+        "folders named like key=value stand among the files of a source, or name different columns",
+        MOVE_FOLDERS,
+        r"\bpath\b",
     ),
     Explanation(
         "",

@@ -46,13 +46,20 @@ _LOST = "a Python worker of Spark's has ended in the middle of its work; often t
 _LOST_HINT = (
     "fewer tasks at once, as with --master 'local[2]', need less; the system's log (dmesg) tells what it killed"
 )
+_LATE = re.compile(r"waiting for the Python worker to connect back|Python worker failed to connect back")
+_LATE_HINT = "start it again, or let fewer queries and other programs run at once; a server starts it again by itself"
 STOPPED = "the Spark session has been stopped"
 STOPPED_HINT = "connect(spark) with a session that runs makes another engine"
 _OF_A_STOP = re.compile(r"SparkContext|SparkSession|RpcEnv|'NoneType' object has no attribute")
 """What is named where Spark has been stopped under a query, in one way or another."""
 
 _CLOSED = re.compile(r"(?:Stream|Socket) closed|Broken pipe|Connection reset(?: by peer)?|(?:java\.io\.)?EOFException")
-_PYTHON_TASK = re.compile(r"^\s*at org\.apache\.spark\.(?:api|sql\.execution)\.python\.", re.MULTILINE)
+_PYTHON_TASK = re.compile(r"^\s*at org\.apache\.spark\.(?:api|sql\.execution)\.(?:[\w.]+\.)?python\.", re.MULTILINE)
+_CLOSED_IN = re.compile(
+    rf"(?:{_CLOSED.pattern})[^\n]*\n(?:\s*at (?!org\.apache\.spark\.)[^\n]*\n)*(\s*at org\.apache\.spark\.[^\n]*)"
+)
+"""Where a connection was closed, or a file ended, and who of Spark's was reading."""
+
 _SURROUNDINGS = ("PATH_", "FAILED_READ_FILE", "DATA_SOURCE_NOT_FOUND", "STREAM_FAILED", "CANNOT_LOAD", "INVALID_URL")
 _UNSUPPORTED = ("UNSUPPORTED", "STREAMING_OUTPUT_MODE", "NON_TIME_WINDOW", "_LEGACY_ERROR_TEMP_3102")
 
@@ -85,6 +92,9 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
             return _redacted(own, _trace(exception), secrets)
     if (meant := _explanation(exception)) is not None:
         return _redacted(meant.kind(meant.message, hint=meant.hint), _trace(exception), secrets)
+    if started_late(exception):
+        message = "Python did not start within the ten seconds that Spark gives it: this machine is too busy"
+        return _redacted(OperationalError(message, hint=_LATE_HINT), _trace(exception), secrets)
     if _lost_worker(texts, _trace(exception)):
         return _redacted(OperationalError(_LOST, hint=_LOST_HINT), _trace(exception), secrets)
     if _OF_A_STOP.search("\n".join(texts)) and spark_stopped():
@@ -95,6 +105,11 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
     if routine is None and not issubclass(kind, WorkerError | InternalError):
         message, hint = explain_unread(texts, message)
     return _redacted(kind(message, hint=hint), _trace(exception), secrets)
+
+
+def started_late(exception: BaseException) -> bool:
+    """Tell whether a Python process that Spark started did not answer in time."""
+    return any(_LATE.search(text) for link in _causes(exception) for text in (_description(link), _trace(link)))
 
 
 def _explanation(exception: BaseException) -> Explanation | None:
@@ -247,7 +262,11 @@ def _lost_worker(texts: list[str], trace: str) -> bool:
     if any("Python worker exited unexpectedly" in text for text in (*texts, trace)):
         return True
     said = [line for text in texts if (line := _first_line(text))]
-    return bool(said and _CLOSED.fullmatch(said[-1]) and _PYTHON_TASK.search(trace))
+    if not said or not _CLOSED.fullmatch(said[-1]):
+        return False
+    # A file that is cut short says no more than a connection that is closed: who read it tells them apart.
+    readers = [found[1] for found in _CLOSED_IN.finditer(trace)]
+    return all(map(_PYTHON_TASK.match, readers)) if readers else bool(_PYTHON_TASK.search(trace))
 
 
 def _unknown_routine(exception: BaseException) -> str | None:

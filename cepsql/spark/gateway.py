@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from py4j.java_gateway import JavaClass
+from py4j.java_gateway import JavaClass, JavaMember, JavaObject, is_magic_member
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -79,6 +79,25 @@ def remember_path(view: Any, path: str) -> None:
         if name not in vars(view):
             setattr(view, name, getattr(view, name))
         view = vars(view)[name]
+
+
+def free_objects_at_once() -> None:
+    """Let Java's objects go as soon as Python names them no more, in the whole process.
+
+    py4j keeps each method of an object that was called with the object, and the object with the method, so that only a
+    collection of Python's oldest garbage would find them. Until then Java keeps the plans of past micro-batches.
+    """
+    JavaObject.__getattr__ = _member
+
+
+def _member(self: Any, name: str) -> Any:
+    if is_magic_member(name):
+        raise AttributeError(name)
+    if self._auto_field:
+        is_field, value = self._get_field(name)
+        if is_field:
+            return value
+    return JavaMember(name, self, self._target_id, self._gateway_client)
 
 
 def logs_to(log: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cepsql.spark.csv_headers import MisplacedHeader
+from cepsql.spark.folder_names import readable_name
 from cepsql.spark.planned_files import named
 from cepsql.spark.unread_files import UnreadFile
 
@@ -50,9 +51,16 @@ def warn_of_unread(files: Iterable[UnreadFile]) -> None:
     """Log which files of streams have rows that are not read, one line for each reason."""
     found = list(files)
     for changed, why in _UNREAD.items():
-        paths = [file.path for file in found if file.changed == changed]
+        paths = [file.path for file in found if file.changed == changed and not file.unnamed]
         if paths:
             LOGGER.warning(why, named(paths))
+    warn_of_unnamed(file.path for file in found if file.unnamed)
+
+
+def warn_of_unnamed(paths: Iterable[str]) -> None:
+    """Log which files have names that are not UTF-8, so that Java finds none of them."""
+    if found := [readable_name(path) for path in paths]:
+        LOGGER.warning("not read: the name is not UTF-8: %s; rename it, and it is read", named(found))
 
 
 def warn_of_folders(gone: Iterable[str], back: Iterable[str]) -> None:

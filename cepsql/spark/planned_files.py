@@ -11,6 +11,7 @@ from urllib.parse import ParseResult, unquote, urlparse
 from cepsql.errors import OperationalError
 from cepsql.scan.damaged import WHOLE_FILE
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_checksum, write_whole
+from cepsql.spark.folder_names import refuse_mixed_files
 from cepsql.spark.hadoop_path import HadoopFiles
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ class PlannedFiles:
 
         again: the batch was planned by an earlier start, and is done again.
         Raises OperationalError if that has not the files any more that it had, for a batch in which Spark would read
-        files twice: it does where the path of one of several looks like a pattern, and for one with a file that is not
-        written yet, which Spark would take for read.
+        files twice: it does where the path of one of several looks like a pattern, for one with a file that is not
+        written yet, which Spark would take for read, and for one with files in folders named like key=value and others.
         """
         if self._last is None or self._last[0] != batch - 1:
             self._last = batch - 1, _ends(self._spark, batch - 1 if batch else None)
@@ -135,6 +136,7 @@ class PlannedFiles:
                     f"would read files of this batch twice: {wrong}",
                     hint="rename it, without any of [ ] { } * ? \\, and start the query again",
                 )
+            refuse_mixed_files(file.path for file in files if _is_here(file))
             sizes = {file.path: _size(file.path) for file in files if _is_here(file)}
             unwritten = next((path for path, size in sizes.items() if size == 0 and not self._may_be_empty(path)), None)
             if unwritten is not None:

@@ -1,6 +1,7 @@
 """A standing query while it runs: start, status, progress, stop."""
 
 import contextlib
+import logging
 import threading
 import time
 import traceback
@@ -29,7 +30,7 @@ from cepsql.spark.checkpoint_path import on_object_store, used
 from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat, last_heartbeat
 from cepsql.spark.csv_headers import CsvFiles, CsvHeaders
-from cepsql.spark.failures import placed, translate_failure
+from cepsql.spark.failures import placed, started_late, translate_failure
 from cepsql.spark.full_disk import Place
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
@@ -63,6 +64,10 @@ _START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
 _TIDY_SECONDS = 60.0
 _END_SECONDS = 10.0
 """How long the end of a query may take to be noticed once Spark has told it."""
+LOGGER = logging.getLogger("cepsql")
+_PYTHON_STARTS = 6
+"""How often Python is started for a source that it reads."""
+
 _AT_ONCE = "0 seconds"
 _ATTEND_SECONDS = 0.5
 _LOOK_SECONDS, _LOOK_SHARE = 5.0, 0.02
@@ -91,6 +96,7 @@ class StartOptions:
     refresh:  keeps the tables that are read again while the query runs.
     written:  what it writes to besides its checkpoint, for the error where a disk is full.
     late_shares: above which share of late rows there is an alert, by the names of streams.
+    python_sources: whether Python reads one of them, for which Spark starts a process.
     """
 
     drain: bool = False
@@ -108,6 +114,7 @@ class StartOptions:
     refresh: TableRefresh | None = None
     written: tuple[Place, ...] = ()
     late_shares: Mapping[str, float] = field(default_factory=dict)
+    python_sources: bool = False
 
 
 def start(
@@ -210,6 +217,11 @@ class StandingQuery:
     def error(self) -> Error | None:
         """Why it failed, None if it did not."""
         return self._error
+
+    @property
+    def failed_in_batch(self) -> bool:
+        """Whether it failed while a micro-batch was handed over, and not between two."""
+        return self._sink.error is not None
 
     @property
     def progress(self) -> Progress:
@@ -348,7 +360,7 @@ class StandingQuery:
             if self._sink.limit is not None and self._sink.limit.reached:
                 self._enough.set()
             clock = self._heartbeat_clock()
-            self._start_spark()
+            self._start_patiently()
         except Exception as exception:
             error = self._translated(exception)
             self._sink.close()
@@ -476,6 +488,18 @@ class StandingQuery:
                 else:
                     drop_planned(self._checkpoint.spark_folder, self._sink.begun, self._found_planned)
 
+    def _start_patiently(self) -> None:
+        """Start Spark's query, again where Python did not start in the ten seconds that Spark gives it."""
+        for left in reversed(range(_PYTHON_STARTS)):
+            try:
+                self._start_spark()
+                return
+            except (PySparkException, Py4JError) as failure:
+                if not left or not started_late(failure) or self._is_ending():
+                    raise
+                LOGGER.info("Python, which reads for a query, did not start in time, and is started again")
+                self._sink.detach()
+
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
         watch(self._frame.sparkSession, name, self._watch)
@@ -497,8 +521,9 @@ class StandingQuery:
             self._query = writer.trigger(**timing).start()
             self._busy, self._polling = time.monotonic(), Polling(self._query)
             self._started.set()
-            if settings or needed:
-                # The source's log is opened by the query's own thread, from the settings of this session.
+            if settings or needed or self._options.python_sources:
+                # The source's log is opened by the query's own thread, from the settings of this session. For a source
+                # of Python's that thread starts a process: with many at once none would be ready in time.
                 self._query._jsq.streamingQuery().awaitInitialization(_START_SECONDS * 1000)
 
     def _keep_record(self) -> None:

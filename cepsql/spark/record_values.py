@@ -13,6 +13,7 @@ from cepsql.analysis.records import keyed_by_record
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
+from cepsql.scan.long_lines import LONG_LINE
 from cepsql.spark.names import ARRIVAL, FORMER
 
 RECORD_COLUMNS = {
@@ -28,6 +29,7 @@ RECORD_COLUMNS = {
 """The columns of a record by the names that METADATA FROM takes, and as Spark has them."""
 
 _TEXT, _PARSED, _KEY, _CORRUPT, _READ = "__text", "__parsed", "__key", "__corrupt_value", "__read"
+_END, _JSON_SPACE = "__end", " \t\n\r"
 _CHANGE_METADATA = ("op", "ts_ms")
 
 
@@ -166,9 +168,20 @@ def _readable(value: ValueFormat, text: Column) -> Column:
         return F.col("value").isNotNull()
     valid = F.is_valid_utf8(text)
     if value.name != "csv":
-        return valid
+        comments = next((given for name, given in value.options if name.lower() == "allowcomments"), "false")
+        return valid if comments.lower() == "true" else valid & _is_alone(text)
     line = _line(text)
-    return valid & (F.trim(line) != "") & ~line.contains("\n") & ~line.contains("\r")
+    return valid & (line != LONG_LINE) & (F.trim(line) != "") & ~line.contains("\n") & ~line.contains("\r")
+
+
+def _is_alone(text: Column) -> Column:
+    """Tell whether nothing follows the object of a text; Spark reads no further than that ends."""
+    ends = F.instr(text, "}") == F.length(F.rtrim(text, F.lit(_JSON_SPACE)))
+    # As the first of two values in an array it may be followed by the second one only.
+    array = F.concat(F.lit("["), F.ltrim(text, F.lit(f"\ufeff{_JSON_SPACE}")), F.lit(f',{{"{_END}":1}}]'))
+    values = F.from_json(array, f"ARRAY<STRUCT<{_END}: INT>>")
+    alone = (F.size(values) == 2) & (values.getItem(1).getField(_END) == 1)
+    return F.when(ends, True).otherwise(F.coalesce(alone, F.lit(False)))
 
 
 def _line(text: Column) -> Column:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from cepsql.errors import SessionError
 from cepsql.spark.class_archive import archive_options, has_archive_option
 from cepsql.spark.failures import translate_failure
-from cepsql.spark.gateway import forget_java, java_ended, logs_to, remember_names
+from cepsql.spark.gateway import forget_java, free_objects_at_once, java_ended, logs_to, remember_names
 from cepsql.spark.java import ensure_java
 from cepsql.spark.launch import launch, without_handler
 from cepsql.spark.quick_hadoop import quicken_hadoop
@@ -55,6 +55,7 @@ def session(
     ensure_java()
     master = master or os.environ.get("CEPSQL_MASTER") or "local[*]"
     _name_python(master)
+    free_objects_at_once()
     folder = temporary_folder("cepsql-spark-")
     # pyspark prints every error as JSON with its Java trace, and py4j a Python trace when Java ends; ours are raised.
     for name in (*_ERROR_LOGGERS, "py4j.clientserver", "py4j.java_gateway"):
@@ -64,7 +65,11 @@ def session(
 
 
 def hush() -> None:
-    """Let pyspark write no errors of what cepsql asks of a session that is not its own; they are raised as cepsql's."""
+    """Let pyspark write no errors of what cepsql asks of a session that is not its own; they are raised as cepsql's.
+
+    Nor let it keep what cepsql made in Java longer than it is needed.
+    """
+    free_objects_at_once()
     for name in _ERROR_LOGGERS:
         PySparkLogger.getLogger(name).addFilter(_is_not_of_cepsql)
 

@@ -21,11 +21,15 @@ from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.locations import local_path
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
 from cepsql.language.tokens import quoted
+from cepsql.scan.long_lines import LONG_LINE
 from cepsql.secrets import secret_values
+from cepsql.spark.checked_lines import BLANK, OPENERS, checked_options, checks_lines
 from cepsql.spark.column_types import frame_columns
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.folder_names import refuse_mixed_folders
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
 from cepsql.spark.names import ARRIVAL, FORMER
+from cepsql.spark.notices import warn_of_unnamed
 from cepsql.spark.packages import AVRO, KAFKA
 from cepsql.spark.planned_files import PATTERN
 from cepsql.spark.record_values import decoded
@@ -48,8 +52,9 @@ WHOLE = "__whole"
 _TABLE = "table"
 _CORRUPT = "__corrupt"
 _RECORD = "__record"
+_OWN_NAMES = frozenset({MALFORMED, AHEAD, PRODUCER, REACHED, WHOLE, ARRIVAL, FORMER, DELETED})
 _SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
-_CORRUPTION_KNOWN = {"csv", "json"}
+_CORRUPTION_KNOWN = {"csv", "json", "text"}
 _FILE_PLACE = (
     "concat(lpad(unix_micros(_metadata.file_modification_time), 20, '0'), _metadata.file_path, "
     "lpad(_metadata.file_block_start, 20, '0'))"
@@ -60,7 +65,7 @@ _LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 def read_source(spark: SparkSession, source: Source) -> DataFrame:
     """Return the rows of a source: the declared columns in order, computed ones included.
 
-    CSV and JSON also give the BOOLEAN column `__malformed`, unless OPTIONS name a `mode` or a corrupt-record column.
+    CSV, JSON and text also give the BOOLEAN column `__malformed`, unless OPTIONS have `mode` or name a column for it.
     A stream with LATE ROWS INTO gives the struct `__whole`; a table of late rows has no rows before it has a file.
     So does Kafka, whose records are read as FORMAT and METADATA say.
     Formats with a schema of their own (rate, socket, `table` for one of Spark's) are cast to the declared columns.
@@ -70,9 +75,10 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
     options = dict(source.options)
     secrets = secret_values(source.options)
     try:
+        _refuse_own_names(source)
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))
-        options = located_options(source)
+        options = located_options(source) | checked_options(spark, source)
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
         return _declared(source, _load(spark, source, options))
@@ -111,6 +117,15 @@ def is_kafka(source: Source) -> bool:
     return source.format.lower() == "kafka"
 
 
+def _refuse_own_names(source: Source) -> None:
+    taken = next((column.name for column in source.columns if column.name.lower() in _OWN_NAMES), None)
+    if taken is not None:
+        raise ProgrammingError(
+            f"{source.name} has a column {taken}, a name that cepsql needs for its own columns",
+            hint="give the column another name: in CSV it may have any, elsewhere its name in the files counts",
+        )
+
+
 def _found_columns(spark: SparkSession, source: Source, options: dict[str, str]) -> tuple[ColumnDefinition, ...]:
     """Return the columns that the source has by itself; Spark infers those of files only from a bounded read."""
     files = source.format.lower() in _SCHEMA_ACCEPTED
@@ -129,21 +144,41 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataF
     if is_kafka(source):
         records = kafka_records(spark, source)
         records = records.withColumn(ARRIVAL, F.col("offset")) if source.key else records
-        return decoded(source, records, MALFORMED, _CORRUPT)
+        return decoded(source, records, MALFORMED, _corrupt(source))
     if source.format.lower() == _TABLE:
         return _spark_table(spark.readStream if source.streaming else spark.read, source, options)
     reader = (spark.readStream if source.streaming else spark.read).format(source.format).options(**options)
+    if source.format.lower() == "text" and source.value is None and checks_lines(source):
+        return _text_lines(reader.load())
     if source.format.lower() not in _SCHEMA_ACCEPTED:
         return reader.load()
     if source.value is not None:
         lines = reader.format("text").load()
         lines = lines.withColumn(ARRIVAL, F.expr(_FILE_PLACE)) if source.key else lines
-        return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _CORRUPT)
+        return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _corrupt(source))
     columns = [f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
     if not malformed_known(source):
         return reader.schema(", ".join(columns)).load()
-    reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _CORRUPT)
-    return reader.schema(", ".join([*columns, f"{_CORRUPT} STRING"])).load()
+    reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _corrupt(source))
+    return reader.schema(", ".join([*columns, f"{_corrupt(source)} STRING"])).load()
+
+
+def _corrupt(source: Source) -> str:
+    """Return the name of the column with the text of a malformed row: one that no declared column has."""
+    return _unused(source, _CORRUPT)
+
+
+def _unused(source: Source, name: str) -> str:
+    taken = {column.name.lower() for column in source.columns}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _text_lines(lines: DataFrame) -> DataFrame:
+    """Mark the lines that were too long, and leave out what stands in place of the rest of them."""
+    blank = F.length("value").between(1, 2**31 - 1) & (F.length(F.translate("value", BLANK, "")) == 0)
+    return lines.where(~blank).withColumn(MALFORMED, F.col("value") == LONG_LINE)
 
 
 def _spark_table(reader: DataFrameReader | DataStreamReader, source: Source, options: dict[str, str]) -> DataFrame:
@@ -165,17 +200,21 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
             )
     kept_types = is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED
     selected = [_selected(column, kept_types) for column in source.columns]
+    corrupt = _corrupt(source)
     if MALFORMED in frame.columns:
         selected.append(MALFORMED)
-    elif _CORRUPT in frame.columns:
+    elif corrupt in frame.columns:
         selected.append(_malformed(source))
     if source.key:
         selected += _changing(source, frame)
     if source.late_rows is None:
         return frame.selectExpr(*selected)
-    record = _CORRUPT if _CORRUPT in frame.columns else "CAST(NULL AS STRING)"
-    read = frame.selectExpr(*selected, f"{record} AS {_RECORD}")
-    return read.selectExpr(*(quoted(name) for name in read.columns if name != _RECORD), whole_row(source, _RECORD))
+    record, text = _unused(source, _RECORD), "CAST(NULL AS STRING)"
+    if corrupt in frame.columns:
+        signs, openers = OPENERS
+        text = f"concat(translate(left({corrupt}, 1), '{signs}', '{openers}'), substring({corrupt}, 2))"
+    read = frame.selectExpr(*selected, f"{text} AS {record}")
+    return read.selectExpr(*(quoted(name) for name in read.columns if name != record), whole_row(source, record))
 
 
 def _changing(source: Source, frame: DataFrame) -> list[str]:
@@ -219,15 +258,20 @@ def _malformed(source: Source) -> str:
     It reads every column, for Spark judges only those that are read, and a row must not be malformed for one query and
     well-formed for another. A hash is never below the least integer, but the optimizer does not know it.
     """
-    nulls = [f"{quoted(column.name)} IS NULL" for column in source.columns if column.expression is None]
-    return f"({_CORRUPT} IS NOT NULL AND hash({', '.join(nulls)}) >= -2147483648) AS {MALFORMED}"
+    read = [quoted(column.name) for column in source.columns if column.expression is None]
+    nulls = ", ".join(f"{name} IS NULL" for name in read)
+    malformed = f"{_corrupt(source)} IS NOT NULL AND hash({nulls}) >= -2147483648"
+    if len(read) == 1:
+        # A line of one text is well-formed whatever it says.
+        malformed = f"({malformed}) OR CAST({read[0]} AS STRING) <=> '{LONG_LINE}'"
+    return f"({malformed}) AS {MALFORMED}"
 
 
 def located_options(source: Source) -> dict[str, str]:
     """Return the options with a local path made absolute; a stream over one file lists its folder.
 
-    Raises ProgrammingError if files have no path, OperationalError if a local path does not exist, or Spark takes the
-    name of what is there for a pattern.
+    Raises ProgrammingError if files have no path, OperationalError if a local path does not exist, Spark takes the
+    name of what is there for a pattern, or folders named like key=value stand among files.
     """
     options = dict(source.options)
     name = next((name for name in options if name.lower() == "path"), None)
@@ -247,9 +291,19 @@ def located_options(source: Source) -> dict[str, str]:
             f"{source.name} reads {path}, and Spark takes this name for a pattern, which stands for other names, too",
             hint="rename it, without any of [ ] { } * ? \\",
         )
+    if source.format.lower() != _TABLE and not lists_folder and not _looks_everywhere(options):
+        pattern = next((value for key, value in options.items() if key.lower() == "pathglobfilter"), "*")
+        unnamed = refuse_mixed_folders(source.name, path, pattern)
+        if not source.streaming:
+            warn_of_unnamed(unnamed)
     if lists_folder:
         return options | {name: folder, "pathGlobFilter": PATTERN.sub(r"\\\g<0>", file)}
     return options | {name: path}
+
+
+def _looks_everywhere(options: dict[str, str]) -> bool:
+    """Tell whether files are read wherever they lie, whatever their folders are called."""
+    return any(name.lower() == "recursivefilelookup" and value.lower() == "true" for name, value in options.items())
 
 
 def _path_hint(source: Source) -> str:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from cepsql.catalog import Source
 from cepsql.catalog.locations import is_hidden, is_local, local_path
 from cepsql.spark.checkpoint_path import CheckpointPath
+from cepsql.spark.folder_names import is_utf8
 from cepsql.spark.planned_files import changed_at, file_of, read_log
 from cepsql.spark.source_log import file_age
 
@@ -100,10 +101,15 @@ class ListedFolder:
 
 @dataclass(frozen=True)
 class UnreadFile:
-    """A file whose rows are not read; `changed` if it was read before it got what it holds now."""
+    """A file whose rows are not read.
+
+    changed: it was read before it got what it holds now.
+    unnamed: its name is not UTF-8.
+    """
 
     path: str
     changed: bool
+    unnamed: bool = False
 
 
 def listed_folder(source: Source) -> ListedFolder | None:
@@ -146,13 +152,15 @@ class UnreadFiles:
         """Return those that were not told before. Raises OSError where the checkpoint cannot be read."""
         now = time.time()
         listed = [(folder, file) for folder in self._folders for file in folder.files()]
+        unnamed = {file.path: file for _, file in listed if not is_utf8(file.path) and file.path not in self._told}
+        self._told |= {path: file.changed for path, file in unnamed.items()}
         odd = [(folder, file) for folder, file in listed if self._is_odd(folder, file)]
         arrived = {file.path: file.arrived for _, file in listed}
         if odd:
             self._read_logs()
         if self._settled is None:
             self._settled = self._found_before(arrived) if arrived else set()
-        found = []
+        found = [UnreadFile(path, changed=False, unnamed=True) for path in unnamed]
         for folder, file in odd:
             known = self._read.get(file.path)
             unread = file.changed < self._oldest(folder) if known is None else file.changed > known
@@ -163,7 +171,9 @@ class UnreadFiles:
         return found
 
     def _is_odd(self, folder: ListedFolder, file: ListedFile) -> bool:
-        """Tell whether a file is neither known to be read as it is, nor was told."""
+        """Tell whether a file, of a name that Java knows, is neither known to be read as it is, nor was told."""
+        if not is_utf8(file.path):
+            return False
         if file.changed in (self._read.get(file.path), self._told.get(file.path)):
             return False
         doubtful = file.path in self._read or file.path not in (self._settled or ())

@@ -12,6 +12,7 @@ from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.leases import Lease
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.states import (
+    FAILED,
     FAILING,
     LOST,
     PAUSED,
@@ -23,7 +24,7 @@ from cepsql.catalog.states import (
     QueryState,
 )
 from cepsql.catalog.working_for import QUERY
-from cepsql.errors import Error, InternalError, OperationalError
+from cepsql.errors import Error, InternalError, JavaEndedError, OperationalError
 from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
 from cepsql.standing.progress_data import SINCE_START, added, progress_data
@@ -39,6 +40,12 @@ _REMEMBERED_SECONDS = 10.0
 
 _STARTING_SECONDS = 10.0
 """How long queries are started in one go: one that cannot reach its input takes long, and others are to be steered."""
+
+_SPARKS = ("py4j", "pyspark")
+"""The packages whose exceptions may tell that Java has ended."""
+
+_JAVA_SECONDS = 5.0
+"""How long a Java process that answers no more may take to its end."""
 
 BATCH_SECONDS = 60.0
 """How long a query that is to stop may take for the batch that it is at."""
@@ -59,6 +66,9 @@ class Running(Protocol):
     @property
     def idle(self) -> bool: ...
 
+    @property
+    def failed_in_batch(self) -> bool: ...
+
     def stop(self, patience: float = 0.0) -> None: ...
 
 
@@ -74,6 +84,7 @@ class _Owned:
     failing: it has failed, and no batch has succeeded since.
     begun:   how many batches there were when it was started last.
     restarts, error: how often it was started again, and its last error, under any owner.
+    suspect: Java ended during its last micro-batch, which has not been done since.
     """
 
     lease: Lease
@@ -91,6 +102,7 @@ class _Owned:
     retry_at: float = 0.0
     reported: dict = field(default_factory=dict)
     remembered: float = 0.0
+    suspect: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +136,7 @@ class Reconciler:
         self._owned: dict[str, _Owned] = {}
         self._lock, self._closed = threading.RLock(), threading.Event()
         self._spent = 0.0
+        self._on_trial: str | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -189,11 +202,15 @@ class Reconciler:
                 return
             states, self._spent = self.states.all(), 0.0
             owned_now = list(self._owned.items())
+            self._on_trial = self._running_suspect()
             waiting = [(name, owned) for name, owned in owned_now if self._steer(name, owned, states.get(name))]
             if self._adopts():
                 self._adopt_all(states)
             # They have failed before, and what was just asked for goes first.
             for name, owned in sorted(waiting, key=lambda one: one[1].retry_at):
+                if owned.suspect and self._running_suspect() is not None:
+                    # With two of them nobody could tell which one ends Java.
+                    continue
                 if time.monotonic() >= owned.retry_at and self._has_time():
                     self._try(name, owned, restarted=True)
 
@@ -295,6 +312,8 @@ class Reconciler:
         """Record how a query that shall run does."""
         assert owned.running is not None
         status = owned.running.status
+        if owned.suspect and owned.running.progress.batches > owned.begun:
+            owned.suspect = False
         if status == "running":
             self._enter_condition(name, owned)
         self._report(owned, last=status != "running")
@@ -377,6 +396,8 @@ class Reconciler:
         except Error:
             raise
         except Exception as failure:
+            if (lost := _java_ended(failure)) is not None:
+                raise lost from failure
             LOG.exception("query %s cannot start: %s", query.name, failure, extra={"query": query.name.lower()})
             said = f"{type(failure).__name__}: {str(failure).splitlines()[0] if str(failure) else ''}".rstrip(": ")
             raise InternalError(f"cepsql failed: {said}") from failure
@@ -384,7 +405,38 @@ class Reconciler:
             QUERY.reset(token)
             self._spent += time.monotonic() - begin
 
+    def _running_suspect(self) -> str | None:
+        """Return the query that is suspected of ending Java and runs again, of which there is one at a time."""
+        running = (name for name, owned in self._owned.items() if owned.suspect and owned.running is not None)
+        return next(running, None)
+
+    def _ended_java(self, name: str, owned: _Owned, error: Error) -> bool:
+        """Tell whether a query has ended Java twice: the second time while no other suspect ran. After the first time
+        it is a suspect."""
+        if not isinstance(error, JavaEndedError) or owned.running is None or not owned.running.failed_in_batch:
+            return False
+        if self._on_trial == name:
+            return True
+        trial = self._owned.get(self._on_trial or "")
+        # What was in a batch while a suspect ran is not to blame, unless that was not in one.
+        owned.suspect = owned.suspect or trial is None or not trial.suspect
+        return False
+
+    def _set_aside(self, name: str, owned: _Owned, error: Error) -> None:
+        """Desire nothing more of a query that ends Java, and with it the others, again and again."""
+        said = f"the query was stopped, for Java has ended twice during the same micro-batch of it: {error.message}"
+        self._keep_counts(owned)
+        owned.running = None
+        self.states.enter(owned.lease, FAILED, error=said, desired=STOPPED)
+        self._release(name)
+        hint = f"START QUERY {name} tries it again"
+        hint = f"{hint}; {error.hint}" if error.hint else hint
+        LOG.error("query %s: %s", name, said, extra={"query": name, "hint": hint, "detail": error.detail})
+
     def _failed(self, name: str, owned: _Owned, error: Error) -> None:
+        if self._ended_java(name, owned, error):
+            self._set_aside(name, owned, error)
+            return
         if owned.running is not None and time.monotonic() - owned.started >= _STEADY_SECONDS:
             owned.failures = 0
         self._keep_counts(owned)
@@ -453,3 +505,13 @@ class Reconciler:
             progress = progress_data(owned.running.progress)
             if progress["batches"]:
                 owned.before = added(owned.before, progress)
+
+
+def _java_ended(failure: Exception) -> Error | None:
+    """Return what is said of a failure of Spark's, such as one of the connection to a Java that has ended."""
+    if not isinstance(failure, OSError | EOFError) and type(failure).__module__.partition(".")[0] not in _SPARKS:
+        return None
+    from cepsql.spark.failures import translate_failure
+    from cepsql.spark.gateway import java_ended
+
+    return translate_failure(failure) if java_ended(_JAVA_SECONDS) else None

@@ -1,10 +1,11 @@
 """Runs standing queries at a steady rate, and tells whether what they need stays bounded.
 
-`python tests/faults/soak.py --minutes 20 [--rows 3000] [--picture soak.png] [--samples soak.jsonl]` writes a small file
+`python tests/faults/soak.py [--minutes 60] [--rows 3000] [--picture soak.png] [--samples soak.jsonl]` writes a file
 for each of two streams every second, some rows of it late and some malformed, and takes files away that are two minutes
-old. It samples the memory of Python's driver, Python's workers and Java, the files and bytes of checkpoints and of
-folders of late rows, rows held, and the time of batches. In the end it compares the last quarter with the one before,
-when what Spark keeps of the last batches has come to its limits, and ends with 1 where something grows.
+old. It samples the memory of Python's driver, Python's workers and Java, Java's heap after a collection, descriptors,
+threads, the files and bytes of checkpoints and of folders of late rows, rows held, and the time of batches. Each minute
+it prints a line of the curve. In the end it compares the last quarter with the one before, when what Spark keeps of the
+last batches has come to its limits, and ends with 1 where something grows.
 """
 
 import argparse
@@ -29,11 +30,14 @@ from memory import descendants  # noqa: E402
 
 from cepsql.plots.figures import stacked  # noqa: E402
 
+WHO = ("driver", "workers", "Java")
 KEYS, KEPT_SECONDS, SAMPLE_SECONDS, START_SECONDS = 500, 120, 5.0, 180
 LATE_SHARE, MALFORMED_SHARE = 0.005, 0.002
 GROWTH, PAGE_MEBIBYTES = 1.08, os.sysconf("SC_PAGESIZE") / 2**20
 DRAWN = {
     "memory (MiB)": ("driver MiB", "workers MiB", "Java MiB", "Java heap MiB"),
+    "descriptors": ("driver descriptors", "Java descriptors"),
+    "threads": ("driver threads", "Java threads"),
     "checkpoints (files)": ("checkpoint files",),
     "checkpoints (MiB)": ("checkpoint MiB",),
     "late rows (files)": ("late files",),
@@ -71,15 +75,20 @@ def _row(chance: random.Random) -> str:
 
 def sample(child: int, folder: Path) -> Sample:
     """Return what the queries need now, in a folder of `soaking.py`, whose process id is given."""
-    memory = {"driver MiB": 0.0, "workers MiB": 0.0, "Java MiB": 0.0}
+    found: Sample = {f"{who} {what}": 0.0 for who in WHO for what in ("MiB", "descriptors", "threads")}
     for pid in descendants(child):
+        process = Path(f"/proc/{pid}")
         try:
-            name = Path(f"/proc/{pid}/comm").read_text().strip()
-            resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_MEBIBYTES
+            name = (process / "comm").read_text().strip()
+            resident = int((process / "statm").read_text().split()[1]) * PAGE_MEBIBYTES
+            held = {
+                what: len(os.listdir(process / folder)) for what, folder in (("descriptors", "fd"), ("threads", "task"))
+            }
         except OSError:
             continue
-        memory["driver MiB" if pid == child else "Java MiB" if name == "java" else "workers MiB"] += resident
-    found: Sample = dict(memory)
+        who = "driver" if pid == child else "Java" if name == "java" else "workers"
+        for what, much in ({"MiB": resident} | held).items():
+            found[f"{who} {what}"] += much
     for kind in ("checkpoint", "late"):
         sizes = [_size(path) for path in folder.glob(f"{kind}_*/**/*")]
         found |= {f"{kind} files": len(sizes), f"{kind} MiB": sum(sizes) / 2**20}
@@ -91,6 +100,16 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
+
+
+def print_line(found: Sample, header: bool) -> None:
+    """Print a line of the curve: the minute, and each figure."""
+    names = [name for drawn in DRAWN.values() for name in drawn]
+    if header:
+        print("  ".join(["minute", *names]))
+    print(
+        "  ".join([f"{found['seconds'] / 60:6.1f}", *(f"{found[name]:{len(name)}.1f}" for name in names)]), flush=True
+    )
 
 
 def growth(samples: list[Sample], name: str) -> tuple[float, float]:
@@ -119,7 +138,7 @@ def draw(samples: list[Sample], path: Path) -> None:
 def main() -> int:
     """Run the queries for so long, and say what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--rows", type=int, default=3000, help="rows a second, of both streams together")
     parser.add_argument("--picture", type=Path, default=Path("soak.png"))
     parser.add_argument("--samples", type=Path, help="file that keeps the samples, as JSON lines")
@@ -137,9 +156,12 @@ def main() -> int:
         deadline = time.monotonic() + START_SECONDS
         while not (folder / "status.json").exists() and child.poll() is None and time.monotonic() < deadline:
             time.sleep(1)
-        begun = time.monotonic()
+        begun, shown = time.monotonic(), 0
         while child.poll() is None and (seconds := time.monotonic() - begun) < options.minutes * 60:
             samples.append({"seconds": seconds} | sample(child.pid, folder))
+            if seconds >= shown * 60:
+                print_line(samples[-1], header=shown == 0)
+                shown += 1
             if options.samples:
                 options.samples.write_text("".join(json.dumps(found) + "\n" for found in samples))
             time.sleep(SAMPLE_SECONDS)

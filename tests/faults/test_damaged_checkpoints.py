@@ -229,6 +229,40 @@ def test_other_damaged_files_are_named(spark, begun, copy, log):
         run(query(spark, begun), copy)
 
 
+def in_the_middle(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + b"\xff" + content[middle + 1 :]
+
+
+DAMAGES = {
+    "sources/0/0": [in_the_middle, lambda content: content[:40], lambda content: b""],
+    "offsets/1": [in_the_middle, lambda content: content[:40], lambda content: b""],
+    "offsets/2": [in_the_middle, lambda content: content.replace(b'partitions":"2', b'partitions":"0')],
+    "metadata": [
+        in_the_middle,
+        lambda content: content.replace(b"-", b"m"),
+        lambda content: content.replace(b"id", b"ie"),
+    ],
+    "state/0/0/_metadata/schema": [in_the_middle, lambda content: content[:20]],
+    "state/0/{}/3.delta": [in_the_middle, lambda content: content[:-30]],
+}
+
+
+@pytest.mark.parametrize(("name", "number"), [(name, n) for name, given in DAMAGES.items() for n in range(len(given))])
+def test_damage_of_any_file_is_told_as_that_of_the_checkpoint(spark, begun, copy, name, number):
+    buckets = range(2) if "{}" in name else range(1)
+    for file in (copy / "spark" / name.format(bucket) for bucket in buckets):
+        changed = DAMAGES[name][number](file.read_bytes())
+        assert changed != file.read_bytes()
+        file.write_bytes(changed)
+        (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(OperationalError) as raised:
+        run(query(spark, begun), copy)
+    told = str(file) if name.count("/") < 3 else str(copy)
+    assert told in raised.value.message
+    assert "replay the input" in raised.value.hint
+
+
 def test_a_missing_file_of_the_state_is_named(spark, begun, copy):
     for delta in (copy / "spark" / "state" / "0").glob("[01]/*.*"):
         delta.unlink()

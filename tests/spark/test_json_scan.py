@@ -5,10 +5,12 @@ from chance import draws
 from json_samples import TYPES, drawn_lines, fixed_lines
 from values import plain, plain_sql, plain_values
 
+from cepsql.catalog import Source
 from cepsql.scalar.types import parse_type
 from cepsql.scan import json
 from cepsql.scan.json import read_json
 from cepsql.scan.layout import FileLayout
+from cepsql.spark.checked_lines import checked_options
 from cepsql.spark.zone import session_zone
 
 LAYOUT = FileLayout("json", tuple((name, parse_type(type)) for name, type in TYPES.items()), frozenset(TYPES))
@@ -18,6 +20,8 @@ MARK = b'{"z":"line of its own"}'
 def spark_rows(spark, folder):
     schema = ", ".join(f"{name} {type}" for name, type in TYPES.items())
     reader = spark.read.schema(f"{schema}, corrupt STRING").option("columnNameOfCorruptRecord", "corrupt")
+    # Spark by itself takes no notice of what stands behind an object.
+    reader = reader.options(**checked_options(spark, Source("s", (), "json")))
     frame = reader.json(str(folder)).selectExpr(*map(plain_sql, TYPES, TYPES.values()), "corrupt IS NOT NULL")
     return [(row[-1], [plain(value) for value in row[:-1]]) for row in frame.collect()]
 

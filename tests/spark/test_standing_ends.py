@@ -13,6 +13,7 @@ import time
 import weakref
 
 import pytest
+from pyspark.errors import PySparkException
 
 import cepsql.spark.build
 from cepsql.clause import match_recognize
@@ -20,6 +21,7 @@ from cepsql.engine import connect
 from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.runner.silence import reason, standing
 from cepsql.spark.progress import Progress
+from cepsql.spark.query import StandingQuery
 
 OPEN = (
     "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.n AS n PATTERN (A B) "
@@ -87,6 +89,58 @@ def test_what_a_callback_raises_stays_the_cause(engine):
     with pytest.raises(OperationalError, match="on_rows raised KeyError: 'mine'") as raised:
         running.await_(60)
     assert isinstance(raised.value.__cause__, KeyError)
+
+
+def test_times_that_python_has_not_are_text_for_a_callback(spark, tmp_path):
+    times = ["2026-01-01 00:00:00", "+12000-01-01 00:00:00", "2026-01-02 00:00:00"]
+    rows = [{"n": n, "t2": time, "d": time[:-9], "ts": [{"t": time}]} for n, time in enumerate(times)]
+    rows += [{"n": 3, "ts": [], "t2": "-0044-03-15 12:00:00.5"}, {"n": 4}]
+    for part in range(2):
+        (tmp_path / f"{part}.json").write_text("".join(json.dumps(row) + "\n" for row in (rows, rows[:1])[part]))
+        os.utime(tmp_path / f"{part}.json", (part, part))
+    engine, given = connect(spark), []
+    engine.sql(
+        f"CREATE STREAM far (n INT, t2 TIMESTAMP, d DATE, ts ARRAY<STRUCT<t: TIMESTAMP_NTZ>>) USING json "
+        f"OPTIONS (path '{tmp_path}', maxFilesPerTrigger '1')"
+    )
+    query = engine.query("SELECT n, t2, d, ts, IF(n < 3, map(d, t2), NULL) AS m FROM far WHERE n < 4")
+    query.start(lambda found, _: given.append(found.to_pylist()), drain=True).await_()
+    far, near = sorted(given[0], key=lambda row: row["n"]), given[1]
+    assert [row["t2"] for row in far] == [
+        "2026-01-01 00:00:00",
+        times[1],
+        "2026-01-02 00:00:00",
+        "-0044-03-15 12:00:00.5",
+    ]
+    assert [row["d"] for row in far[:3]] == [time[:-9] for time in times]
+    assert [row["ts"] for row in far] == [[{"t": times[0]}], [{"t": times[1]}], [{"t": times[2]}], []]
+    # Spark hands times within maps out in UTC.
+    assert far[1]["m"] == [("+12000-01-01", "+12000-01-01 05:00:00")]
+    # Where all have a place in Python they come as always.
+    assert near[0]["t2"].replace(tzinfo=None) == datetime.datetime(2026, 1, 1)
+    assert near[0]["d"] == datetime.date(2026, 1, 1)
+
+
+@pytest.mark.parametrize("late", [1, 20])
+def test_python_that_starts_late_is_started_again(engine, monkeypatch, late):
+    begun, start = [], StandingQuery._start_spark
+
+    def begin(query):
+        begun.append(query)
+        if len(begun) <= late:
+            raise PySparkException("Timed out while waiting for the Python worker to connect back after 10000 ms")
+        start(query)
+
+    monkeypatch.setattr(StandingQuery, "_start_spark", begin)
+    query, found = engine.query("SELECT n FROM ticks LIMIT 3"), []
+    if late == 1:
+        with query.start(lambda rows, _: found.append(rows.num_rows)) as running:
+            assert running.await_(60)
+        assert (found, len(begun)) == ([3], 2)
+        return
+    with pytest.raises(OperationalError, match="Python did not start within the ten seconds"):
+        query.start(lambda rows, _: None)
+    assert len(begun) == 6
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])

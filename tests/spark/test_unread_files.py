@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import cepsql
 from cepsql.catalog import Source
+from cepsql.errors import OperationalError
 from cepsql.spark import query as standing_query
 from cepsql.spark.notices import warn_of_folders
 from cepsql.spark.unread_files import ListedFolder, UnreadFiles, listed_folder
@@ -197,3 +199,56 @@ def test_a_query_warns_of_files_that_it_does_not_read(spark, tmp_path, caplog, m
         assert second.startswith("rows may be missing: ") and str(tmp_path / "in" / "new.csv") in second
     assert seen == [1, 2]
     assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize("scan", ["auto", "spark"])
+def test_a_name_that_is_not_utf8_is_told(spark, tmp_path, caplog, scan):
+    (tmp_path / "a.csv").write_text("1,a\n")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/b\xff.csv")).write_text("2,b\n")
+    engine = cepsql.connect(spark)
+    for kind in ("STREAM s", "TABLE t"):
+        engine.sql(f"CREATE {kind} (id INT, name STRING) USING csv OPTIONS (path '{tmp_path}')")
+    engine.sql(f"SET cepsql.scan = '{scan}'")
+    engine.query("SELECT id, name FROM s").start(lambda rows, _: None, drain=True).await_()
+    said = f"not read: the name is not UTF-8: {tmp_path}/b\\xff.csv; rename it, and it is read"
+    assert [record.message for record in caplog.records] == [said]
+    assert engine.query("SELECT id FROM t").collect() == [(1,)]
+    assert [record.message for record in caplog.records] == [said, said]
+
+
+@pytest.mark.parametrize("scan", ["auto", "spark"])
+@pytest.mark.parametrize("folders", [["k=1"], ["id=7"], ["k=1", "l=2"]])
+def test_folders_with_keys_beside_files_are_refused(spark, tmp_path, scan, folders):
+    """Spark would read no file that stands beside them, and say nothing."""
+    for folder in folders:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "b.csv").write_text("2,b\n")
+    if len(folders) == 1:
+        (tmp_path / "a.csv").write_text("1,a\n")
+    engine = cepsql.connect(spark)
+    for kind in ("STREAM s", "TABLE t"):
+        engine.sql(f"CREATE {kind} (id INT, name STRING) USING csv OPTIONS (path '{tmp_path}')")
+    engine.sql(f"SET cepsql.scan = '{scan}'")
+    beside = "a.csv" if len(folders) == 1 else folders[1]
+    said = f"reads {tmp_path}, where {tmp_path}/{folders[0]} stands beside {tmp_path}/{beside}"
+    with pytest.raises(OperationalError, match=said):
+        engine.query("SELECT id, name FROM s").start(lambda rows, _: None, drain=True).await_()
+    with pytest.raises(OperationalError, match=said):
+        engine.query("SELECT id FROM t").collect()
+    shutil.rmtree(tmp_path / folders[0])
+    read = engine.query("SELECT name FROM t").collect()
+    assert [row.name for row in read] == (["a"] if len(folders) == 1 else ["b"])
+
+
+def test_a_folder_with_a_key_that_comes_among_files_is_told(spark, tmp_path):
+    (tmp_path / "a.csv").write_text("1,a\n")
+    engine, found = cepsql.connect(spark), []
+    engine.sql(f"CREATE STREAM s (id INT, name STRING) USING csv OPTIONS (path '{tmp_path}')")
+    with engine.query("SELECT id, name FROM s").start(lambda rows, _: found.extend(rows.to_pylist())) as running:
+        running.process_available()
+        (tmp_path / "k=1").mkdir()
+        (tmp_path / "k=1" / ".b.csv").write_text("2,b\n")
+        (tmp_path / "k=1" / ".b.csv").rename(tmp_path / "k=1" / "b.csv")
+        with pytest.raises(OperationalError, match="folders named like key=value stand among the files of a source"):
+            running.process_available()
+    assert found == [{"id": 1, "name": "a"}]

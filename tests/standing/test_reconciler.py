@@ -14,7 +14,7 @@ from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.store import Store
-from cepsql.errors import DataError, OperationalError, ProgrammingError
+from cepsql.errors import DataError, JavaEndedError, OperationalError, ProgrammingError
 from cepsql.spark.progress import Progress
 from cepsql.standing.queries import Queries
 from cepsql.standing.reconciler import Reconciler
@@ -29,6 +29,7 @@ class Run:
 
     def __init__(self, epoch):
         self.epoch, self.status, self.error, self.batches, self.waiting = epoch, "running", None, 0, None
+        self.failed_in_batch = False
 
     @property
     def progress(self):
@@ -42,6 +43,9 @@ class Run:
 
     def stop(self, patience=0.0):
         self.status = "stopped"
+
+    def end_with_java(self, in_batch):
+        self.status, self.error, self.failed_in_batch = "failed", JavaEndedError("Java has ended"), in_batch
 
 
 class Process:
@@ -442,6 +446,75 @@ def test_starts_that_take_long_leave_time_for_the_others(process, monkeypatch):
     for _ in names:
         server.reconciler.tick()
     assert sorted(started) == ["Fraud", *names]
+
+
+def test_a_query_that_ends_java_twice_is_set_aside(process, monkeypatch, caplog):
+    server = process("server", adopts=True)
+    names = ["killer", "victim", "idle"]
+    for name in names:
+        server.reconciler.catalog.add(RegisteredQuery(name, None, "SELECT"))
+        server.reconciler.states.desire(name, "running")
+    runs = {}
+
+    def start(query, lease):
+        runs[query.name] = run = Run(lease.epoch)
+        return run
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    owned = server.reconciler._owned
+
+    def tick():
+        for one in owned.values():
+            one.retry_at = 0.0
+        server.reconciler.tick()
+        return {name for name, one in owned.items() if one.running is not None}
+
+    def java_ends(*in_batch):
+        for name, run in runs.items():
+            run.end_with_java(name in in_batch)
+        tick()
+        return tick()
+
+    assert tick() == set(names)
+    # Nobody can tell which of two it was: one of them waits until the other has done a batch.
+    running = java_ends("killer", "victim")
+    assert len(running) == 2 and "idle" in running
+    assert tick() == running
+    if "victim" in running:
+        runs["victim"].batches += 1
+        tick()
+        assert tick() == set(names)
+    # It alone is to blame, whoever else was in a batch.
+    assert java_ends(*names) == {"idle", "victim"}
+    assert "killer" not in owned
+    state = server.reconciler.states.get("killer")
+    assert (state.state, state.desired) == ("failed", "stopped")
+    assert "Java has ended twice during the same micro-batch of it: Java has ended" in state.error
+    assert "START QUERY killer tries it again" in {getattr(r, "hint", None) for r in caplog.records}
+    assert tick() == {"idle", "victim"}
+
+
+def test_java_that_ends_while_a_query_starts_is_no_defect(process, monkeypatch, caplog):
+    server = process("server", adopts=True)
+    monkeypatch.setattr("cepsql.spark.gateway.java_ended", lambda patience=0.0: True)
+    monkeypatch.setattr("cepsql.spark.failures.lost_java", lambda failure: True)
+    server.broken = ConnectionRefusedError(111, "Connection refused")
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    assert server.query.error.startswith("Java, in which Spark runs, has ended")
+    assert "Traceback" not in caplog.text
+
+
+def test_java_may_end_between_batches_as_often_as_it_does(process):
+    server = process("server", adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    for _ in range(4):
+        server.runs[-1].end_with_java(in_batch=False)
+        server.reconciler.tick()
+        server.reconciler._owned["fraud"].retry_at = 0.0
+        server.reconciler.tick()
+    assert (server.query.status, len(server.runs)) == ("failing", 5)
 
 
 def test_a_defect_of_one_query_does_not_end_the_others(process, caplog):
