@@ -27,6 +27,7 @@ from cepsql.spark.failures import translate_failure
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
 from cepsql.spark.names import ARRIVAL, FORMER
 from cepsql.spark.packages import AVRO, KAFKA
+from cepsql.spark.parquet_files import cast_parquet, parquet_columns
 from cepsql.spark.planned_files import PATTERN
 from cepsql.spark.record_values import decoded
 
@@ -45,7 +46,7 @@ REACHED = "__reached"
 WHOLE = "__whole"
 """Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
 
-_TABLE = "table"
+_TABLE, _PARQUET = "table", "parquet"
 _CORRUPT = "__corrupt"
 _RECORD = "__record"
 _SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
@@ -121,7 +122,12 @@ def _found_columns(spark: SparkSession, source: Source, options: dict[str, str])
     if source.format.lower() == _TABLE:
         frame = _spark_table(reader, source, options)
     else:
-        frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
+        try:
+            frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
+        except PySparkException as failure:
+            if source.format.lower() == _PARQUET:
+                return parquet_columns(source, failure)
+            raise
     return frame_columns(frame)
 
 
@@ -139,6 +145,10 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataF
         lines = reader.format("text").load()
         lines = lines.withColumn(ARRIVAL, F.expr(_FILE_PLACE)) if source.key else lines
         return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _CORRUPT)
+    if source.format.lower() == _PARQUET:
+        place = (ARRIVAL, _FILE_PLACE) if source.key else None
+        if (cast := cast_parquet(spark, source, options, MALFORMED, place)) is not None:
+            return cast
     columns = [f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
     if not malformed_known(source):
         return reader.schema(", ".join(columns)).load()
