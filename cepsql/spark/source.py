@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 
+from cepsql.analysis.encodings import encoding_options
 from cepsql.analysis.format_names import SOURCE_FORMATS, near_format, read_otherwise
 from cepsql.analysis.properties import DELETED
 from cepsql.analysis.records import keyed_by_record
@@ -73,7 +74,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
     try:
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))
-        options = located_options(source)
+        options = encoding_options(source.format.lower(), located_options(source))
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
         return _declared(source, _load(spark, source, options))
