@@ -38,9 +38,10 @@ def decoded_value(raw: Column, column: ColumnDefinition, options: Mapping[str, s
 
     schema: that of SCHEMA_DDL, NULL where changes come without; where it names a code, the options do not matter.
     """
-    if not _is_coded(column, options):
+    kind = coded_kind(column.type)
+    if kind is None or not _is_coded(column, options):
         return raw
-    kind, field = coded_kind(column.type), _field(schema, column.name)
+    field = _field(schema, column.name)
     if kind == "decimal":
         return _decimal(raw, column.type, field)
     if kind == "date":
