@@ -6,6 +6,9 @@ from itertools import count
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+DISTINCT_CALL = "distinct_call"
+"""What `meta` of a call says of the aggregate of DISTINCT values that it stands for."""
+
 _KEEPING: dict[type, str] = {
     exp.Explode: "EXPLODE_OUTER",
     exp.Posexplode: "POSEXPLODE_OUTER",
@@ -64,7 +67,9 @@ def distinct_collected(tree: exp.Expr) -> bool:
         if isinstance(call, exp.Min | exp.Max):
             call.set("this", value)
             continue
-        call.replace(exp.ArrayUniqueAgg(this=value))
+        collected = exp.ArrayUniqueAgg(this=value)
+        collected.meta[DISTINCT_CALL] = "COUNT" if isinstance(call, exp.Count) else "ARRAY_AGG"
+        call.replace(collected)
         if not isinstance(call, exp.Count):
             continue
         spoken = window.copy()
