@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sqlglot import exp
 
 from cepsql.analysis.backfill import defined_backfill
+from cepsql.analysis.encodings import check_encoding
 from cepsql.analysis.format_names import SOURCE_FORMATS, format_note
 from cepsql.analysis.intervals import defined_refresh, duration_micros
 from cepsql.analysis.late_rows import defined_late_rows
@@ -596,6 +597,7 @@ class Engine:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
         key, deletion = defined_key(create)
+        check_encoding(create)
         source = Source(
             create.name.text,
             create.columns,

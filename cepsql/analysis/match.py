@@ -99,6 +99,7 @@ def plan_match(
     scopes = [_scope(each, columns) for each in clauses]
     scope = scopes[0]
     time, order_columns, order = _order(clause, scope, streaming, watermark)
+    clauses = tuple(_without_named_time(each, time) for each in clauses)
     limits = [_within(each, time) for each in clauses]
     timely = time is not None and scope.type_of(time) == "timestamp"
     if clause.frame is not None and limits == [None] * len(limits) and not streaming:
@@ -254,6 +255,28 @@ def _refuse_in_window(clause: MatchClause, nodes: list[ir.Pattern]) -> None:
                     span_of(call, clause.span),
                     "MATCH_ID() tells matches apart" if name == "MATCH_NUMBER" else None,
                 )
+
+
+def _without_named_time(clause: MatchClause, time: exp.Expr | None) -> MatchClause:
+    """Return a clause with MATCH_ROWTIME() in place of MATCH_ROWTIME(ts), where ts is what rows are ordered by."""
+    known = time.name.lower() if isinstance(time, exp.Column) else None
+
+    def read(node: exp.Expr) -> exp.Expr:
+        if navigation_name(node) != "MATCH_ROWTIME" or len(node.expressions) != 1 or known is None:
+            return node
+        (argument,) = node.expressions
+        if isinstance(argument, exp.Column) and not argument.table and argument.name.lower() == known:
+            bare = node.copy()
+            bare.set("expressions", [])
+            return bare
+        raise ProgrammingError(
+            f"MATCH_ROWTIME takes the time that the rows are ordered by, {known}",
+            span_of(argument, clause.span),
+            f"MATCH_ROWTIME({known}), or LAST({argument.name}) for another column" if argument.name else None,
+        )
+
+    changed = (replace(measure, expression=measure.expression.transform(read)) for measure in clause.measures)
+    return replace(clause, measures=tuple(changed))
 
 
 def _with_row_time(clause: MatchClause, time: exp.Expr | None) -> MatchClause:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from cepsql.analysis.debezium_modes import MODES, coded_kind, missing_mode, wrong_mode
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import CreateSource
@@ -35,7 +36,7 @@ _CSV_OPTIONS = (
     "maxCharsPerColumn", "unescapedQuoteHandling", *_TIME_OPTIONS,
 )  # fmt: skip
 _VALUE_OPTIONS = {
-    "json": _JSON_OPTIONS, "csv": _CSV_OPTIONS, "avro": ("schema", "schema_id"), "debezium": _JSON_OPTIONS,
+    "json": _JSON_OPTIONS, "csv": _CSV_OPTIONS, "avro": ("schema", "schema_id"), "debezium": (*_JSON_OPTIONS, *MODES),
 }  # fmt: skip
 START_OPTIONS = (
     "startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy",
@@ -190,11 +191,18 @@ def _check_debezium(create: CreateSource) -> None:
             span,
             "PRIMARY KEY (...) makes a table of them; or add op STRING METADATA: c, u, d, or r (read by a snapshot)",
         )
+    options = dict(create.value.options)
+    if (wrong := wrong_mode(options)) is not None:
+        raise ProgrammingError(f"FORMAT debezium knows no {wrong[0]} {wrong[1]}", span, wrong[2])
     for column in create.columns:
         found = _ENCODED.search(column.type) if column.expression is None and column.metadata is None else None
-        if found is not None:
+        mode = missing_mode(column.type, options)
+        if found is not None and (mode is not None or coded_kind(column.type) is None):
+            hint = "declare it as in the JSON, BIGINT or STRING, and compute it: at TIMESTAMP AS timestamp_millis(ms)"
+            if mode is not None:
+                hint = f"OPTIONS ({mode} '{MODES[mode][0]}') behind FORMAT debezium says how its connector writes it"
             raise NotSupportedError(
                 f"FORMAT debezium does not read {column.name} as {found[0].upper()}: Debezium has several codes for it",
                 create.spans[column.name.lower()],
-                "declare it as in the JSON, BIGINT or STRING, and compute it: at TIMESTAMP AS timestamp_millis(ms)",
+                hint,
             )

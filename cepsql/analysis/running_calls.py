@@ -8,6 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.frames import call_name
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.respelling import DISTINCT_CALL
 from cepsql.operators.running import RunningCall
 
 _OF_ROWS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
@@ -43,7 +44,7 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
     plain &= type(function) in _OF_ROWS or function.this is not None or kind == "count"
     if not ends_here or not plain or function.find(exp.Distinct) or (condition is not None and chooses):
         raise NotSupportedError(
-            f"{call_name(call)} of this form over all rows before, on a stream, is not supported",
+            f"{_written_name(call, function)} of this form over all rows before, on a stream, is not supported",
             span_of(call, place),
             "LAST_VALUE(x) IGNORE NULLS OVER (... ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING) is the last value before"
             if isinstance(function, exp.Lag)
@@ -88,3 +89,9 @@ def running_call(name: str, call: exp.Window, columns: Callable[[str], str]) -> 
     if type(function) in _OF_ROWS:
         return RunningCall(name, _OF_ROWS[type(function)])
     return RunningCall(name, _OF_VALUES[type(function)], columns(function.this.name), rows, ignore)
+
+
+def _written_name(call: exp.Window, function: exp.Expr) -> str:
+    """Return the name of a call as it was written, where another function stands for it."""
+    distinct = function.meta.get(DISTINCT_CALL)
+    return call_name(call) if distinct is None else f"{distinct}(DISTINCT ...)"

@@ -341,13 +341,23 @@ def _join_lines(node: IntervalJoin) -> list[str]:
 
 def _as_of_lines(node: AsOfJoin) -> list[str]:
     left, right = (node.side(side).properties.event_time for side in range(2))
-    keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in node.keys)
+    equal = ["IS NOT DISTINCT FROM" if i in node.null_safe else "=" for i in range(len(node.keys))]
+    pairs = zip(equal, node.keys, strict=True)
+    keys = " AND ".join(f"left.({sql_of(one)}) {sign} right.({sql_of(other)})" for sign, (one, other) in pairs)
     sign = ("<" if node.forward else ">") + ("" if node.strict else "=")
     kept = "rows of the left that wait for a later one" if node.forward else "one row of the right for each key"
+    if node.tolerance is not None:
+        within = f" for at most {_duration(node.tolerance)}"
+        kept = (kept if node.forward or not node.conditions or node.versions else "rows of the right") + within
     time = node.properties.watermark
     lines = [
         f"{'Left' if node.outer else ''}AsOfJoin {node.name}  {keys}".rstrip(),
         f"  nearest: left.{left.column} {sign} right.{right.column}",
+        *([] if node.tolerance is None else [f"  at most apart: {_duration(node.tolerance)}"]),
+        *(
+            f"  {'condition on the version' if node.versions else 'among those where'}: {sql_of(_spoken_sides(part))}"
+            for part in node.conditions
+        ),
         *([f"  delete when: {_spoken_deletion(node.deletion)}"] if node.deletion is not None else []),
         f"  watermark: {left.column} - {_duration(left.delay)}, {right.column} - {_duration(right.delay)}",
         f"  state: rows not yet released by the watermark; {kept}",

@@ -10,7 +10,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign import refuse_foreign
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
-from cepsql.language.respelling import lateral_unnested, limit_fetched, respelt, spread_symmetric
+from cepsql.language.respelling import distinct_collected, lateral_unnested, limit_fetched, respelt, spread_symmetric
 from cepsql.language.spark_functions import is_foreign_function
 from cepsql.language.syntax_errors import UNITS, dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
@@ -78,6 +78,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     refuse_foreign(tokens, tree, text.sql)
     limit_fetched(tree)
     lateral_unnested(tree)
+    if distinct_collected(tree):
+        text.respelt += [token.start for token in tokens if token.text.upper() == "DISTINCT"]
     tree = spread_symmetric(tree)
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)

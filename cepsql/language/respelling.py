@@ -6,6 +6,9 @@ from itertools import count
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+DISTINCT_CALL = "distinct_call"
+"""What `meta` of a call says of the aggregate of DISTINCT values that it stands for."""
+
 _KEEPING: dict[type, str] = {
     exp.Explode: "EXPLODE_OUTER",
     exp.Posexplode: "POSEXPLODE_OUTER",
@@ -50,6 +53,42 @@ def lateral_unnested(tree: exp.Expr) -> None:
             join.set("side", None)
             join.set("kind", "CROSS")
             join.set("on", None)
+
+
+def distinct_collected(tree: exp.Expr) -> bool:
+    """Turn COUNT, MIN, MAX and ARRAY_AGG of DISTINCT values in window frames, which Spark does not compute, into what
+    it does; tell whether there were any."""
+    found = [window for window in tree.find_all(exp.Window) if _distinct(window) is not None]
+    for window in found:
+        call = _distinct(window)
+        assert call is not None
+        values = call.this.expressions
+        value = values[0] if len(values) == 1 else _all_there(values)
+        if isinstance(call, exp.Min | exp.Max):
+            call.set("this", value)
+            continue
+        collected = exp.ArrayUniqueAgg(this=value)
+        collected.meta[DISTINCT_CALL] = "COUNT" if isinstance(call, exp.Count) else "ARRAY_AGG"
+        call.replace(collected)
+        if not isinstance(call, exp.Count):
+            continue
+        spoken = window.copy()
+        counted = exp.cast(exp.func("SIZE", spoken, dialect="spark"), "bigint")
+        window.replace(counted)
+    return bool(found)
+
+
+def _distinct(window: exp.Window) -> exp.Expr | None:
+    """Return the call of a window that is asked for distinct values, and that Spark computes in another form."""
+    call = window.this.this if isinstance(window.this, exp.Filter) else window.this
+    plain = isinstance(call, exp.Count | exp.Min | exp.Max | exp.ArrayAgg) and isinstance(call.this, exp.Distinct)
+    return call if plain and call.this.expressions else None
+
+
+def _all_there(values: list[exp.Expr]) -> exp.Expr:
+    """Return several values as one, NULL if one of them is."""
+    there = exp.and_(*(value.copy().is_(exp.null()).not_() for value in values))
+    return exp.case().when(there, exp.func("STRUCT", *(value.copy() for value in values), dialect="spark"))
 
 
 def respelt(tokens: list[Token]) -> Iterator[Token]:

@@ -33,6 +33,11 @@ class AsOfJoin:
     columns:     those of the right beside the keys.
     deletion:    a BOOLEAN column of the right that is true where a row says that from its time on there is none.
     filter:      pairs for which this does not hold meet, and do not come out; not with `outer`. None: all do.
+    tolerance:   how many microseconds the times of a pair may lie apart; None for any.
+    condition:   what must hold of a pair; the nearest row is taken among those for which it holds. None for nothing.
+    versions:    the nearest row alone is asked for the condition. Else a join without `forward` needs a tolerance, for
+                 which rows of the right are kept.
+    null_safe:   the places of the keys of which NULL equals NULL.
     """
 
     left: RowLayout
@@ -43,6 +48,10 @@ class AsOfJoin:
     columns: pa.Schema
     deletion: str | None = None
     filter: PairCondition | None = None
+    tolerance: int | None = None
+    condition: PairCondition | None = None
+    versions: bool = False
+    null_safe: tuple[int, ...] = ()
 
     sections: ClassVar[dict[str, int]] = {}
     marks: ClassVar[tuple[dict[str, pa.DataType], ...]] = ({}, {})
@@ -58,18 +67,25 @@ class AsOfJoin:
         return None if self.forward else 0
 
     def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        """Waiting rows of the left are seen again in the end."""
-        return np.full(len(held.pending), NEVER if side else END_OF_TIME)
+        """Waiting rows of the left are seen again when none of the right can meet them, without tolerance in the end;
+        kept rows of the right when they are too old for all rows of the left."""
+        if self.tolerance is None:
+            return np.full(len(held.pending), NEVER if side else END_OF_TIME)
+        times = integers(held.rows["t"])
+        return np.minimum(times[held.pending] + max(self.tolerance, 0), END_OF_TIME)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         left, right = rows
-        null = np.any([null_keys(side, self.left.key_names) for side in rows if side is not None], axis=0)
-        kept = None if right is None or self.forward else Keep(self._last(right, null))
+        asked = [name for i, name in enumerate(self.left.key_names) if i not in self.null_safe]
+        null = np.any([null_keys(side, asked) for side in rows if side is not None], axis=0)
+        kept = None if right is None or self.forward else Keep(self._kept(right, null, new))
         if left is None:
             return Step(pa.table({}), [None, kept])
         partition = np.repeat(np.arange(len(left.starts) - 1), np.diff(left.starts))
         found = self._nearest(left, right, partition, null)
         waits = (found < 0) & ~null[partition] & self.forward & (new != END_OF_TIME)
+        if self.tolerance is not None:
+            waits &= integers(left.rows["t"]) + self.tolerance > new
         met, lonely = np.flatnonzero(found >= 0), np.flatnonzero((found < 0) & ~waits)
         tables = []
         if len(met) and right is not None:
@@ -93,11 +109,50 @@ class AsOfJoin:
         place = (ranges.first_after if self.forward == self.strict else ranges.first_from)(partition, times)
         if not self.forward:
             place = place - 1
-        there = (place >= right.starts[partition]) & (place < right.starts[partition + 1]) & ~null[partition]
+        there = self._within(left, right, partition, place) & ~null[partition]
         if self.deletion is not None:
             gone = one_chunk(right.rows[self.deletion]).fill_null(False).to_numpy(zero_copy_only=False)
             there &= ~gone[np.clip(place, 0, len(gone) - 1)]
-        return np.where(there, place, -1)
+        if self.condition is None:
+            return np.where(there, place, -1)
+        return self._fulfilled(left, right, partition, place, there)
+
+    def _within(self, left: OrderedRows, right: OrderedRows, partition: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Tell whether there is a row of the right at a place, near enough to the time of the left."""
+        there = (place >= right.starts[partition]) & (place < right.starts[partition + 1])
+        if self.tolerance is None:
+            return there
+        other = integers(right.rows["t"])[np.clip(place, 0, right.rows.num_rows - 1)]
+        return there & (np.abs(other - integers(left.rows["t"])) <= self.tolerance)
+
+    def _fulfilled(
+        self, left: OrderedRows, right: OrderedRows, partition: np.ndarray, place: np.ndarray, there: np.ndarray
+    ) -> np.ndarray:
+        """Return the nearest places, from these on, at which the condition holds, -1 for none."""
+        assert self.condition is not None
+        found, place = np.full(len(place), -1), place.copy()
+        asked = np.flatnonzero(there)
+        while len(asked):
+            holds = self.condition.holds(left.rows, asked, right.rows, place[asked])
+            found[asked[holds]] = place[asked[holds]]
+            if self.versions:
+                break
+            asked = asked[~holds]
+            place[asked] += 1 if self.forward else -1
+            asked = asked[self._within(left, right, partition, place)[asked]]
+        return found
+
+    def _kept(self, right: OrderedRows, null: np.ndarray, new: int) -> np.ndarray:
+        """Return the first row of the right that is kept of each partition."""
+        last = self._last(right, null)
+        if self.tolerance is None:
+            return last
+        # Rows of the left that come are later than `new`.
+        old = integers(right.rows["t"]) <= new - self.tolerance
+        first = right.starts[:-1] + count_flags(old, right.starts)
+        if self.condition is None or self.versions:
+            return np.maximum(first, last)
+        return np.where(null, right.starts[1:], first)
 
     def _last(self, right: OrderedRows, null: np.ndarray) -> np.ndarray:
         """Return which row of the right is kept of each partition: those of the left that come are later than all."""
@@ -110,7 +165,9 @@ class AsOfJoin:
         return np.where(drop, ends, last)
 
     def _waiting(self, left: OrderedRows, waits: np.ndarray) -> Keep | None:
-        """Return the rows of the left that wait; they are the last ones of their partitions."""
+        """Return the rows of the left that wait; without a condition they are the last ones of their partitions."""
         if not waits.any():
             return None
-        return Keep(left.starts[1:] - count_flags(waits, left.starts))
+        if self.condition is None:
+            return Keep(left.starts[1:] - count_flags(waits, left.starts))
+        return Keep(left.starts[:-1], among=waits)

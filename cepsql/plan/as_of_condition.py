@@ -1,6 +1,6 @@
 """What ON asks of a join with the nearest row, ASOF JOIN, or with the version at a time, FOR SYSTEM_TIME AS OF."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -9,11 +9,12 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import DELETED
 from cepsql.analysis.records import code_column, keyed_by_record
 from cepsql.catalog import Source
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import ProgrammingError, Span
 from cepsql.language.temporal_joins import AS_OF, temporal_call
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.join_condition import equal_sides, only_side
 from cepsql.plan.nodes import Node, Read
+from cepsql.plan.time_bound import time_limits
 
 _NEAREST: dict[type[exp.Expr], tuple[bool, bool]] = {
     exp.GTE: (False, False), exp.GT: (False, True), exp.LTE: (True, False), exp.LT: (True, True)
@@ -35,6 +36,11 @@ class AsOfCondition:
     keys:  pairs of expressions over the left and over the right side that must be equal.
     own:   conditions on the left side alone, and on the right side alone, of the rows among which it is looked.
     after: conditions on the row that was found.
+    tolerance: how many microseconds the times of a pair may lie apart; None for any.
+    further: conditions on pairs, among which the nearest is taken.
+    null_safe: the places of the keys of which NULL equals NULL.
+    apart: those conditions on pairs that only bound how far the two times lie apart: the nearest row fulfils them, or
+           none does.
     """
 
     times: tuple[str, str]
@@ -43,6 +49,10 @@ class AsOfCondition:
     keys: Keys
     own: Own
     after: tuple[exp.Expr, ...] = ()
+    tolerance: int | None = None
+    further: tuple[exp.Expr, ...] = ()
+    apart: tuple[exp.Expr, ...] = ()
+    null_safe: tuple[int, ...] = ()
 
 
 def as_of_condition(
@@ -55,21 +65,76 @@ def as_of_condition(
     Raises ProgrammingError and NotSupportedError for conditions that do not say which row is the nearest.
     """
     (call,) = (part for part in on if temporal_call(part) == AS_OF)
-    compared = call.expressions[0].unnest()
-    kind = type(compared)
-    if kind in _NEAREST:
-        one, other = compared.this.unnest(), compared.expression.unnest()
-        if isinstance(one, exp.Column) and one.table.lower() == right[0]:
-            one, other, kind = other, one, _TURNED[kind]
-        if _is_time(one, left) and _is_time(other, right):
-            keys, own = _split([part for part in on if part is not call], left[0], right[0], place)
-            forward, strict = _NEAREST[kind]
-            return AsOfCondition((one.name.lower(), other.name.lower()), forward, strict, keys, own)
+    others = [part for part in on if part is not call]
+    compared = call.expressions[0].unnest() if call.expressions else None
+    if compared is None:
+        found = [part for part in others if _compares(part, left, right)]
+        others = [part for part in others if not any(part is one for one in found)]
+        compared = found[0].unnest() if len(found) == 1 else None
+    turned = None if compared is None else _turned(compared, right[0])
+    if turned is not None and _is_time(turned[0], left) and _is_time(turned[1], right):
+        one, other, (forward, strict) = turned
+        keys, own, pairs, safe = _split(others, left[0], right[0])
+        times = {left[0]: one.name.lower(), right[0]: other.name.lower()}
+        tolerance, further, apart = _tolerance(pairs, times, forward)
+        times_of_both = one.name.lower(), other.name.lower()
+        return AsOfCondition(times_of_both, forward, strict, keys, own, (), tolerance, further, apart, safe)
     raise ProgrammingError(
-        "MATCH_CONDITION compares the event times of the two relations",
-        span_of(compared, place),
+        "MATCH_CONDITION compares the event times of the two relations"
+        if call.expressions
+        else "ON of an ASOF JOIN without MATCH_CONDITION compares the event times of the two relations once",
+        span_of(compared, place) if compared is not None else place,
         f"such as {left[0]}.{next(iter(left[1]))} >= {right[0]}.{next(iter(right[1]))}",
     )
+
+
+def compared_columns(on: Sequence[exp.Expr], right: str) -> list[exp.Column]:
+    """Return the columns of the one condition that compares a column of a relation with one of another, none if there
+    is not exactly one such condition."""
+    found: list[list[exp.Column]] = []
+    for part in on:
+        turned = _turned(part.unnest(), right)
+        columns = [side for side in (turned or ())[:2] if isinstance(side, exp.Column)]
+        if len(columns) == 2 and sum(column.table.lower() == right for column in columns) == 1:
+            found.append(columns)
+    return found[0] if len(found) == 1 else []
+
+
+def _turned(compared: exp.Expr, right: str) -> tuple[exp.Expr, exp.Expr, tuple[bool, bool]] | None:
+    """Return the sides of a comparison, that of the left relation first, and whether it is forward and strict."""
+    kind = type(compared)
+    if kind not in _NEAREST:
+        return None
+    one, other = compared.this.unnest(), compared.expression.unnest()
+    if isinstance(one, exp.Column) and one.table.lower() == right:
+        return other, one, _NEAREST[_TURNED[kind]]
+    return one, other, _NEAREST[kind]
+
+
+def _compares(part: exp.Expr, left: tuple[str, Collection[str]], right: tuple[str, Collection[str]]) -> bool:
+    """Tell whether a condition compares the times of both sides, as they are."""
+    turned = _turned(part.unnest(), right[0])
+    return turned is not None and _is_time(turned[0], left) and _is_time(turned[1], right)
+
+
+def _tolerance(
+    pairs: Sequence[exp.Expr], times: Mapping[str, str], forward: bool
+) -> tuple[int | None, tuple[exp.Expr, ...], tuple[exp.Expr, ...]]:
+    """Return how far conditions on pairs let the two times lie apart, which they don't say exactly, and which say
+    nothing else."""
+    wanted = tuple(times) if forward else tuple(reversed(list(times)))
+    tolerances, further, apart = [], [], []
+    for part in pairs:
+        limits, whole = time_limits(part, times)
+        wide = [limit for limit in limits if (limit.earlier, limit.later) == wanted]
+        tolerances += [limit.widest for limit in wide]
+        # MATCH_CONDITION asks for the other direction already.
+        only = whole and all(limit in wide or limit.micros >= 0 for limit in limits)
+        if only:
+            apart.append(part)
+        if not only or not all(limit.exact for limit in wide):
+            further.append(part)
+    return min(tolerances, default=None), tuple(further), tuple(apart)
 
 
 def version_condition(
@@ -91,7 +156,8 @@ def version_condition(
             span_of(time, place),
             f"such as {left[0]}.{next(iter(left[1]))}",
         )
-    equal, own = _split([part for part in on if part is not call], left[0], right[0], place)
+    # No column of a PRIMARY KEY is NULL.
+    equal, own, pairs, safe = _split([part for part in on if part is not call], left[0], right[0])
     asked = {name.lower() for name in versions.key}
     keys = tuple(pair for pair in equal if _name(pair[1]) in asked)
     found = {_name(pair[1]) for pair in keys}
@@ -102,10 +168,10 @@ def version_condition(
             place,
             f"add ... = {right[0]}.{missing[0]}",
         )
-    others = [pair for pair in equal if _name(pair[1]) not in asked]
-    further = [exp.EQ(this=one.copy(), expression=other.copy()) for one, other in others]
+    others = [(pair, i in safe) for i, pair in enumerate(equal) if _name(pair[1]) not in asked]
+    further = [equality(safe)(this=one.copy(), expression=other.copy()) for (one, other), safe in others]
     times = time.name.lower(), next(iter(right[1]))
-    return AsOfCondition(times, False, False, keys, (own[0], ()), (*further, *own[1]))
+    return AsOfCondition(times, False, False, keys, (own[0], ()), (*further, *own[1], *pairs))
 
 
 def refuse_hidden(on: exp.Expr | None, parts: Sequence[exp.Expr], place: Span) -> None:
@@ -163,22 +229,30 @@ def _names_deletes(condition: exp.Expr, code: str) -> bool:
     )
 
 
-def _split(parts: Sequence[exp.Expr], left: str, right: str, place: Span) -> tuple[Keys, Own]:
+def equality(null_safe: bool) -> type[exp.Binary]:
+    """Return what compares two keys."""
+    return exp.NullSafeEQ if null_safe else exp.EQ
+
+
+def _split(parts: Sequence[exp.Expr], left: str, right: str) -> tuple[Keys, Own, list[exp.Expr], tuple[int, ...]]:
+    """Return the equalities of both sides, the conditions on one of them, those on pairs, and the places of the
+    equalities of which NULL equals NULL."""
     keys: list[tuple[exp.Expr, exp.Expr]] = []
     own: dict[str, list[exp.Expr]] = {left: [], right: []}
+    pairs: list[exp.Expr] = []
+    null_safe: list[int] = []
     for part in parts:
-        pair, side = equal_sides(part, left, right), only_side(part, (left, right))
+        safe = isinstance(part, exp.NullSafeEQ)
+        plain = exp.EQ(this=part.this, expression=part.expression) if safe else part
+        pair, side = equal_sides(plain, left, right), only_side(part, (left, right))
         if pair is not None:
+            null_safe += [len(keys)] if safe else []
             keys.append(pair)
         elif side is not None:
             own[side].append(part)
         else:
-            raise NotSupportedError(
-                "ON of a join with the nearest row takes equalities of both sides, and conditions on one of them",
-                span_of(part, place),
-                "ask further ones in WHERE: it chooses among the rows that were found",
-            )
-    return tuple(keys), (tuple(own[left]), tuple(own[right]))
+            pairs.append(part)
+    return tuple(keys), (tuple(own[left]), tuple(own[right])), pairs, tuple(null_safe)
 
 
 def _is_time(expression: exp.Expr, side: tuple[str, Collection[str]]) -> bool:

@@ -7,7 +7,8 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import AS_OF, VERSION_AT, temporal_call
-from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, refuse_hidden
+from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, compared_columns, equality, refuse_hidden
+from cepsql.plan.as_of_lists import find_in_lists
 from cepsql.plan.join_order import relations
 from cepsql.plan.markers import join_kind
 from cepsql.plan.nodes import Node, Sql
@@ -27,7 +28,8 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
     query, nodes = below.inlined.qualified.copy(), {flat_name(name): node for name, node in below.inputs.items()}
     streams = {name for name, node in nodes.items() if node.properties.streaming}
     changed = False
-    for select in list(query.find_all(exp.Select)):
+    # The innermost first: what is rewritten is put into another place.
+    for select in reversed(list(query.find_all(exp.Select))):
         for number, join in enumerate(select.args.get("joins") or []):
             parts = conjuncts(join.args.get("on"))
             refuse_hidden(join.args.get("on"), parts, span_of(join, place) or place)
@@ -46,7 +48,7 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
                     span_of(join.this, place),
                     "a plain JOIN reads a table as it is now, ASOF JOIN finds its nearest row",
                 )
-            _rewrite(join, nodes, span_of(join, place) or place)
+            _rewrite(select, join, nodes, span_of(join, place) or place)
             changed = True
     return Sql(query, read_nodes(query, nodes), below.view) if changed else below
 
@@ -55,13 +57,13 @@ def _reads(item: exp.Expr, streams: set[str]) -> bool:
     return any(table.name.lower() in streams for table in item.find_all(exp.Table))
 
 
-def _rewrite(join: exp.Join, nodes: dict[str, Node], place: Span) -> None:
+def _rewrite(select: exp.Select, join: exp.Join, nodes: dict[str, Node], place: Span) -> None:
     kind, right = join_kind(join), join.this.alias_or_name.lower()
     if kind not in ("INNER", "CROSS", "LEFT"):
         raise NotSupportedError(f"{kind} JOIN with the nearest row is not supported", place, "JOIN and LEFT JOIN are")
     on = conjuncts(join.args["on"])
     (call,) = (part for part in on if temporal_call(part) == AS_OF)
-    compared = list(call.find_all(exp.Column))
+    compared = list(call.find_all(exp.Column)) or compared_columns(on, right)
     left = next((column for column in compared if column.table.lower() != right), None)
     other = next((column for column in compared if column.table.lower() == right), None)
     # Without a stream any column may be the time; two of them are compared.
@@ -70,6 +72,10 @@ def _rewrite(join: exp.Join, nodes: dict[str, Node], place: Span) -> None:
         for name, column in ((left.table.lower() if left is not None else "the other", left), (right, other))
     ]
     condition = as_of_condition(on, sides[0], sides[1], place)
+    assert left is not None
+    if any(part not in condition.apart for part in condition.further):
+        find_in_lists(select, join, condition, left, nodes, place)
+        return
     inner = exp.select("*").from_(join.this.copy())
     rows = Sql(inner, read_nodes(inner, nodes)).properties
     names = [
@@ -86,7 +92,6 @@ def _rewrite(join: exp.Join, nodes: dict[str, Node], place: Span) -> None:
     inner = inner.select(exp.alias_(window, _EDGE)).where(time.copy().is_(exp.null()).not_())
     for part in condition.own[1]:
         inner = inner.where(part.copy())
-    assert left is not None
     join.set("this", inner.subquery(right))
     join.set("on", exp.and_(*(part.copy() for part in _met(condition, left, right))))
     join.set("kind", None)
@@ -101,8 +106,15 @@ def _met(condition: AsOfCondition, left: exp.Column, right: str) -> list[exp.Exp
         near, far = beyond(this=left, expression=time), within(this=edge, expression=left)
     else:
         near, far = beyond(this=time, expression=left), within(this=left, expression=edge)
-    keys = [exp.EQ(this=one, expression=other) for one, other in condition.keys]
-    return [*keys, *condition.own[0], near, exp.paren(exp.or_(far.copy(), edge.copy().is_(exp.null())))]
+    safe = condition.null_safe
+    keys = [equality(i in safe)(this=one, expression=other) for i, (one, other) in enumerate(condition.keys)]
+    return [
+        *keys,
+        *condition.own[0],
+        *condition.apart,
+        near,
+        exp.paren(exp.or_(far.copy(), edge.copy().is_(exp.null()))),
+    ]
 
 
 def _last(condition: AsOfCondition) -> str:

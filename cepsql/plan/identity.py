@@ -99,6 +99,13 @@ def describe_as_of_join(join: AsOfJoin) -> dict:
     described = {"as of join": keys, "how": asked, "columns": [list(names) for names in join.columns]}
     if join.deletion is not None:
         described["delete when"] = canonical_sql(join.deletion)
+    if join.tolerance is not None:
+        described["tolerance"] = join.tolerance
+    if join.conditions:
+        described["conditions"] = [canonical_sql(part) for part in join.conditions]
+        described["versions"] = join.versions
+    if join.null_safe:
+        described["null safe"] = list(join.null_safe)
     return described
 
 

@@ -77,7 +77,10 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     gone = None if node.deletion is None else f"coalesce(({sql_of(node.deletion)}), false)"
     order = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
     names = _needed_columns(node, 0), plain
-    return JoinLayout(names, (_layout(node, 0, kinds, names[0]), _layout(node, 1, kinds, names[1], order=order)))
+    taken = _Taken(node, names)
+    condition = taken.lowered()
+    left = _layout(node, 0, kinds, names[0], taken.values[0])
+    return JoinLayout(names, (left, _layout(node, 1, kinds, names[1], taken.values[1], order)), condition)
 
 
 def _layout(
@@ -106,7 +109,7 @@ def _needed_columns(node: StreamJoin, side: int) -> list[str]:
 class _Taken:
     """The values that the conditions of a join need of the rows of either side, as Spark SQL by name."""
 
-    node: IntervalJoin
+    node: IntervalJoin | AsOfJoin
     names: tuple[list[str], list[str]]
     values: tuple[dict[str, str], dict[str, str]] = field(default_factory=lambda: ({}, {}))
 

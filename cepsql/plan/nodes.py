@@ -451,6 +451,10 @@ class AsOfJoin(StreamJoin):
     strict:   not one with an equal time.
     outer:    a row of the left that finds none comes out, too.
     deletion: a condition over the columns of the right: from the time of such a row on there is none of its key.
+    tolerance: how many microseconds the times may lie apart; None for any.
+    conditions: what must hold of a pair. The nearest row is taken among those for which it holds; with `versions` the
+              nearest one is taken, and is none where it does not hold.
+    null_safe: the places of the keys of which NULL equals NULL.
     The others as of `IntervalJoin`.
     """
 
@@ -465,6 +469,10 @@ class AsOfJoin(StreamJoin):
     deletion: exp.Expr | None = None
     sides: tuple[int, ...] = (0, 1)
     markers: bool = False
+    tolerance: int | None = None
+    conditions: tuple[exp.Expr, ...] = ()
+    versions: bool = False
+    null_safe: tuple[int, ...] = ()
 
     @cached_property
     def properties(self) -> Properties:

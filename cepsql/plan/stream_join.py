@@ -230,16 +230,22 @@ class _Joining:
             )
         left, right = (self._side(item, joined, place) for item in items[:2])
         condition, deletion = self._nearest(conjuncts(joined.args["on"]), left, right, place)
-        if condition.after and kind == "LEFT":
+        versions = kind == "LEFT" and bool(condition.after)
+        pairs = condition.after if versions else condition.further
+        if pairs and not versions and not condition.forward and condition.tolerance is None:
+            theirs, mine = f"{right.alias}.{condition.times[1]}", f"{left.alias}.{condition.times[0]}"
             raise NotSupportedError(
-                "a LEFT JOIN FOR SYSTEM_TIME AS OF asks in ON for the PRIMARY KEY only",
-                span_of(condition.after[0], place),
-                "a condition on the version that was found goes into WHERE, or into CASE in SELECT",
+                f"ON compares further columns of both sides, so that rows of {right.alias} would be kept for ever",
+                span_of(pairs[0], place),
+                f"add AND {theirs} >= {mine} - INTERVAL '1' HOUR",
             )
+        conditions = tuple(_of_pair(part, left.alias, right.alias) for part in pairs)
+        for part, written in zip(conditions, pairs, strict=True):
+            check_pair_condition(part, span_of(written, place))
         where = conjuncts(self.select.args["where"].this) if self.select.args.get("where") else []
         plain_later = all(join_kind(join) in _KEEP_ROWS for join in later)
         kept = [part for part in where if plain_later and only_side(part, [left.alias]) is not None]
-        rest = [*without_parts(where, kept), *condition.after]
+        rest = [*without_parts(where, kept), *(() if versions else condition.after)]
         keys = list(condition.keys)
         if kind == "LEFT":
             keys += [(true_if(condition.own[0]), exp.true())] if condition.own[0] else []
@@ -250,7 +256,11 @@ class _Joining:
 
         def join(name: str, inputs: tuple[Node, ...], columns: Columns) -> AsOfJoin:
             forward, strict = condition.forward, condition.strict
-            return AsOfJoin(name, inputs, _plain_keys(keys), columns, LATER, forward, strict, kind == "LEFT", deletion)
+            return AsOfJoin(
+                name, inputs, _plain_keys(keys), columns, LATER, forward, strict, kind == "LEFT", deletion,
+                tolerance=condition.tolerance, conditions=conditions, versions=versions,
+                null_safe=condition.null_safe,
+            )  # fmt: skip
 
         self._replace({LEFT: left, RIGHT: right}, (left, right), rest, given, join)
 

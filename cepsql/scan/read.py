@@ -38,7 +38,7 @@ def read_files(scan: ArrowScan, buckets: int, paths: Iterable[str]) -> Iterator[
 
 def read_file(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     """Yield what a local file holds; raises OperationalError if it cannot be read."""
-    return _READERS[layout.format](_local(path), layout, zone)
+    return _READERS[layout.format](local_file(path), layout, zone)
 
 
 def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
@@ -49,7 +49,8 @@ def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterat
             yield _empty(scan, chunk.malformed, malformed=True)
 
 
-def _local(path: str) -> str:
+def local_file(path: str) -> str:
+    """Return the path of a file of this machine, as Spark writes it; raises OperationalError for another one."""
     local = path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
     if "://" in local:
         raise OperationalError(f"{path} is no local file")

@@ -11,6 +11,7 @@ from cepsql.spark.join_rows import JoinRows, alike_sides, is_nested, key_types, 
 from cepsql.spark.rows import column_type
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
+from cepsql.spark.stream_join import pair_condition
 
 
 def as_of_join_stage(node: AsOfJoin, feeds: Sequence[Feed]) -> Staged:
@@ -22,6 +23,10 @@ def as_of_join_stage(node: AsOfJoin, feeds: Sequence[Feed]) -> Staged:
     layout = as_of_join_layout(node, kinds, lambda name: not is_nested(column_type(frames[1], name)))
     rows = JoinRows(node, frames, layout)
     deletion = None if node.deletion is None else DELETION
-    operator = JoinOperator(*layout.layouts, node.forward, node.strict, node.outer, rows.columns[1], deletion)
+    operator = JoinOperator(
+        *layout.layouts, node.forward, node.strict, node.outer, rows.columns[1], deletion,
+        tolerance=node.tolerance, condition=pair_condition(layout, frames), versions=node.versions,
+        null_safe=node.null_safe,
+    )  # fmt: skip
     identity = digest([describe_as_of_join(node), kinds, layout.names[1]])
     return rows.staged(operator, feeds, identity)

@@ -8,12 +8,14 @@ from operator import and_, or_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cepsql.analysis.debezium_modes import MODES
 from cepsql.analysis.properties import DELETED
 from cepsql.analysis.records import keyed_by_record
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.scan.long_lines import LONG_LINE
+from cepsql.spark.debezium_values import SCHEMA_DDL, coded_type, decoded_value
 from cepsql.spark.names import ARRIVAL, FORMER
 
 RECORD_COLUMNS = {
@@ -52,7 +54,7 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
     whole = F.col("value").cast("string")
     frame = records.withColumn(_TEXT, whole).withColumn(_PARSED, _parsed(value, source, whole))
     if value.name == "debezium" and _key_columns(source) and "key" in records.columns:
-        frame = frame.withColumn(_KEY, _parsed_key(source, dict(value.options)))
+        frame = frame.withColumn(_KEY, _parsed_key(source, value))
     # Where the whole key is around the value, it says which row is deleted: a NULL in it is malformed anyway.
     named = F.col(_KEY).isNotNull() if _KEY in frame.columns else F.lit(_key_is_carried(source))
     wrong = ~_readable(value, F.col(_TEXT)) | _misfit(value, source, named)
@@ -73,7 +75,7 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
     if source.key and value.name == "debezium":
         hidden.append(F.coalesce(_change("op") == "d", F.lit(False)).alias(DELETED))
         if read.keys() >= set(source.key):
-            hidden.append(F.when(~wrong, _former(source, read)).alias(FORMER))
+            hidden.append(F.when(~wrong, _former(source, value, read)).alias(FORMER))
     elif keyed_by_record(source):
         gone = F.col("value").isNull()
         hidden.append(gone.alias(DELETED))
@@ -116,6 +118,18 @@ def _value_columns(source: Source) -> list[ColumnDefinition]:
     return [column for column in source.columns if column.expression is None and column.metadata is None]
 
 
+def _coded_ddl(columns: list[ColumnDefinition], value: ValueFormat) -> str:
+    return ", ".join(f"{quoted(column.name)} {coded_type(column, _modes(value))}" for column in columns)
+
+
+def _modes(value: ValueFormat) -> dict[str, str]:
+    return {name.lower(): option for name, option in value.options if name.lower() in MODES}
+
+
+def _json_options(options: Mapping[str, str]) -> dict[str, str]:
+    return {name: option for name, option in options.items() if name.lower() not in MODES}
+
+
 def _key_columns(source: Source) -> list[ColumnDefinition]:
     """Return the columns of the PRIMARY KEY that are in the value."""
     key = {name.lower() for name in source.key}
@@ -137,9 +151,10 @@ def _parsed(value: ValueFormat, source: Source, text: Column) -> Column:
     if value.name == "csv":
         return F.from_csv(_line(text), f"{ddl}, {_CORRUPT} STRING", options)
     if value.name == "debezium":
+        ddl = _coded_ddl(_value_columns(source), value)
         change = f"before: STRUCT<{ddl}>, after: STRUCT<{ddl}>, op: STRING, ts_ms: BIGINT"
         envelope = f"before STRUCT<{ddl}>, after STRUCT<{ddl}>, op STRING, ts_ms BIGINT, payload STRUCT<{change}>"
-        return F.from_json(text, f"{envelope}, {_CORRUPT} STRING", options)
+        return F.from_json(text, f"{envelope}, schema {SCHEMA_DDL}, {_CORRUPT} STRING", _json_options(options))
     return F.from_json(text, f"{ddl}, {_CORRUPT} STRING", options)
 
 
@@ -200,6 +215,9 @@ def _misfit(value: ValueFormat, source: Source, named: Column) -> Column:
         return wrong
     wrong = parsed.isNull() | parsed.getField(_CORRUPT).isNotNull()
     if value.name == "debezium":
+        for column in _value_columns(source):
+            raw = _row().getField(column.name)
+            wrong = wrong | (raw.isNotNull() & _decoded(value, column, raw).isNull())
         known = _change("op").isin("c", "u", "d", "r")
         wrong = wrong | ~F.coalesce(known, F.lit(False)) | (_row().isNull() & ~((_change("op") == "d") & named))
     return wrong
@@ -209,9 +227,14 @@ def _value(value: ValueFormat, column: ColumnDefinition, source: Source, keyed: 
     if value.name == "debezium":
         read = _row().getField(column.name)
         of_key = keyed and column.name.lower() in map(str.lower, source.key)
-        return F.coalesce(read, _of_key(column)) if of_key else read
+        return _decoded(value, column, F.coalesce(read, _of_key(column)) if of_key else read)
     read = F.col(_PARSED).getField(column.name)
     return read.try_cast(column.type) if value.name == "avro" else read
+
+
+def _decoded(value: ValueFormat, column: ColumnDefinition, raw: Column) -> Column:
+    """Return a value of a change, by the codes of Debezium."""
+    return decoded_value(raw, column, _modes(value), F.col(_PARSED).getField("schema"))
 
 
 def _carried(value: ValueFormat, column: ColumnDefinition) -> Column:
@@ -227,9 +250,10 @@ def _change(name: str) -> Column:
     return F.coalesce(parsed.getField("payload").getField(name), parsed.getField(name))
 
 
-def _parsed_key(source: Source, options: dict[str, str]) -> Column:
+def _parsed_key(source: Source, value: ValueFormat) -> Column:
     """Return a struct of what is in the key of a record: a deletion may say no more of its row."""
-    ddl = _ddl(_key_columns(source))
+    ddl = _coded_ddl(_key_columns(source), value)
+    options = _json_options(dict(value.options))
     return F.from_json(F.col("key").cast("string"), f"{ddl}, payload STRUCT<{ddl}>", options)
 
 
@@ -238,11 +262,14 @@ def _of_key(column: ColumnDefinition) -> Column:
     return F.coalesce(parsed.getField("payload").getField(column.name), parsed.getField(column.name))
 
 
-def _former(source: Source, read: Mapping[str, Column]) -> Column:
+def _former(source: Source, value: ValueFormat, read: Mapping[str, Column]) -> Column:
     """Return the key before a change that gave the row another one; NULL where it gave none, or nobody knows."""
-    in_value = {column.name for column in _key_columns(source)}
+    in_value = {column.name: column for column in _key_columns(source)}
     # What is around the value is that of the record, before the change as after it.
-    before = {name: _change("before").getField(name) if name in in_value else read[name] for name in source.key}
+    before = {
+        name: _decoded(value, in_value[name], _change("before").getField(name)) if name in in_value else read[name]
+        for name in source.key
+    }
     known = reduce(and_, (column.isNotNull() for column in before.values()))
     moved = reduce(or_, (column != read[name] for name, column in before.items()))
     former = F.struct(*(column.alias(name) for name, column in before.items()))

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 
+from cepsql.analysis.encodings import encoding_options
 from cepsql.analysis.format_names import SOURCE_FORMATS, near_format, read_otherwise
 from cepsql.analysis.properties import DELETED
 from cepsql.analysis.records import keyed_by_record
@@ -31,6 +32,7 @@ from cepsql.spark.kafka import kafka_records, takes_all_at_once
 from cepsql.spark.names import ARRIVAL, FORMER
 from cepsql.spark.notices import warn_of_unnamed
 from cepsql.spark.packages import AVRO, KAFKA
+from cepsql.spark.parquet_files import cast_parquet, parquet_columns
 from cepsql.spark.planned_files import PATTERN
 from cepsql.spark.record_values import decoded
 
@@ -49,7 +51,7 @@ REACHED = "__reached"
 WHOLE = "__whole"
 """Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
 
-_TABLE = "table"
+_TABLE, _PARQUET = "table", "parquet"
 _CORRUPT = "__corrupt"
 _RECORD = "__record"
 _OWN_NAMES = frozenset({MALFORMED, AHEAD, PRODUCER, REACHED, WHOLE, ARRIVAL, FORMER, DELETED})
@@ -78,7 +80,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
         _refuse_own_names(source)
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))
-        options = located_options(source) | checked_options(spark, source)
+        options = encoding_options(source.format.lower(), located_options(source)) | checked_options(spark, source)
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
         return _declared(source, _load(spark, source, options))
@@ -136,7 +138,12 @@ def _found_columns(spark: SparkSession, source: Source, options: dict[str, str])
     if source.format.lower() == _TABLE:
         frame = _spark_table(reader, source, options)
     else:
-        frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
+        try:
+            frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
+        except PySparkException as failure:
+            if source.format.lower() == _PARQUET:
+                return parquet_columns(source, failure)
+            raise
     return frame_columns(frame)
 
 
@@ -156,6 +163,10 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataF
         lines = reader.format("text").load()
         lines = lines.withColumn(ARRIVAL, F.expr(_FILE_PLACE)) if source.key else lines
         return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _corrupt(source))
+    if source.format.lower() == _PARQUET:
+        place = (ARRIVAL, _FILE_PLACE) if source.key else None
+        if (cast := cast_parquet(spark, source, options, MALFORMED, place)) is not None:
+            return cast
     columns = [f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
     if not malformed_known(source):
         return reader.schema(", ".join(columns)).load()

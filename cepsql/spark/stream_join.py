@@ -11,11 +11,10 @@ from cepsql.errors import NotSupportedError
 from cepsql.operators.interval_join import IntervalJoin as JoinOperator
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
-from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_join
-from cepsql.plan.join_layout import UNTIL, interval_join_layout, until_sql
+from cepsql.plan.join_layout import UNTIL, JoinLayout, interval_join_layout, until_sql
 from cepsql.plan.nodes import IntervalJoin
-from cepsql.scalar.tree import Expression, Session
+from cepsql.scalar.tree import Session
 from cepsql.scalar.types import Type
 from cepsql.scalar.typing import typed
 from cepsql.spark.conditions import session_for, value_type
@@ -38,7 +37,7 @@ def join_stage(node: IntervalJoin, feeds: Sequence[Feed]) -> Staged:
     limits = _limit(node, 0, frames[0]), _limit(node, 1, frames[1])
     layout = interval_join_layout(node, kinds, limits)
     rows = JoinRows(node, frames, layout)
-    condition = None if layout.condition is None else _computed(layout.condition, frames, layout.layouts)
+    condition = pair_condition(layout, frames)
     until = UNTIL if limits[0] else None, UNTIL if limits[1] else None
     operator = JoinOperator(*layout.layouts, node.low, node.high, node.kind, rows.columns, condition, until)
     identity = digest([describe_join(node), kinds])
@@ -65,10 +64,13 @@ def _limit(node: IntervalJoin, side: int, frame: DataFrame) -> str | None:
     return until_sql(micros, said)
 
 
-def _computed(condition: Expression, frames: Sequence[DataFrame], layouts: Sequence[RowLayout]) -> PairCondition:
-    """Return a condition on pairs with the types of the columns of both sides."""
+def pair_condition(rows: JoinLayout, frames: Sequence[DataFrame]) -> PairCondition | None:
+    """Return the condition on pairs with the types of the columns of both sides, None if there is none."""
+    condition = rows.condition
+    if condition is None:
+        return None
     types: dict[Hashable, Type] = {}
-    for side, (frame, layout) in enumerate(zip(frames, layouts, strict=True)):
+    for side, (frame, layout) in enumerate(zip(frames, rows.layouts, strict=True)):
         assert layout.time is not None
         fields = typed_columns(frame, [(layout.time.sql, "t"), *((c.sql, c.name) for c in layout.values)])
         types |= {PairColumn(side, one.name): value_type(one.dataType) for one in fields}

@@ -9,6 +9,7 @@ from cepsql.scan.damaged import WHOLE_FILE
 
 _FILE = re.compile(r"\[FAILED_READ_FILE[\w.]*\] [^\n]*? reading file (\S+)\.(?:\s|$)")
 _TYPES = re.compile(r"Parquet column \[(.+?)\]\. Expected Spark type (.+?), actual Parquet type (.+?)\.(?:\s|$)")
+_AGAIN = "a query that is started with the file in place casts its values if that is exact"
 _OTHER_DICTIONARY = re.compile(r"UnsupportedOperationException: org\.apache\.parquet\.column\.values\.dictionary\.")
 """What Parquet says, without the file, of values that it cannot decode as the declared type: of unsigned integers."""
 _DAMAGE = re.compile(
@@ -34,7 +35,7 @@ def explain_unread(texts: Iterable[str], cause: str) -> tuple[str, str | None]:
         if (types := _TYPES.search(text)) is not None:
             column, declared, held = types.groups()
             message = f"{path} cannot be read: its column {column} is of type {held}, declared as {declared.upper()}"
-            return message, "declare the column with the type that it has in the file"
+            return message, "declare the column with the type that it has in the file; " + _AGAIN
         message = cause if PurePosixPath(path).name in cause else f"{path} cannot be read: {cause}"
         return message, WHOLE_FILE if _DAMAGE.search(cause) else None
     return cause, None

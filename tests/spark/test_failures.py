@@ -102,7 +102,8 @@ def test_failure_in_one_line(spark, action, kind, message):
             "a b.parquet",
             parquet(1),
             "cannot be read: its column a is of type INT64, declared as INT",
-            "declare the column with the type that it has in the file",
+            "declare the column with the type that it has in the file; a query that is started with the file in place "
+            "casts its values if that is exact",
         ),
     ],
 )

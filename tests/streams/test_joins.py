@@ -85,6 +85,17 @@ QUERIES |= {
     "windows over nearest rows": """SELECT k, window_end, COUNT(*) AS n, MAX(y) AS y FROM (
           SELECT a.k, a.ts, b.x AS y FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.k = b.k)
         WINDOW TUMBLING (SIZE 5 SECONDS, ON ts) GROUP BY k, window_start, window_end""",
+    "nearest before within a time": """SELECT a.*, b.ts AS bts, b.x AS y FROM a ASOF LEFT JOIN b
+        ON a.k = b.k AND a.ts > b.ts AND a.ts - INTERVAL '2' SECONDS <= b.ts""",
+    "nearest before of those that fulfil a condition": """SELECT a.*, b.ts AS bts, b.x AS y, b.s AS r
+        FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts)
+        ON a.k IS NOT DISTINCT FROM b.k AND b.ts >= a.ts - INTERVAL '3' SECONDS
+        AND b.x <> a.x AND a.s <> 'c'""",
+    "nearest after of those that fulfil a condition": """SELECT a.ts, a.x, b.ts AS bts, b.x AS y, a.k
+        FROM a LEFT ASOF JOIN b MATCH_CONDITION (b.ts > a.ts)
+        ON a.k = b.k AND b.x > a.x AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '4' SECONDS""",
+    "nearest of nearest rows": """SELECT a.k, a.ts, b.ts AS bts FROM a ASOF JOIN (SELECT a.k, a.ts FROM a ASOF JOIN b
+          MATCH_CONDITION (a.ts > b.ts) ON b.k = a.k) AS b MATCH_CONDITION (a.ts >= b.ts) ON b.k = a.k""",
     "strictly after": "SELECT a.ts, a.x, b.ts AS bts, b.x AS y FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts < b.ts)",
 }
 

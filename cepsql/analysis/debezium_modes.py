@@ -1,0 +1,48 @@
+"""The options of FORMAT debezium that say how Debezium's connector writes decimals, dates and times."""
+
+import re
+from collections.abc import Mapping
+
+from cepsql.errors import suggestion
+
+DECIMAL_MODE, TIME_MODE, PRECISION = "decimal.handling.mode", "time.precision.mode", "timestamp.precision"
+MODES = {
+    DECIMAL_MODE: ("precise", "string", "double"),
+    TIME_MODE: (
+        "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds",
+    ),
+    PRECISION: ("3", "6", "9"),
+}  # fmt: skip
+"""The values of these options. PRECISION is how many digits of a second `adaptive` counts, where no schema says it."""
+
+_KINDS = {
+    "decimal": "decimal", "dec": "decimal", "numeric": "decimal", "date": "date", "timestamp": "timestamp",
+    "timestamp_ltz": "timestamp", "timestamp_ntz": "timestamp_ntz",
+}  # fmt: skip
+_NAME = re.compile(r"\s*(\w+)\s*(?:\([\d\s,]*\))?\s*")
+
+
+def coded_kind(type: str) -> str | None:
+    """Return decimal, date, timestamp or timestamp_ntz for the types that Debezium writes by codes, None for others.
+
+    >>> coded_kind("NUMERIC(8, 2)"), coded_kind("array<date>")
+    ('decimal', None)
+    """
+    found = _NAME.fullmatch(type.lower())
+    return _KINDS.get(found[1]) if found else None
+
+
+def missing_mode(type: str, options: Mapping[str, str]) -> str | None:
+    """Return the option without which a column of a type can't be read, None if it can."""
+    kind = coded_kind(type)
+    needed = None if kind is None else DECIMAL_MODE if kind == "decimal" else TIME_MODE
+    return None if needed in {name.lower() for name in options} else needed
+
+
+def wrong_mode(options: Mapping[str, str]) -> tuple[str, str, str] | None:
+    """Return an option whose value is no mode, the value, and a hint; None if all are."""
+    for name, value in options.items():
+        modes = MODES.get(name.lower())
+        if modes is not None and value.lower() not in modes:
+            return name, value, suggestion(value, modes, "values") or f"values: {', '.join(modes)}"
+    return None
