@@ -85,6 +85,7 @@ def _layout(
         Column("t", quoted(time)),
         order,
         tuple(Column(f"v{i}", quoted(column.name)) for i, column in enumerate(columns)),
+        by_arrival=True,
     )
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.arrival import POSITION, Origin, Placing, read_origins
 from cepsql.ordered.columns import canonical, flags, integers, marked, one_chunk, plain_batch
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.rejected import WHOLE, set_aside
@@ -24,9 +25,9 @@ PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
 PIECE_ROWS, PIECE_BYTES = 131_072, 64 * 2**20
 """How much a task gathers before it gives out packets: the columns of so many rows fit the processor's cache."""
 
-_MAGIC, _VERSION = b"CEPP", 7
+_MAGIC, _VERSION = b"CEPP", 8
 # Its size is a multiple of eight, so that the times behind it lie where numpy reads them.
-_HEADER = struct.Struct("<4sBH?qqqqqqqqqqq")
+_HEADER = struct.Struct("<4sBH?qqqqqqqqqqqq")
 
 _LAST_CLOCK = 2**53
 """Later than any clock, in microseconds."""
@@ -50,6 +51,7 @@ class Packet:
     heartbeat: what the clock showed, in microseconds since the epoch, at the last heartbeat that came; BEGINNING: none.
     producers: the greatest event time in all buckets of each producer that the packet's rows are of; empty where
               producers are not told apart.
+    origins:  where the rows come from, by the numbers in their POSITION.
     """
 
     input: int
@@ -61,6 +63,7 @@ class Packet:
     aside: pa.Table | None = None
     heartbeat: int = BEGINNING
     producers: Mapping[str | None, int] = field(default_factory=dict)
+    origins: Mapping[int, Origin] = field(default_factory=dict)
 
 
 def pack(
@@ -79,7 +82,8 @@ def pack(
              `repeated` BOOLEAN: the row stands beside another one of the same record, and is not counted;
              `reached` BIGINT: a row that has one is punctuation, and this counts among the greatest event times;
              `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these counts as the greatest
-             event time, whatever the rows have.
+             event time, whatever the rows have;
+             ORIGIN and PLACE of `cepsql.ordered.arrival`: where the row stands in its source.
     input:   the number of the input that the rows come from, below MAX_INPUTS.
     reduction: leaves out rows that need not travel. Only their times do, those of all buckets in the packets of
              bucket 0, where they tell how many were late.
@@ -90,8 +94,9 @@ def pack(
     `bound` = END_OF_TIME says that nothing follows in this input.
     Yields batches of PACKET_SCHEMA.
     """
-    task = _Task(buckets, input, reduction)
-    for piece in _pieces(batches, piece_rows):
+    placing = Placing()
+    task = _Task(buckets, input, reduction, placing)
+    for piece in _pieces(map(placing.placed, batches), piece_rows):
         yield task.packets(piece)
 
 
@@ -101,7 +106,7 @@ def open_packet(data: bytes) -> Packet:
     Raises OperationalError if another version of cepsql wrote it.
     """
     header = _HEADER.unpack_from(data)
-    magic, version, input, ended, greatest, heartbeat, *counted, dead, producing, aside = header
+    magic, version, input, ended, greatest, heartbeat, *counted, dead, producing, placing, aside = header
     if (magic, version) != (_MAGIC, _VERSION):
         raise OperationalError(
             f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
@@ -112,9 +117,10 @@ def open_packet(data: bytes) -> Packet:
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
     producers = read_rows(body.slice(0, producing))
     known = {} if producers is None else dict(zip(*(column.to_pylist() for column in producers.columns), strict=True))
-    body = body.slice(producing)
+    origins = read_origins(body.slice(producing, placing).to_pybytes())
+    body = body.slice(producing + placing)
     rows, rejected = read_rows(body.slice(aside)), read_rows(body.slice(0, aside))
-    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known)
+    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known, origins)
 
 
 def heartbeat_time(clock: int) -> int:
@@ -125,8 +131,8 @@ def heartbeat_time(clock: int) -> int:
 class _Task:
     """Makes packets, and remembers the greatest event time and the last heartbeat since the task began."""
 
-    def __init__(self, buckets: int, input: int, reduction: Reduction | None):
-        self.buckets, self.input, self.reduction = buckets, input, reduction
+    def __init__(self, buckets: int, input: int, reduction: Reduction | None, placing: Placing):
+        self.buckets, self.input, self.reduction, self.placing = buckets, input, reduction, placing
         self.greatest, self.heartbeat, self.ended = BEGINNING, BEGINNING, False
 
     def packets(self, piece: pa.RecordBatch) -> pa.RecordBatch:
@@ -166,7 +172,12 @@ class _Task:
             bucket = integers(piece["bucket"])
         piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
         sections = self._sections(_canonical_keys(piece), bucket)
-        return self._joined(tallies, dead, producers, aside, sections)
+        return self._joined(tallies, dead, producers, self._origins(piece, bucket), aside, sections)
+
+    def _origins(self, piece: pa.RecordBatch, bucket: np.ndarray) -> list[bytes]:
+        if POSITION not in piece.schema.names:
+            return [b""] * self.buckets
+        return self.placing.told(integers(piece[POSITION]), bucket, self.buckets)
 
     def _take_control(self, piece: pa.RecordBatch, control: np.ndarray) -> pa.RecordBatch:
         times = integers(piece["t"].filter(pa.array(control)))
@@ -199,10 +210,10 @@ class _Task:
         return np.bincount(bucket, minlength=self.buckets)
 
     def _joined(
-        self, tallies: list[np.ndarray], dead: np.ndarray, producers: bytes, aside: list, sections: list
+        self, tallies: list[np.ndarray], dead: np.ndarray, producers: bytes, origins: list, aside: list, sections: list
     ) -> pa.RecordBatch:
         packets = []
-        for b, (outside, inside) in enumerate(zip(aside, sections, strict=True)):
+        for b, (told, outside, inside) in enumerate(zip(origins, aside, sections, strict=True)):
             times = dead.tobytes() if b == 0 else b""
             counts = (int(tally[b]) for tally in tallies)
             header = _HEADER.pack(
@@ -215,9 +226,10 @@ class _Task:
                 *counts,
                 len(times) // 8,
                 len(producers),
+                len(told),
                 len(outside),
             )
-            packets.append(b"".join([header, times, producers, outside, inside]))
+            packets.append(b"".join([header, times, producers, told, outside, inside]))
         arrays = [pa.array(range(self.buckets), pa.int32()), pa.array(packets, pa.binary())]
         return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
 

@@ -77,7 +77,8 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     gone = None if node.deletion is None else f"coalesce(({sql_of(node.deletion)}), false)"
     order = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
     names = _needed_columns(node, 0), plain
-    return JoinLayout(names, (_layout(node, 0, kinds, names[0]), _layout(node, 1, kinds, names[1], order=order)))
+    right = _layout(node, 1, kinds, names[1], order=order, by_arrival=True)
+    return JoinLayout(names, (_layout(node, 0, kinds, names[0]), right))
 
 
 def _layout(
@@ -87,13 +88,15 @@ def _layout(
     names: Sequence[str],
     values: dict[str, str] | None = None,
     order: tuple[OrderColumn, ...] = (),
+    by_arrival: bool = False,
 ) -> RowLayout:
     """Return the layout of a side; `values` are further ones, Spark SQL by the name under which they travel."""
     keys = [f"CAST(({sql_of(pair[side])}) AS {kind})" for pair, kind in zip(node.keys, kinds, strict=True)]
     traveling = [Column(f"v{i}", quoted(name)) for i, name in enumerate(names)]
     traveling += [Column(name, f"({sql})") for name, sql in (values or {}).items()]
     time = Column("t", quoted(node.side(side).properties.event_time.column))
-    return RowLayout(tuple(Column(f"k{i}", sql) for i, sql in enumerate(keys)), time, order, tuple(traveling))
+    named = tuple(Column(f"k{i}", sql) for i, sql in enumerate(keys))
+    return RowLayout(named, time, order, tuple(traveling), by_arrival=by_arrival)
 
 
 def _needed_columns(node: StreamJoin, side: int) -> list[str]:

@@ -14,7 +14,7 @@ from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 
 from cepsql.analysis.format_names import SOURCE_FORMATS, near_format, read_otherwise
-from cepsql.analysis.properties import DELETED
+from cepsql.analysis.properties import DELETED, ORIGIN, PLACE
 from cepsql.analysis.records import keyed_by_record
 from cepsql.analysis.source_options import mistaken_option
 from cepsql.catalog import ColumnDefinition, Source
@@ -54,10 +54,23 @@ _FILE_PLACE = (
     "concat(lpad(unix_micros(_metadata.file_modification_time), 20, '0'), _metadata.file_path, "
     "lpad(_metadata.file_block_start, 20, '0'))"
 )
+_FILE_NAME = "_metadata.file_path"
+FILE_ORIGIN = (
+    "named_struct('rank', unix_micros(_metadata.file_modification_time), "
+    # As a URL, it would be in another order than the path.
+    f"'name', if(instr({_FILE_NAME}, '%') > 0, url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), "
+    "'part', _metadata.file_block_start)"
+)
+"""The SQL of ORIGIN of the rows of files."""
+
+_RECORD_ORIGIN = (
+    "named_struct('rank', 0L, 'name', topic, 'part', shiftleft(CAST(partition AS BIGINT), 21) + shiftright(offset, 42))"
+)
+_RECORD_PLACE = f"offset & {2**42 - 1}L"
 _LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 
 
-def read_source(spark: SparkSession, source: Source) -> DataFrame:
+def read_source(spark: SparkSession, source: Source, placed: bool = False) -> DataFrame:
     """Return the rows of a source: the declared columns in order, computed ones included.
 
     CSV and JSON also give the BOOLEAN column `__malformed`, unless OPTIONS name a `mode` or a corrupt-record column.
@@ -65,6 +78,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
     So does Kafka, whose records are read as FORMAT and METADATA say.
     Formats with a schema of their own (rate, socket, `table` for one of Spark's) are cast to the declared columns.
     A source without declared columns has those that Spark finds in the files that are there.
+    placed: files and Kafka also give the columns ORIGIN and PLACE.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
     """
     options = dict(source.options)
@@ -75,7 +89,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
         options = located_options(source)
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
-        return _declared(source, _load(spark, source, options))
+        return _declared(source, _load(spark, source, options, placed), placed)
     except (PySparkException, Py4JError, Error) as exception:
         error = translate_failure(exception, secrets)
         raise error if error is exception else _explained(source, error) from exception
@@ -125,10 +139,12 @@ def _found_columns(spark: SparkSession, source: Source, options: dict[str, str])
     return frame_columns(frame)
 
 
-def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
+def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: bool) -> DataFrame:
     if is_kafka(source):
         records = kafka_records(spark, source)
         records = records.withColumn(ARRIVAL, F.col("offset")) if source.key else records
+        if placed:
+            records = records.selectExpr("*", f"{_RECORD_ORIGIN} AS {ORIGIN}", f"{_RECORD_PLACE} AS {PLACE}")
         return decoded(source, records, MALFORMED, _CORRUPT)
     if source.format.lower() == _TABLE:
         return _spark_table(spark.readStream if source.streaming else spark.read, source, options)
@@ -138,6 +154,7 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataF
     if source.value is not None:
         lines = reader.format("text").load()
         lines = lines.withColumn(ARRIVAL, F.expr(_FILE_PLACE)) if source.key else lines
+        lines = lines.selectExpr("*", *_file_places(source)) if placed else lines
         return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _CORRUPT)
     columns = [f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
     if not malformed_known(source):
@@ -154,7 +171,17 @@ def _spark_table(reader: DataFrameReader | DataStreamReader, source: Source, opt
     return reader.options(**{key: value for key, value in options.items() if key not in names}).table(options[names[0]])
 
 
-def _declared(source: Source, frame: DataFrame) -> DataFrame:
+def _file_places(source: Source) -> list[str]:
+    """Return the SQL of ORIGIN and PLACE over files; tasks of a stream number its rows themselves."""
+    found = [f"{FILE_ORIGIN} AS {ORIGIN}"]
+    if source.streaming:
+        return found
+    # Unlike the number that Spark counts it lets conditions be looked at before rows are read.
+    place = "_metadata.row_index" if source.format.lower() == "parquet" else "monotonically_increasing_id()"
+    return [*found, f"{place} AS {PLACE}"]
+
+
+def _declared(source: Source, frame: DataFrame, placed: bool) -> DataFrame:
     """Select the declared columns from what was loaded."""
     names = {name.lower() for name in frame.columns}
     for column in source.columns:
@@ -171,6 +198,10 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
         selected.append(_malformed(source))
     if source.key:
         selected += _changing(source, frame)
+    if ORIGIN in frame.columns:
+        selected += [ORIGIN, PLACE] if PLACE in frame.columns else [ORIGIN]
+    elif placed and source.format.lower() in _SCHEMA_ACCEPTED | {"text"}:
+        selected += _file_places(source)
     if source.late_rows is None:
         return frame.selectExpr(*selected)
     record = _CORRUPT if _CORRUPT in frame.columns else "CAST(NULL AS STRING)"
