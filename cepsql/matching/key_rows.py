@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from cepsql.matching.match_operator import NUMBERS, MatchOperator
 from cepsql.matching.match_rows import Scanned
-from cepsql.ordered.arrival import POSITION, Numbering, has_positions
+from cepsql.ordered.arrival import Numbering
 from cepsql.ordered.columns import stack, take_rows
 from cepsql.ordered.held import CONTEXT, FIRST
 from cepsql.ordered.keys import find_keys
@@ -129,9 +129,7 @@ def _without_marks(held: pa.Table) -> pa.Table:
 
 
 def _rows(packets: Sequence[bytes]) -> list[pa.Table]:
-    """Return the rows of packets, without positions, whose numbers differ from packet to packet."""
-    found = [packet.rows for packet in map(open_packet, packets) if packet.rows is not None]
-    return [rows.drop_columns([POSITION]) if has_positions(rows) else rows for rows in found]
+    return [packet.rows for packet in map(open_packet, packets) if packet.rows is not None]
 
 
 def _keep_all(program: MatchProgram, partitions: Partitions) -> Scanned:

@@ -16,6 +16,9 @@ source has no order; and a BIGINT that grows from row to row there. Without PLAC
 POSITION = "p"
 """The BIGINT column of rows on their way through a stage: the number of their origin, and in its low bits the place."""
 
+RUN = "run"
+"""A column of whole numbers of rows on their way into packets: the number of the run that each is of."""
+
 UNPLACED = -1
 """The position of rows whose source has no order. They come before others of the same time."""
 
@@ -54,51 +57,60 @@ def origin_column(origin: Origin | None, rows: int) -> pa.Array:
     return pa.RunEndEncodedArray.from_arrays(pa.array([rows] if rows else [], pa.int32()), value[: min(rows, 1)])
 
 
-class Placing:
-    """Numbers the origins of a task's rows, and turns ORIGIN and PLACE into POSITION."""
+class Run(NamedTuple):
+    """Rows one after another of one origin: where the first of them stands there; None: their source has no order."""
+
+    origin: Origin | None
+    place: int
+
+
+class Runs:
+    """The runs of the rows of a piece, as they are gathered."""
 
     def __init__(self) -> None:
-        self.origins: list[Origin] = []
-        self._numbers: dict[Origin, int] = {}
-        self._rows = 0
+        self.runs: list[Run] = []
+        self._sizes: list[int] = []
 
-    def placed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the next rows of the task, with POSITION if they have ORIGIN."""
-        begin, self._rows = self._rows, self._rows + batch.num_rows
+    def gathered(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
+        """Return the next rows of the piece without ORIGIN and PLACE; `before` are the rows of the task before them."""
         if ORIGIN not in batch.schema.names or not batch.num_rows:
             return batch
-        if PLACE in batch.schema.names:
-            places = integers(batch[PLACE].fill_null(0)).astype(np.int64)
-        else:
-            places = np.arange(begin, self._rows)
-        ends, origins = _runs(batch[ORIGIN])
-        numbers = np.array([UNPLACED if origin is None else self._number(origin) for origin in origins], np.int64)
-        if len(numbers) > 1:
-            numbers = np.repeat(numbers, np.diff(ends, prepend=0))
-        positions = np.where(numbers < 0, UNPLACED, (numbers << _PLACE_BITS) + places)
-        kept = batch.drop_columns([name for name in (ORIGIN, PLACE) if name in batch.schema.names])
-        return kept.append_column(POSITION, pa.array(positions))
+        begin = 0
+        for end, origin in zip(*_runs(batch[ORIGIN]), strict=True):
+            if not self.runs or self.runs[-1].origin != origin:
+                place = batch[PLACE][begin].as_py() if PLACE in batch.schema.names else before + begin
+                self.runs.append(Run(origin, place or 0))
+                self._sizes.append(0)
+            self._sizes[-1] += int(end) - begin
+            begin = int(end)
+        return batch.drop_columns([name for name in (ORIGIN, PLACE) if name in batch.schema.names])
 
-    def _number(self, origin: Origin) -> int:
-        if origin not in self._numbers:
-            self._numbers[origin] = len(self.origins)
-            self.origins.append(origin)
-        return self._numbers[origin]
+    def marked(self, piece: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows of the piece with the number of their run in RUN, where there are several."""
+        if len(self.runs) < 2:
+            return piece
+        numbers = np.arange(len(self.runs), dtype=np.min_scalar_type(len(self.runs)))
+        return piece.append_column(RUN, pa.array(np.repeat(numbers, self._sizes)))
 
-    def told(self, positions: np.ndarray, bucket: np.ndarray, buckets: int) -> list[bytes]:
-        """Return for each bucket the origins of its rows by number, as `read_origins` reads them."""
-        numbers = positions >> _PLACE_BITS
-        count = len(self.origins)
-        found: list[list[int]] = [[] for _ in range(buckets)]
-        placed = numbers >= 0
-        for pair in np.unique(bucket[placed].astype(np.int64) * max(count, 1) + numbers[placed]).tolist():
-            found[pair // count].append(pair % count)
-        return [json.dumps([[n, *self.origins[n]] for n in one]).encode() if one else b"" for one in found]
+    def told(self, piece: pa.RecordBatch, bucket: np.ndarray, buckets: int) -> list[bytes]:
+        """Return for each bucket the runs of those rows that are left, as `read_runs` reads them."""
+        if all(run.origin is None for run in self.runs):
+            return [b""] * buckets
+        numbers, several = bucket.astype(np.int64), len(self.runs)
+        if several > 1:
+            numbers = numbers * several + piece[RUN].to_numpy()
+        sizes = np.bincount(numbers, minlength=buckets * several).reshape(buckets, several)
+        return [self._written(own) for own in sizes]
+
+    def _written(self, sizes: np.ndarray) -> bytes:
+        there = np.flatnonzero(sizes).tolist()
+        return json.dumps([[int(sizes[i]), self.runs[i].place, *(self.runs[i].origin or ())] for i in there]).encode()
 
 
-def read_origins(data: bytes) -> dict[int, Origin]:
-    """Return origins by number, as `Placing.told` wrote them."""
-    return {number: Origin(*origin) for number, *origin in json.loads(data)} if data else {}
+def read_runs(data: bytes) -> list[tuple[int, Run]]:
+    """Return runs, and how many rows each has, as `Runs.told` wrote them."""
+    found = json.loads(data) if data else []
+    return [(size, Run(Origin(*origin) if origin else None, place)) for size, place, *origin in found]
 
 
 def _runs(column: pa.Array) -> tuple[np.ndarray, list[Origin | None]]:
@@ -131,20 +143,20 @@ class Numbering:
         self._numbers = {origin: number for number, origin in known.items()}
         self._next = 0
 
-    def renumbered(self, rows: pa.Table, input: int, origins: Mapping[int, Origin]) -> pa.Table:
-        """Return rows of a packet of an input with these numbers, in place of those that the packet has."""
-        if not origins:
+    def placed(self, rows: pa.Table, input: int, runs: Sequence[tuple[int, Run]]) -> pa.Table:
+        """Return the rows of a packet of an input, which these runs make up, with POSITION."""
+        if not runs:
             return rows
-        positions = integers(rows[POSITION])
-        shift = np.zeros(max(origins) + 1, np.int64)
-        for own, origin in origins.items():
-            shift[own] = (self._number((input, origin)) - own) << _PLACE_BITS
-        if len(origins) == 1 and positions.min() >= 0:
-            (step,) = shift[list(origins)]
-            changed = positions + step
-        else:
-            changed = np.where(positions < 0, positions, positions + shift[np.maximum(positions >> _PLACE_BITS, 0)])
-        return rows.set_column(rows.column_names.index(POSITION), POSITION, pa.array(changed))
+        positions, begin = np.empty(rows.num_rows, np.int64), 0
+        for size, run in runs:
+            if run.origin is None:
+                positions[begin : begin + size] = UNPLACED
+            else:
+                first = (self._number((input, run.origin)) << _PLACE_BITS) + run.place
+                # Rows between them may be missing: that they come in this order is what counts.
+                positions[begin : begin + size] = np.arange(first, first + size)
+            begin += size
+        return rows.append_column(POSITION, pa.array(positions))
 
     def _number(self, origin: tuple[int, Origin]) -> int:
         if origin not in self._numbers:
@@ -164,9 +176,11 @@ class Numbering:
     def of(self, tables: Iterable[pa.Table | None]) -> Origins:
         """Return the origins of rows."""
         placed = [table for table in tables if table is not None and has_positions(table)]
-        used = [np.unique(integers(table[POSITION]) >> _PLACE_BITS) for table in placed]
-        numbers = np.unique(np.concatenate(used)).tolist() if used else []
-        return {number: self.origins[number] for number in numbers if number >= 0}
+        used = np.zeros(max(self.origins, default=-1) + 1, bool)
+        for table in placed:
+            numbers = integers(table[POSITION]) >> _PLACE_BITS
+            used[numbers[numbers >= 0]] = True
+        return {number: self.origins[number] for number in np.flatnonzero(used).tolist()}
 
 
 NO_RANKS = np.zeros(0, np.int64)

@@ -1,7 +1,7 @@
 """Packets: the rows of one task for one bucket as bytes, with their input and the greatest time the task saw there."""
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.arrival import POSITION, Origin, Placing, read_origins
+from cepsql.ordered.arrival import RUN, Run, Runs, read_runs
 from cepsql.ordered.columns import canonical, flags, integers, marked, one_chunk, plain_batch
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.rejected import WHOLE, set_aside
@@ -51,7 +51,7 @@ class Packet:
     heartbeat: what the clock showed, in microseconds since the epoch, at the last heartbeat that came; BEGINNING: none.
     producers: the greatest event time in all buckets of each producer that the packet's rows are of; empty where
               producers are not told apart.
-    origins:  where the rows come from, by the numbers in their POSITION.
+    runs:     where the rows come from, one after another, and how many are of each; empty where no source has an order.
     """
 
     input: int
@@ -63,7 +63,7 @@ class Packet:
     aside: pa.Table | None = None
     heartbeat: int = BEGINNING
     producers: Mapping[str | None, int] = field(default_factory=dict)
-    origins: Mapping[int, Origin] = field(default_factory=dict)
+    runs: Sequence[tuple[int, Run]] = ()
 
 
 def pack(
@@ -94,10 +94,9 @@ def pack(
     `bound` = END_OF_TIME says that nothing follows in this input.
     Yields batches of PACKET_SCHEMA.
     """
-    placing = Placing()
-    task = _Task(buckets, input, reduction, placing)
-    for piece in _pieces(map(placing.placed, batches), piece_rows):
-        yield task.packets(piece)
+    task = _Task(buckets, input, reduction)
+    for piece, runs in _pieces(batches, piece_rows):
+        yield task.packets(piece, runs)
 
 
 def open_packet(data: bytes) -> Packet:
@@ -117,10 +116,10 @@ def open_packet(data: bytes) -> Packet:
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
     producers = read_rows(body.slice(0, producing))
     known = {} if producers is None else dict(zip(*(column.to_pylist() for column in producers.columns), strict=True))
-    origins = read_origins(body.slice(producing, placing).to_pybytes())
+    runs = read_runs(body.slice(producing, placing).to_pybytes())
     body = body.slice(producing + placing)
     rows, rejected = read_rows(body.slice(aside)), read_rows(body.slice(0, aside))
-    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known, origins)
+    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known, runs)
 
 
 def heartbeat_time(clock: int) -> int:
@@ -131,11 +130,11 @@ def heartbeat_time(clock: int) -> int:
 class _Task:
     """Makes packets, and remembers the greatest event time and the last heartbeat since the task began."""
 
-    def __init__(self, buckets: int, input: int, reduction: Reduction | None, placing: Placing):
-        self.buckets, self.input, self.reduction, self.placing = buckets, input, reduction, placing
+    def __init__(self, buckets: int, input: int, reduction: Reduction | None):
+        self.buckets, self.input, self.reduction = buckets, input, reduction
         self.greatest, self.heartbeat, self.ended = BEGINNING, BEGINNING, False
 
-    def packets(self, piece: pa.RecordBatch) -> pa.RecordBatch:
+    def packets(self, piece: pa.RecordBatch, runs: Runs) -> pa.RecordBatch:
         has_markers = "bound" in piece.schema.names
         if has_markers:
             piece = self._take_markers(piece)
@@ -170,14 +169,10 @@ class _Task:
         if self.reduction is not None and len(bucket):
             piece, dead = self.reduction(piece)
             bucket = integers(piece["bucket"])
+        places = runs.told(piece, bucket, self.buckets)
         piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
         sections = self._sections(_canonical_keys(piece), bucket)
-        return self._joined(tallies, dead, producers, self._origins(piece, bucket), aside, sections)
-
-    def _origins(self, piece: pa.RecordBatch, bucket: np.ndarray) -> list[bytes]:
-        if POSITION not in piece.schema.names:
-            return [b""] * self.buckets
-        return self.placing.told(integers(piece[POSITION]), bucket, self.buckets)
+        return self._joined(tallies, dead, producers, places, aside, sections)
 
     def _take_control(self, piece: pa.RecordBatch, control: np.ndarray) -> pa.RecordBatch:
         times = integers(piece["t"].filter(pa.array(control)))
@@ -210,10 +205,10 @@ class _Task:
         return np.bincount(bucket, minlength=self.buckets)
 
     def _joined(
-        self, tallies: list[np.ndarray], dead: np.ndarray, producers: bytes, origins: list, aside: list, sections: list
+        self, tallies: list[np.ndarray], dead: np.ndarray, producers: bytes, places: list, aside: list, sections: list
     ) -> pa.RecordBatch:
         packets = []
-        for b, (told, outside, inside) in enumerate(zip(origins, aside, sections, strict=True)):
+        for b, (told, outside, inside) in enumerate(zip(places, aside, sections, strict=True)):
             times = dead.tobytes() if b == 0 else b""
             counts = (int(tally[b]) for tally in tallies)
             header = _HEADER.pack(
@@ -234,24 +229,25 @@ class _Task:
         return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
 
 
-_EXTRA = ("bucket", "malformed", "ahead", "producer", "reached", "bound")
+_EXTRA = ("bucket", "malformed", "ahead", "producer", "reached", "bound", RUN)
 _COUNTED = ("read", "malformed", "null_time", "ahead", "punctuation", "null_key")
 """The counts in a packet's header."""
 
 
-def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[pa.RecordBatch]:
-    """Gather small batches into larger ones."""
-    gathered, rows, size = [], 0, 0
+def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[tuple[pa.RecordBatch, Runs]]:
+    """Gather small batches into larger ones, and tell of the runs of each."""
+    gathered, runs, rows, size, before = [], Runs(), 0, 0, 0
     for batch in batches:
         if batch.num_rows:
-            gathered.append(plain_batch(batch))
+            gathered.append(plain_batch(runs.gathered(batch, before)))
             rows += batch.num_rows
             size += batch.nbytes
+            before += batch.num_rows
         if rows >= piece_rows or size >= PIECE_BYTES:
-            yield _concatenated(gathered)
-            gathered, rows, size = [], 0, 0
+            yield runs.marked(_concatenated(gathered)), runs
+            gathered, runs, rows, size = [], Runs(), 0, 0
     if gathered:
-        yield _concatenated(gathered)
+        yield runs.marked(_concatenated(gathered)), runs
 
 
 def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

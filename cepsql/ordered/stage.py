@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.arrival import Numbering, has_positions
+from cepsql.ordered.arrival import Numbering
 from cepsql.ordered.columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
@@ -156,14 +156,14 @@ class _Came:
         rejected = rejected_rows([packet], self._bound, partial(_until, self._layout))
         if rejected is not None:
             self.rejected.append(rejected)
+        if packet.rows is not None and packet.runs:
+            packet = replace(packet, rows=self._numbering.placed(packet.rows, packet.input, packet.runs))
         rows, counts = _on_time(packet, self._layout, self._bound)
         self.counts += counts
         # Nothing that shares the memory of the packet stays.
         self.told.append(replace(packet, rows=None, aside=None, dead=_NO_TIMES))
         if rows is None:
             return
-        if has_positions(rows):
-            rows = self._numbering.renumbered(rows, packet.input, packet.origins)
         self._loose.append(_joined(rows, self._layout))
         self._loose_rows += self._loose[-1].num_rows
         if self._loose_rows >= MANY_ROWS:
