@@ -427,6 +427,8 @@ class _Builder:
 
     def _bounded_rows(self, node: Node) -> DataFrame:
         """Return the rows of a bounded input: those of a UNION ALL know their branch, as those of streams do."""
+        if not any(isinstance(relation, Source) for relation in reads(node)):
+            return self.frame(node)
         branches = input_branches(node)
         frames = [self.frame(branch, placed=True) for branch in branches]
         if len(branches) == 1:

@@ -58,7 +58,8 @@ _FILE_NAME = "_metadata.file_path"
 FILE_ORIGIN = (
     "named_struct('rank', unix_micros(_metadata.file_modification_time), "
     # As a URL, it would be in another order than the path.
-    f"'name', if(instr({_FILE_NAME}, '%') > 0, url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), "
+    f"'name', if(instr({_FILE_NAME}, '%') > 0, "
+    f"coalesce(try_url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), {_FILE_NAME}), "
     "'part', _metadata.file_block_start)"
 )
 """The SQL of ORIGIN of the rows of files."""

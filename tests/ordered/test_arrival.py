@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import PassOn
 
-from cepsql.ordered.arrival import ORIGIN, ORIGIN_TYPE, PLACE, Origin, origin_column, partition_part
+from cepsql.ordered.arrival import ORIGIN, ORIGIN_TYPE, PLACE, Origin, Run, origin_column, partition_part
 from cepsql.ordered.operator import NEVER, Keep, Step
-from cepsql.ordered.packet import pack
+from cepsql.ordered.packet import open_packet, pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, OrderColumn, RowLayout
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
@@ -148,3 +148,24 @@ def test_waiting_rows_of_an_earlier_version_come_before_new_ones():
     ]
     output = advance(stage, state, packets).output
     assert output["v0"].to_pylist() == [6, 7, 9, 8]
+
+
+def test_packets_tell_the_runs_of_the_rows_that_are_left():
+    def without_three(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
+        kept = np.array([value != 3 for value in rows["v0"].to_pylist()])
+        return rows.filter(pa.array(kept)), np.zeros(0, np.int64)
+
+    a, b = ORIGINS[:2]
+    batches = []
+    for origin, values in ((a, range(4)), (b, range(4, 5)), (None, range(5, 7)), (a, range(7, 9))):
+        made = batch(origin, [("x", 1, value) for value in values], True)
+        buckets = pa.array([value % 2 for value in values], pa.int32())
+        batches.append(made.set_column(made.schema.get_field_index("bucket"), "bucket", buckets))
+    packed = [packet for one in pack(batches, 3, reduction=without_three) for packet in one["packet"].to_pylist()]
+    even, odd, nothing = map(open_packet, packed)
+    assert even.rows["v0"].to_pylist() == [0, 2, 4, 6, 8]
+    assert even.runs == [(2, Run(a, 0)), (1, Run(b, 4)), (1, Run(None, 5)), (1, Run(a, 7))]
+    assert odd.rows["v0"].to_pylist() == [1, 5, 7]
+    assert odd.runs == [(1, Run(a, 0)), (1, Run(None, 5)), (1, Run(a, 7))]
+    assert nothing.rows is None and not nothing.runs
+    assert even.rows.column_names == ["k0", "t", "v0"]
