@@ -64,10 +64,12 @@ FILE_ORIGIN = (
 )
 """The SQL of ORIGIN of the rows of files."""
 
-_RECORD_ORIGIN = (
+RECORD_ORIGIN = (
     "named_struct('rank', 0L, 'name', topic, 'part', shiftleft(CAST(partition AS BIGINT), 21) + shiftright(offset, 42))"
 )
-_RECORD_PLACE = f"offset & {2**42 - 1}L"
+RECORD_PLACE = f"offset & {2**42 - 1}L"
+"""The SQL of ORIGIN and PLACE of records of Kafka, as `cepsql.ordered.arrival.partition_part` has them."""
+
 _LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 
 
@@ -145,7 +147,7 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: 
         records = kafka_records(spark, source)
         records = records.withColumn(ARRIVAL, F.col("offset")) if source.key else records
         if placed:
-            records = records.selectExpr("*", f"{_RECORD_ORIGIN} AS {ORIGIN}", f"{_RECORD_PLACE} AS {PLACE}")
+            records = records.selectExpr("*", f"{RECORD_ORIGIN} AS {ORIGIN}", f"{RECORD_PLACE} AS {PLACE}")
         return decoded(source, records, MALFORMED, _CORRUPT)
     if source.format.lower() == _TABLE:
         return _spark_table(spark.readStream if source.streaming else spark.read, source, options)
