@@ -85,6 +85,8 @@ def _layout(
         Column("t", quoted(time)),
         order,
         tuple(Column(f"v{i}", quoted(column.name)) for i, column in enumerate(columns)),
+        # Rows of one key and time are equal where all columns are keys.
+        by_arrival=len(keys) < len(columns),
     )
 
 

@@ -102,6 +102,7 @@ def plan_over(
             for i, o in enumerate(later)
         ),
         tuple(Column(f"v{i}", quoted(column.name)) for i, column in enumerate(columns)),
+        by_arrival=True,
     )
     return Frames(name, columns, keys, time, order, frames, layout)
 

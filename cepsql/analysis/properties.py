@@ -8,6 +8,10 @@ CHANGE, IDENTITY = "__change", "__identity"
 """Hidden columns of changes: the TINYINT `cepsql.ordered.operator.Change` of a row, and a text for the row of the table
 that it changes."""
 
+ORIGIN, PLACE = "__origin", "__row"
+"""Where a row comes from and its place there, as `cepsql.ordered.arrival.ORIGIN` and `PLACE`, of sources that have an
+order; without PLACE the rows of each task are in their order."""
+
 DELETED = "__deleted"
 """A BOOLEAN column of a stream with a PRIMARY KEY: its format says that the row with this key is gone."""
 

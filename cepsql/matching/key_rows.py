@@ -9,16 +9,16 @@ import pyarrow.compute as pc
 
 from cepsql.matching.match_operator import NUMBERS, MatchOperator
 from cepsql.matching.match_rows import Scanned
+from cepsql.ordered.arrival import Numbering
 from cepsql.ordered.columns import stack, take_rows
 from cepsql.ordered.held import CONTEXT, FIRST
 from cepsql.ordered.keys import find_keys
 from cepsql.ordered.packet import open_packet
 from cepsql.ordered.per_key import read_numbers
-from cepsql.ordered.release import nothing_kept
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.stage import Input, Stage, advance
-from cepsql.ordered.state import State, decode
+from cepsql.ordered.state import State, decode, first_state
 from cepsql.pattern.output import COVERED
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
@@ -62,11 +62,12 @@ def sort_batches(
     stage = Stage(MatchOperator(program, _keep_all), inputs, "")
     state, bound, late, timeless = None, BEGINNING, [], 0
     for packets in batches:
-        late += [packet.rows.filter(pc.less_equal(packet.rows["t"], bound)) for packet in _with_rows(packets)]
+        late += [rows.filter(pc.less_equal(rows["t"], bound)) for rows in _rows(packets)]
         advanced = advance(stage, state, packets)
         state, bound, timeless = advanced.state, advanced.bound, timeless + advanced.counts.rows.null_time
-    kept = nothing_kept(stage.operator) if state is None else decode(state, stage.operator, stage.identity).kept
-    (held,), (waiting,) = kept.held, kept.waiting
+    last = first_state(stage.operator, len(inputs)) if state is None else decode(state, stage.operator, stage.identity)
+    (held,), (waiting,) = last.kept.held, last.kept.waiting
+    ranks = Numbering(last.origins).ranks()
     held = None if held is None else _without_marks(held)
     late = [table for table in late if table.num_rows]
     tables = [table for table in (held, waiting, *late) if table is not None]
@@ -74,9 +75,10 @@ def sort_batches(
         return None
 
     def ordered(table: pa.Table) -> pa.Table:
-        return partition_rows(table, [], "t", program.order, ties)[0]
+        return partition_rows(table, [], "t", program.order, ties, ranks)[0]
 
-    released = tables[0].schema.empty_table() if held is None else ordered(held)
+    # The stage has laid held rows in order.
+    released = ordered(tables[0].schema.empty_table()) if held is None else held
     waiting = None if waiting is None else ordered(waiting)
     return KeyRows(released, waiting, ordered(stack(late)) if late else None, bound, timeless)
 
@@ -97,7 +99,7 @@ def held_rows(program: MatchProgram, state: State, key: list[pa.Array], ties: Se
     """Return what a state holds that has the rows of one key only; see `state_of_key`."""
     (held,), (waiting,) = state.kept.held, state.kept.waiting
     if waiting is not None:
-        waiting = partition_rows(waiting, [], "t", program.order, ties)[0]
+        waiting = partition_rows(waiting, [], "t", program.order, ties, Numbering(state.origins).ranks())[0]
     context = 0 if held is None else pc.sum(held[CONTEXT]).as_py()
     if held is not None:
         released = _without_marks(held)
@@ -126,8 +128,8 @@ def _without_marks(held: pa.Table) -> pa.Table:
     return held.drop_columns([name for name in marks if name in held.column_names])
 
 
-def _with_rows(packets: Sequence[bytes]) -> list:
-    return [packet for packet in map(open_packet, packets) if packet.rows is not None]
+def _rows(packets: Sequence[bytes]) -> list[pa.Table]:
+    return [packet.rows for packet in map(open_packet, packets) if packet.rows is not None]
 
 
 def _keep_all(program: MatchProgram, partitions: Partitions) -> Scanned:

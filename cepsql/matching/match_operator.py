@@ -124,6 +124,7 @@ def row_layout(program: MatchProgram) -> RowLayout:
         program.values,
         program.predicates,
         None if alive is None else AliveRows(alive),
+        by_arrival=True,
     )
 
 

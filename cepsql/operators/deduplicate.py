@@ -24,8 +24,8 @@ class Deduplicate(OneRelation):
     """Gives out the first row of each key, and leaves out the rows of the key less than `within` after it.
 
     The first row of a key that comes `within` or more after the last one given out is given out again. First means: in
-    the order of event time, then of the order columns, then of the others; so the output does not depend on how the
-    rows came. NULL is a key like others.
+    the order of event time, then of the order columns, then of arrival, then of the others; so the output does not
+    depend on micro-batches. NULL is a key like others.
 
     It remembers the time of the last row given out for each key until `within` has passed. With keys that are all
     columns of a row and `within` = 1 it is SELECT DISTINCT over rows with an event time, and remembers nothing.

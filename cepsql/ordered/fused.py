@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.ordered.arrival import POSITION, has_positions, in_their_order
 from cepsql.ordered.columns import compact
 from cepsql.ordered.held import open_held
 from cepsql.ordered.operator import NEVER, Operator, OrderedRows, Step
@@ -27,6 +28,7 @@ class Fused:
     second: has one side. Rows with equal keys for it have equal keys for the first.
     adapt:  makes rows of the second's layout from the first's output; rows with t = NULL have no place in its order.
     delay:  how many microseconds the event time of a row between them may lie behind the first's bound.
+    in_order: the first gives out the rows of each of its keys in their order, which is that of their arrival then.
     Sections and counters have the names of the operators' own after "first_" and "second_"; counters are further what
     became of the rows between them, "second_used", "second_late" and "second_null_time".
     """
@@ -35,6 +37,7 @@ class Fused:
     second: Operator
     adapt: Callable[[pa.Table], pa.Table]
     delay: int
+    in_order: bool = False
 
     @property
     def sides(self) -> tuple[RowLayout, ...]:
@@ -71,7 +74,10 @@ class Fused:
         between, null_time = self._rows_between(given.output)
         old, new = self._held_back(old), self._held_back(new)
         on_time = between.filter(pc.greater(between["t"], old)) if between.num_columns else between
+        if self.in_order and self.second.sides[0].by_arrival:
+            kept, on_time = _after_each_other(kept, on_time)
         step, kept = release(self.second, kept, [[compact(on_time)] if on_time.num_rows else []], old, new)
+        kept = _without_positions(kept)
         tables = {_first(name): table for name, table in given.sections.items()}
         seconds = {_HELD: kept.held[0], _WAITING: kept.waiting[0], **kept.sections}
         # Columns of one name may have another type in each operator.
@@ -115,6 +121,24 @@ class Fused:
     def _of_first(self, bounds: np.ndarray) -> np.ndarray:
         """Return the bounds of the first at which those of the rows between reach these."""
         return np.where(bounds < END_OF_TIME, bounds + self.delay, bounds)
+
+
+def _after_each_other(kept: Kept, new: pa.Table) -> tuple[Kept, pa.Table]:
+    """Return what is kept and new rows with positions, by which those that wait come first and all stay in order."""
+    (waiting,) = kept.waiting
+    places = pa.array(np.arange(new.num_rows))
+    return (
+        replace(kept, waiting=(None if waiting is None else in_their_order(waiting),)),
+        new.append_column(POSITION, places) if new.num_columns else new,
+    )
+
+
+def _without_positions(kept: Kept) -> Kept:
+    """Return what is kept as it is stored: rows that wait are in order."""
+    (waiting,) = kept.waiting
+    if waiting is None or not has_positions(waiting):
+        return kept
+    return replace(kept, waiting=(waiting.drop_columns([POSITION]),))
 
 
 def state_of(operator: Operator, state: State, place: int) -> State:

@@ -1,7 +1,7 @@
 """Packets: the rows of one task for one bucket as bytes, with their input and the greatest time the task saw there."""
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.arrival import RUN, Run, Runs, read_runs
 from cepsql.ordered.columns import canonical, flags, integers, marked, one_chunk, plain_batch
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.rejected import WHOLE, set_aside
@@ -24,9 +25,9 @@ PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
 PIECE_ROWS, PIECE_BYTES = 131_072, 64 * 2**20
 """How much a task gathers before it gives out packets: the columns of so many rows fit the processor's cache."""
 
-_MAGIC, _VERSION = b"CEPP", 7
+_MAGIC, _VERSION = b"CEPP", 8
 # Its size is a multiple of eight, so that the times behind it lie where numpy reads them.
-_HEADER = struct.Struct("<4sBH?qqqqqqqqqqq")
+_HEADER = struct.Struct("<4sBH?qqqqqqqqqqqq")
 
 _LAST_CLOCK = 2**53
 """Later than any clock, in microseconds."""
@@ -50,6 +51,7 @@ class Packet:
     heartbeat: what the clock showed, in microseconds since the epoch, at the last heartbeat that came; BEGINNING: none.
     producers: the greatest event time in all buckets of each producer that the packet's rows are of; empty where
               producers are not told apart.
+    runs:     where the rows come from, one after another, and how many are of each; empty where no source has an order.
     """
 
     input: int
@@ -61,6 +63,7 @@ class Packet:
     aside: pa.Table | None = None
     heartbeat: int = BEGINNING
     producers: Mapping[str | None, int] = field(default_factory=dict)
+    runs: Sequence[tuple[int, Run]] = ()
 
 
 def pack(
@@ -79,7 +82,8 @@ def pack(
              `repeated` BOOLEAN: the row stands beside another one of the same record, and is not counted;
              `reached` BIGINT: a row that has one is punctuation, and this counts among the greatest event times;
              `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these counts as the greatest
-             event time, whatever the rows have.
+             event time, whatever the rows have;
+             ORIGIN and PLACE of `cepsql.ordered.arrival`: where the row stands in its source.
     input:   the number of the input that the rows come from, below MAX_INPUTS.
     reduction: leaves out rows that need not travel. Only their times do, those of all buckets in the packets of
              bucket 0, where they tell how many were late.
@@ -91,8 +95,8 @@ def pack(
     Yields batches of PACKET_SCHEMA.
     """
     task = _Task(buckets, input, reduction)
-    for piece in _pieces(batches, piece_rows):
-        yield task.packets(piece)
+    for piece, runs in _pieces(batches, piece_rows):
+        yield task.packets(piece, runs)
 
 
 def open_packet(data: bytes) -> Packet:
@@ -101,7 +105,7 @@ def open_packet(data: bytes) -> Packet:
     Raises OperationalError if another version of cepsql wrote it.
     """
     header = _HEADER.unpack_from(data)
-    magic, version, input, ended, greatest, heartbeat, *counted, dead, producing, aside = header
+    magic, version, input, ended, greatest, heartbeat, *counted, dead, producing, placing, aside = header
     if (magic, version) != (_MAGIC, _VERSION):
         raise OperationalError(
             f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
@@ -112,9 +116,10 @@ def open_packet(data: bytes) -> Packet:
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
     producers = read_rows(body.slice(0, producing))
     known = {} if producers is None else dict(zip(*(column.to_pylist() for column in producers.columns), strict=True))
-    body = body.slice(producing)
+    runs = read_runs(body.slice(producing, placing).to_pybytes())
+    body = body.slice(producing + placing)
     rows, rejected = read_rows(body.slice(aside)), read_rows(body.slice(0, aside))
-    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known)
+    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known, runs)
 
 
 def heartbeat_time(clock: int) -> int:
@@ -129,7 +134,7 @@ class _Task:
         self.buckets, self.input, self.reduction = buckets, input, reduction
         self.greatest, self.heartbeat, self.ended = BEGINNING, BEGINNING, False
 
-    def packets(self, piece: pa.RecordBatch) -> pa.RecordBatch:
+    def packets(self, piece: pa.RecordBatch, runs: Runs) -> pa.RecordBatch:
         has_markers = "bound" in piece.schema.names
         if has_markers:
             piece = self._take_markers(piece)
@@ -164,9 +169,10 @@ class _Task:
         if self.reduction is not None and len(bucket):
             piece, dead = self.reduction(piece)
             bucket = integers(piece["bucket"])
+        places = runs.told(piece, bucket, self.buckets)
         piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
         sections = self._sections(_canonical_keys(piece), bucket)
-        return self._joined(tallies, dead, producers, aside, sections)
+        return self._joined(tallies, dead, producers, places, aside, sections)
 
     def _take_control(self, piece: pa.RecordBatch, control: np.ndarray) -> pa.RecordBatch:
         times = integers(piece["t"].filter(pa.array(control)))
@@ -199,10 +205,10 @@ class _Task:
         return np.bincount(bucket, minlength=self.buckets)
 
     def _joined(
-        self, tallies: list[np.ndarray], dead: np.ndarray, producers: bytes, aside: list, sections: list
+        self, tallies: list[np.ndarray], dead: np.ndarray, producers: bytes, places: list, aside: list, sections: list
     ) -> pa.RecordBatch:
         packets = []
-        for b, (outside, inside) in enumerate(zip(aside, sections, strict=True)):
+        for b, (told, outside, inside) in enumerate(zip(places, aside, sections, strict=True)):
             times = dead.tobytes() if b == 0 else b""
             counts = (int(tally[b]) for tally in tallies)
             header = _HEADER.pack(
@@ -215,31 +221,33 @@ class _Task:
                 *counts,
                 len(times) // 8,
                 len(producers),
+                len(told),
                 len(outside),
             )
-            packets.append(b"".join([header, times, producers, outside, inside]))
+            packets.append(b"".join([header, times, producers, told, outside, inside]))
         arrays = [pa.array(range(self.buckets), pa.int32()), pa.array(packets, pa.binary())]
         return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
 
 
-_EXTRA = ("bucket", "malformed", "ahead", "producer", "reached", "bound")
+_EXTRA = ("bucket", "malformed", "ahead", "producer", "reached", "bound", RUN)
 _COUNTED = ("read", "malformed", "null_time", "ahead", "punctuation", "null_key")
 """The counts in a packet's header."""
 
 
-def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[pa.RecordBatch]:
-    """Gather small batches into larger ones."""
-    gathered, rows, size = [], 0, 0
+def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[tuple[pa.RecordBatch, Runs]]:
+    """Gather small batches into larger ones, and tell of the runs of each."""
+    gathered, runs, rows, size, before = [], Runs(), 0, 0, 0
     for batch in batches:
         if batch.num_rows:
-            gathered.append(plain_batch(batch))
+            gathered.append(plain_batch(runs.gathered(batch, before)))
             rows += batch.num_rows
             size += batch.nbytes
+            before += batch.num_rows
         if rows >= piece_rows or size >= PIECE_BYTES:
-            yield _concatenated(gathered)
-            gathered, rows, size = [], 0, 0
+            yield runs.marked(_concatenated(gathered)), runs
+            gathered, runs, rows, size = [], Runs(), 0, 0
     if gathered:
-        yield _concatenated(gathered)
+        yield runs.marked(_concatenated(gathered)), runs
 
 
 def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.ordered.arrival import NO_RANKS, POSITION, has_positions, in_their_order, with_positions
 from cepsql.ordered.columns import stack, stack_freely
 from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
 from cepsql.ordered.operator import Operator, OrderedRows, Step
@@ -20,7 +21,7 @@ class Kept:
 
     held:     released rows that the operator must see again, partition by partition and in order, or None. Beside the
               columns of the layout they have the operator's marks and those of `cepsql.ordered.held`.
-    waiting:  rows above the bound in no order, or None.
+    waiting:  rows above the bound in no order, or None; with POSITION where the layout goes by arrival.
     sections: what the operator remembers beside rows.
     """
 
@@ -36,24 +37,31 @@ def nothing_kept(operator: Operator) -> Kept:
 
 
 def release(
-    operator: Operator, kept: Kept, arrived: Sequence[list[pa.Table]], old: int, new: int, at_once: bool = False
+    operator: Operator,
+    kept: Kept,
+    arrived: Sequence[list[pa.Table]],
+    old: int,
+    new: int,
+    at_once: bool = False,
+    ranks: np.ndarray = NO_RANKS,
 ) -> tuple[Step, Kept]:
     """Move the bound from `old` to `new`; return what the operator made of it, and what is kept then.
 
     arrived: for each side its new rows, all with t > old. The lists are emptied, so that rows are not there twice.
     at_once: none of them waits for the bound, and their times may be any.
+    ranks:   of the origins in POSITION by number, as of `cepsql.ordered.arrival.ranked`.
     """
     reached = END_OF_TIME if at_once else new
     ready, waiting = [], []
     for tables, before in zip(arrived, kept.waiting, strict=True):
-        candidates = [table for table in (before, *tables) if table is not None and table.num_rows]
+        candidates = with_positions([table for table in (before, *tables) if table is not None and table.num_rows])
         ready.append(where_time(candidates, lambda t: pc.less_equal(t, reached)))
         rest = where_time(candidates, lambda t: pc.greater(t, reached))
         waiting.append(stack(rest) if rest else None)
         tables.clear()
     again, resting = _divided(operator, kept.held, ready, old, new)
     del candidates, rest
-    ordered = _ordered(operator, again, ready)
+    ordered = _ordered(operator, again, ready, ranks)
     step = operator.advance(ordered, kept.sections, old, new)
     if new == END_OF_TIME:
         return step, nothing_kept(operator)
@@ -116,12 +124,16 @@ def _keys_of(held: OrderedRows, chosen: np.ndarray, names: list[str]) -> pa.Tabl
 
 
 def _ordered(
-    operator: Operator, again: Sequence[pa.Table | None], ready: Sequence[list[pa.Table]]
+    operator: Operator, again: Sequence[pa.Table | None], ready: Sequence[list[pa.Table]], ranks: np.ndarray
 ) -> list[OrderedRows | None]:
     """Lay the rows of each side in order; empties the lists in `ready`."""
     tables = []
-    for old, new, marks in zip(again, ready, operator.marks, strict=True):
-        parts = [*([] if old is None else [old]), *(_marked(table, marks) for table in new)]
+    for layout, old, new, marks in zip(operator.sides, again, ready, operator.marks, strict=True):
+        parts = [_marked(table, marks) for table in new]
+        if old is not None:
+            # Kept rows come before new ones, and are in order.
+            parts.insert(0, in_their_order(old) if layout.by_arrival else old)
+            parts = with_positions(parts)
         new.clear()
         tables.append(stack_freely(parts) if parts else None)
     if len(tables) == 1:
@@ -129,9 +141,9 @@ def _ordered(
         if tables[0] is None:
             return [None]
         # Nobody but the sort has the rows then.
-        return [_open(*partition_rows(tables.pop(), layout.key_names, "t", layout.order, layout.ties))]
+        return [_open(*partition_rows(tables.pop(), layout.key_names, "t", layout.order, layout.ties, ranks))]
     breakers = [(layout.order, layout.ties) for layout in operator.sides]
-    sorted_sides = partition_sides(tables, operator.sides[0].key_names, "t", breakers)
+    sorted_sides = partition_sides(tables, operator.sides[0].key_names, "t", breakers, ranks)
     return [None if found is None else _open(*found) for found in sorted_sides]
 
 
@@ -139,7 +151,8 @@ def _marked(rows: pa.Table, marks: Mapping[str, pa.DataType]) -> pa.Table:
     """Return new rows with the columns of kept ones."""
     for name, kind in marks.items():
         rows = rows.append_column(name, pa.nulls(rows.num_rows, kind))
-    return rows.append_column(CONTEXT, pa.repeat(False, rows.num_rows))
+    rows = rows.append_column(CONTEXT, pa.repeat(False, rows.num_rows))
+    return rows.select([*(n for n in rows.column_names if n != POSITION), POSITION]) if has_positions(rows) else rows
 
 
 def _open(rows: pa.Table, starts: np.ndarray) -> OrderedRows:

@@ -64,12 +64,14 @@ class RowLayout:
     keys:       k0, k1, ...; rows with equal ones make a partition.
     time:       t, the event time in BIGINT microseconds since the epoch; None in a batch job without one.
     order:      o0, o1, ...: what orders rows of one time.
-    values:     v0, v1, ..., which break the last ties.
+    values:     v0, v1, ..., which break the ties that are left.
     predicates: Spark SQL of conditions on single rows. Column m, BIGINT, has bit i set where condition i is true; it is
                 absent where there are none.
     reduction:  a step before the shuffle, or None.
     until:      tells how long rows without ROWS count; None: until their own time.
     joins:      the reduction makes one row of several, and all rows of a stage's inputs go through it.
+    by_arrival: rows of one time, and equal order columns, come in the order in which they stand in their source, where
+                that has one.
     """
 
     keys: tuple[Column, ...]
@@ -80,6 +82,7 @@ class RowLayout:
     reduction: Reduction | None = None
     until: Until | None = None
     joins: bool = False
+    by_arrival: bool = False
 
     @property
     def key_names(self) -> list[str]:

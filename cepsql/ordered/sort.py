@@ -1,11 +1,13 @@
-"""Sort rows by partition, event time and tie-breakers, so that the order does not depend on how rows arrived."""
+"""Sort rows by partition, event time and tie-breakers, so that the order does not depend on micro-batches and tasks."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.ordered.arrival import NO_RANKS, POSITION, has_positions, ranked
 from cepsql.ordered.columns import compact, integers, take_freely, take_rows
 from cepsql.ordered.keys import key_codes
 from cepsql.ordered.ordinal import ordinals
@@ -19,21 +21,29 @@ _PART_ROWS, _MOST_PARTS = 2**20, 2**8
 
 
 def partition_rows(
-    rows: pa.Table, keys: Sequence[str], time: str, order: Sequence[OrderColumn], rest: Sequence[str]
+    rows: pa.Table,
+    keys: Sequence[str],
+    time: str,
+    order: Sequence[OrderColumn],
+    rest: Sequence[str],
+    ranks: np.ndarray = NO_RANKS,
 ) -> tuple[pa.Table, np.ndarray]:
-    """Sort rows by key, then by time; ties by the order columns, then by the rest, ascending with NULL first.
+    """Sort rows by key, then by time; ties by the order columns, then by POSITION, then by the rest.
 
     keys:  columns whose equal values make a partition; partitions stand in order of first appearance.
     time:  a BIGINT column without NULL.
-    Returns the sorted rows, one chunk a column, and where the partitions begin, with the number of rows at the end
-    (int64). Only rows that tie on key and time are compared by further columns; rows equal in all of them keep their
-    order.
+    rest:  columns, ascending with NULL first.
+    ranks: of the origins in POSITION by number, as of `cepsql.ordered.arrival.ranked`.
+    Returns the sorted rows without POSITION, one chunk a column, and where the partitions begin, with the number of
+    rows at the end (int64). Only rows that tie on key and time are compared by further columns; rows equal in all of
+    them keep their order.
     """
     rows = compact(rows)
     codes, count = key_codes([rows[k].chunk(0) for k in keys], rows.num_rows)
     if count <= 1:
         codes = np.zeros(rows.num_rows, np.uint8)
-    places, starts = _order(rows, codes, count, time, order, rest)
+    places, starts = _order(rows, codes, count, time, _tie_breakers(rows, order, rest, ranks))
+    rows = _without_positions(rows)
     if places is None:
         return rows, starts
     del codes
@@ -48,6 +58,7 @@ def partition_sides(
     keys: Sequence[str],
     time: str,
     breakers: Sequence[tuple[Sequence[OrderColumn], Sequence[str]]],
+    ranks: np.ndarray = NO_RANKS,
 ) -> list[tuple[pa.Table, np.ndarray] | None]:
     """Sort the rows of relations with equal keys, each as `partition_rows` does, into partitions that they share.
 
@@ -67,13 +78,18 @@ def partition_sides(
             found.append(None)
         else:
             rows, own = next(left)
-            places, starts = _order(rows, own, count, time, order, rest)
+            places, starts = _order(rows, own, count, time, _tie_breakers(rows, order, rest, ranks))
+            rows = _without_positions(rows)
             found.append((rows if places is None else take_rows(rows, places), starts))
     return found
 
 
+def _without_positions(rows: pa.Table) -> pa.Table:
+    return rows.drop_columns([POSITION]) if has_positions(rows) else rows
+
+
 def _order(
-    rows: pa.Table, codes: np.ndarray, count: int, time: str, order: Sequence[OrderColumn], rest: Sequence[str]
+    rows: pa.Table, codes: np.ndarray, count: int, time: str, breakers: Sequence["_Breaker"]
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """Order rows, one chunk a column, by the number of their key, by time and by what breaks ties.
 
@@ -86,7 +102,7 @@ def _order(
     tied = _tied(times, places, starts)
     if tied.any():
         places = np.arange(rows.num_rows) if places is None else places
-        _break_ties(rows, places, tied, _tie_breakers(order, rest))
+        _break_ties(rows, places, tied, breakers)
     return places, starts
 
 
@@ -198,30 +214,49 @@ def _places_type(values: np.ndarray) -> type:
     return np.int32 if len(values) < 2**31 else np.int64
 
 
-def _tie_breakers(order: Sequence[OrderColumn], rest: Sequence[str]) -> list[tuple[str, bool, bool, bool]]:
-    """List by what ties are broken: column, descending, NULL first, and whether -0.0 equals 0.0."""
+@dataclass(frozen=True)
+class _Breaker:
+    """A column by which ties are broken; `ranks` of POSITION alone."""
+
+    name: str
+    descending: bool = False
+    nulls_first: bool = True
+    equal_zeros: bool = False
+    ranks: np.ndarray | None = None
+
+    def values(self, column: pa.Array) -> np.ndarray:
+        """Return numbers in whose order the values are."""
+        if self.ranks is not None:
+            return ranked(integers(column), self.ranks)
+        return ordinals(column, self.equal_zeros)
+
+
+def _tie_breakers(
+    rows: pa.Table, order: Sequence[OrderColumn], rest: Sequence[str], ranks: np.ndarray
+) -> list[_Breaker]:
+    """List by what ties of rows are broken."""
+    found = [_Breaker(c.name, c.descending, c.nulls_first, equal_zeros=True) for c in order]
+    if has_positions(rows):
+        found.append(_Breaker(POSITION, ranks=ranks))
     # The order columns come again at the end because -0.0 and 0.0 tie in ORDER BY but are not the same row.
-    names = [*rest, *(column.name for column in order)]
-    return [(c.name, c.descending, c.nulls_first, True) for c in order] + [(n, False, True, False) for n in names]
+    return found + [_Breaker(name) for name in (*rest, *(column.name for column in order))]
 
 
-def _break_ties(
-    rows: pa.Table, places: np.ndarray, tied: np.ndarray, breakers: list[tuple[str, bool, bool, bool]]
-) -> None:
+def _break_ties(rows: pa.Table, places: np.ndarray, tied: np.ndarray, breakers: Sequence[_Breaker]) -> None:
     """Sort, in place, each run of tied rows by further columns, until no two rows of a run are equal so far.
 
     tied: whether each row but the first ties with the one before it.
     """
     at, run = _runs(np.arange(len(places)), tied)
-    for name, descending, nulls_first, equal_zeros in breakers:
+    for breaker in breakers:
         if len(at) == 0:
             return
-        column = rows[name].chunk(0).take(pa.array(places[at]))
+        column = rows[breaker.name].chunk(0).take(pa.array(places[at]))
         null = pc.is_null(column).to_numpy(zero_copy_only=False)
-        value = np.where(null, 0, ordinals(column, equal_zeros))
-        if descending:
+        value = np.where(null, 0, breaker.values(column))
+        if breaker.descending:
             value = ~value
-        side = (null != nulls_first).astype(np.uint8)
+        side = (null != breaker.nulls_first).astype(np.uint8)
         step = stable_order(run, stable_order(side, stable_order(value)))
         places[at] = places[at][step]
         side, value = side[step], value[step]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.arrival import Numbering
 from cepsql.ordered.columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
@@ -110,12 +111,14 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
             f"the stored state has {len(before.reached)} inputs, the query {len(stage.inputs)}",
             hint="start the query with a new checkpoint and replay its input",
         )
-    came = _receive(stage, before, packets)
+    numbering = Numbering(before.origins)
+    came = _receive(stage, before, packets, numbering)
     bound = max(before.bound, _bound(stage, came.reached))
     _check_types(before, came.rows)
-    step, kept = release(operator, before.kept, came.rows, before.bound, bound, stage.lateness is not None)
+    at_once = stage.lateness is not None
+    step, kept = release(operator, before.kept, came.rows, before.bound, bound, at_once, numbering.ranks())
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
-    written = encode(State(bound, came.reached, kept), operator, stage.identity)
+    written = encode(State(bound, came.reached, kept, numbering.of(kept.waiting)), operator, stage.identity)
     holds = standing(operator, kept, step.deadlines)
     idle = bound == BEGINNING and all(one.greatest == IDLE for one in came.reached)
     return Advanced(step.output, step.changes, written, tally, IDLE if idle else bound, holds, came.rejected)
@@ -139,12 +142,12 @@ class _Came:
     rejected: those that were not used, in pieces.
     """
 
-    def __init__(self, layout: RowLayout, bound: int):
+    def __init__(self, layout: RowLayout, bound: int, numbering: Numbering):
         self.told: list[Packet] = []
         self.rows: list[pa.Table] = []
         self.rejected: list[pa.Table] = []
         self.counts = Counts()
-        self._layout, self._bound = layout, bound
+        self._layout, self._bound, self._numbering = layout, bound, numbering
         self._loose: list[pa.Table] = []
         self._loose_rows = 0
 
@@ -153,6 +156,8 @@ class _Came:
         rejected = rejected_rows([packet], self._bound, partial(_until, self._layout))
         if rejected is not None:
             self.rejected.append(rejected)
+        if packet.rows is not None and packet.runs:
+            packet = replace(packet, rows=self._numbering.placed(packet.rows, packet.input, packet.runs))
         rows, counts = _on_time(packet, self._layout, self._bound)
         self.counts += counts
         # Nothing that shares the memory of the packet stays.
@@ -171,9 +176,9 @@ class _Came:
         return self.rows
 
 
-def _receive(stage: Stage, before: State, packets: Iterable[bytes]) -> _Received:
+def _receive(stage: Stage, before: State, packets: Iterable[bytes], numbering: Numbering) -> _Received:
     late_bound = stage.late_bound(before.bound)
-    came = [_Came(stage.operator.sides[given.side], late_bound) for given in stage.inputs]
+    came = [_Came(stage.operator.sides[given.side], late_bound, numbering) for given in stage.inputs]
     for packet in map(open_packet, packets):
         came[packet.input].take(packet)
     rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]

@@ -3,11 +3,12 @@
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.arrival import Origin, Origins
 from cepsql.ordered.columns import compact
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.reached import Producer, Reached
@@ -15,7 +16,9 @@ from cepsql.ordered.release import Kept, nothing_kept
 from cepsql.ordered.row_bytes import read_rows, write_rows
 from cepsql.ordered.row_layout import BEGINNING
 
-_MAGIC, _VERSION = b"CEPS", 5
+_MAGIC, _VERSION = b"CEPS", 6
+_READ = (5, _VERSION)
+"""The versions that are read; in 5 no row knew its place in its source."""
 _HEADER = struct.Struct("<4sHxxq")
 _MAX_BYTES = 2**31 - 64
 _ALIGNMENT = 64
@@ -30,11 +33,13 @@ class State:
     bound:    rows with t <= bound were released; a row that comes at or below it is late.
     reached:  how far each input is.
     kept:     rows, and what the operator remembers beside them.
+    origins:  of the rows that wait, by the numbers in their POSITION.
     """
 
     bound: int
     reached: tuple[Reached, ...]
     kept: Kept
+    origins: Origins = field(default_factory=dict)
 
 
 def first_state(operator: Operator, inputs: int) -> State:
@@ -59,6 +64,8 @@ def encode(state: State, operator: Operator, identity: str) -> bytes:
     }
     if any(one.producers for one in state.reached):
         directory["producers"] = [_producer_data(one) for one in state.reached]
+    if state.origins:
+        directory["origins"] = [[number, input, *origin] for number, (input, origin) in state.origins.items()]
     written = json.dumps(directory, separators=(",", ":")).encode()
     # Columns that are read where they lie must lie at multiples of their width.
     written += b" " * (-(_HEADER.size + len(written)) % _ALIGNMENT)
@@ -75,7 +82,7 @@ def decode(data: bytes | pa.Buffer, operator: Operator, identity: str) -> State:
     Raises OperationalError if another format, another query, or another version of the operator wrote it.
     """
     magic, version = struct.unpack_from("<4sH", data)
-    if (magic, version) != (_MAGIC, _VERSION):
+    if magic != _MAGIC or version not in _READ:
         raise _unusable(f"the stored state has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}")
     buffer, (_, _, length) = pa.py_buffer(data), _HEADER.unpack_from(data)
     begin = _HEADER.size + length
@@ -92,7 +99,8 @@ def decode(data: bytes | pa.Buffer, operator: Operator, identity: str) -> State:
     producers = directory.get("producers", [[]] * len(directory["greatest"]))
     told = zip(directory["greatest"], directory["silent"], producers, strict=True)
     reached = tuple(Reached(greatest, silent, _producers(data)) for greatest, silent, data in told)
-    return State(directory["bound"], reached, _kept(operator, tables))
+    origins = {number: (input, Origin(*origin)) for number, input, *origin in directory.get("origins", [])}
+    return State(directory["bound"], reached, _kept(operator, tables), origins)
 
 
 def _producer_data(reached: Reached) -> list[list]:

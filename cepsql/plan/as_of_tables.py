@@ -4,11 +4,14 @@ from sqlglot import exp
 
 from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import flat_name
+from cepsql.analysis.properties import ORIGIN, PLACE
+from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import AS_OF, VERSION_AT, temporal_call
+from cepsql.plan.arrival import keeps_arrival
 from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, compared_columns, equality, refuse_hidden
 from cepsql.plan.as_of_lists import find_in_lists
+from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.join_order import relations
 from cepsql.plan.markers import join_kind
 from cepsql.plan.nodes import Node, Sql
@@ -95,6 +98,29 @@ def _rewrite(select: exp.Select, join: exp.Join, nodes: dict[str, Node], place: 
     join.set("this", inner.subquery(right))
     join.set("on", exp.and_(*(part.copy() for part in _met(condition, left, right))))
     join.set("kind", None)
+
+
+def with_places(query: exp.Query) -> exp.Query:
+    """Return a query in which rows of one time of the tables that ASOF JOIN reads come in the order of arrival.
+
+    Such tables must then have the columns ORIGIN and PLACE. The query itself is returned if there are none.
+    """
+    if not any(alias.alias == _EDGE for alias in query.find_all(exp.Alias)):
+        return query
+    copy = query.copy()
+    for edge in [alias for alias in copy.find_all(exp.Alias) if alias.alias == _EDGE]:
+        inner = edge.parent
+        assert isinstance(inner, exp.Select)
+        edge.pop()
+        tables = catalog_tables(inner)
+        if len(tables) == 1 and keeps_arrival(inner):
+            time, *rest = edge.this.args["order"].expressions
+            places = [exp.Ordered(this=exp.column(n, table=time.this.table), nulls_first=True) for n in (ORIGIN, PLACE)]
+            edge.this.args["order"].set("expressions", [time, *places, *rest])
+            for name in (ORIGIN, PLACE):
+                inner.set("from_", carry_column(inner, table_name(tables[0]), name).args["from_"])
+        inner.append("expressions", edge)
+    return copy
 
 
 def _met(condition: AsOfCondition, left: exp.Column, right: str) -> list[exp.Expr]:

@@ -80,7 +80,8 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     taken = _Taken(node, names)
     condition = taken.lowered()
     left = _layout(node, 0, kinds, names[0], taken.values[0])
-    return JoinLayout(names, (left, _layout(node, 1, kinds, names[1], taken.values[1], order)), condition)
+    right = _layout(node, 1, kinds, names[1], taken.values[1], order, by_arrival=True)
+    return JoinLayout(names, (left, right), condition)
 
 
 def _layout(
@@ -90,13 +91,15 @@ def _layout(
     names: Sequence[str],
     values: dict[str, str] | None = None,
     order: tuple[OrderColumn, ...] = (),
+    by_arrival: bool = False,
 ) -> RowLayout:
     """Return the layout of a side; `values` are further ones, Spark SQL by the name under which they travel."""
     keys = [f"CAST(({sql_of(pair[side])}) AS {kind})" for pair, kind in zip(node.keys, kinds, strict=True)]
     traveling = [Column(f"v{i}", quoted(name)) for i, name in enumerate(names)]
     traveling += [Column(name, f"({sql})") for name, sql in (values or {}).items()]
     time = Column("t", quoted(node.side(side).properties.event_time.column))
-    return RowLayout(tuple(Column(f"k{i}", sql) for i, sql in enumerate(keys)), time, order, tuple(traveling))
+    named = tuple(Column(f"k{i}", sql) for i, sql in enumerate(keys))
+    return RowLayout(named, time, order, tuple(traveling), by_arrival=by_arrival)
 
 
 def _needed_columns(node: StreamJoin, side: int) -> list[str]:

@@ -112,7 +112,7 @@ def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session)
     for key in rows.keys.values():
         if str(key.type) not in HASHED:
             raise Unlike(f"PARTITION BY a {str(key.type).upper()}")
-    return ArrowScan(_file_layout(source, rows.inputs), rows)
+    return ArrowScan(_file_layout(source, rows.inputs), rows, layout.by_arrival)
 
 
 def _file_layout(source: Source, wanted: frozenset[Input]) -> FileLayout:

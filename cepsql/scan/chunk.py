@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from cepsql.ordered.arrival import Origin
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -12,8 +14,12 @@ class Chunk:
     columns:   the wanted columns of the well-formed rows, in the types of `cepsql.scalar.columns.arrow_type`.
     rows:      how many rows those are.
     malformed: how many rows could not be read as declared.
+    origin:    where the rows come from, of which the first one has this place there, and the others follow; None: all
+               come from the file that is read.
     """
 
     columns: dict[str, pa.Array]
     rows: int
     malformed: int = 0
+    origin: Origin | None = None
+    place: int = 0

@@ -76,10 +76,14 @@ def inputs_of(node: Node) -> frozenset[Input]:
 
 @dataclass(frozen=True)
 class ArrowScan:
-    """All that a task needs to read files, or records, into the rows of an operator; picklable."""
+    """All that a task needs to read files, or records, into the rows of an operator; picklable.
+
+    by_arrival: the rows know their places in what is read.
+    """
 
     layout: FileLayout
     projection: Projection
+    by_arrival: bool = False
 
 
 def _mask(verdicts: list[pa.Array], rows: int) -> pa.Array:

@@ -1,11 +1,14 @@
 """Files become rows of a match program, ready to be packed."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.arrival import ORIGIN, ORIGIN_TYPE, PLACE, Origin, origin_column
 from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv import read_csv
@@ -22,18 +25,27 @@ CONTROL = "control:"
 """What stands before the time of a control row, in place of a path."""
 
 
-def read_files(scan: ArrowScan, buckets: int, paths: Iterable[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files as `cepsql.ordered.packet.pack` takes them: k*, t, o*, v*, m, bucket, malformed.
+class ListedFile(NamedTuple):
+    """A file, by its path and the time of its last change in microseconds since the epoch."""
 
-    paths: of local files; one that begins with CONTROL stands for the control row of that time.
+    path: str
+    modified: int
+
+
+def read_files(scan: ArrowScan, buckets: int, files: Iterable[ListedFile]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files as `cepsql.ordered.packet.pack` takes them: k*, t, o*, v*, m, bucket, malformed, and
+    ORIGIN and PLACE where the scan goes by arrival.
+
+    files: local ones; a path that begins with CONTROL stands for the control row of that time.
     The buckets are those that Spark's hash gives the same keys.
     Raises OperationalError if a file cannot be read.
     """
-    for path in paths:
+    for path, modified in files:
         if path.startswith(CONTROL):
             yield _control_row(scan, int(path.removeprefix(CONTROL)))
         else:
-            yield from chunk_rows(scan, buckets, read_file(path, scan.layout, scan.projection.session.zone))
+            chunks = read_file(path, scan.layout, scan.projection.session.zone)
+            yield from chunk_rows(scan, buckets, _placed(chunks, Origin(modified, local_file(path), 0)))
 
 
 def read_file(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
@@ -49,6 +61,14 @@ def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterat
             yield _empty(scan, chunk.malformed, malformed=True)
 
 
+def _placed(chunks: Iterable[Chunk], origin: Origin) -> Iterator[Chunk]:
+    """Yield what a file holds with its place there."""
+    place = 0
+    for chunk in chunks:
+        yield replace(chunk, origin=origin, place=place)
+        place += chunk.rows
+
+
 def local_file(path: str) -> str:
     """Return the path of a file of this machine, as Spark writes it; raises OperationalError for another one."""
     local = path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
@@ -61,7 +81,11 @@ def _rows(scan: ArrowScan, buckets: int, chunk: Chunk) -> pa.RecordBatch:
     made = scan.projection.rows(chunk.columns, chunk.rows)
     keys = [made[name] for name in scan.projection.keys]
     bucket = pa.array(bucket_numbers(keys, made.num_rows, buckets))
-    return pa.RecordBatch.from_arrays([*made.columns, bucket, pa.repeat(False, made.num_rows)], schema=_schema(scan))
+    columns = [*made.columns, bucket, pa.repeat(False, made.num_rows)]
+    if scan.by_arrival:
+        places = np.arange(chunk.place, chunk.place + made.num_rows)
+        columns += [origin_column(chunk.origin, made.num_rows), pa.array(places)]
+    return pa.RecordBatch.from_arrays(columns, schema=_schema(scan))
 
 
 def _control_row(scan: ArrowScan, time: int) -> pa.RecordBatch:
@@ -72,11 +96,13 @@ def _control_row(scan: ArrowScan, time: int) -> pa.RecordBatch:
 
 def _empty(scan: ArrowScan, rows: int, malformed: bool) -> pa.RecordBatch:
     """Return rows of bucket 0 that are only counted."""
-    schema = _schema(scan)
-    arrays = [pa.nulls(rows, field.type) for field in schema]
-    arrays[-2:] = [pa.array(np.zeros(rows, np.int32)), pa.repeat(malformed, rows)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    arrays = [pa.nulls(rows, field.type) for field in scan.projection.schema]
+    arrays += [pa.array(np.zeros(rows, np.int32)), pa.repeat(malformed, rows)]
+    if scan.by_arrival:
+        arrays += [origin_column(None, rows), pa.nulls(rows, pa.int64())]
+    return pa.RecordBatch.from_arrays(arrays, schema=_schema(scan))
 
 
 def _schema(scan: ArrowScan) -> pa.Schema:
-    return pa.schema([*scan.projection.schema, ("bucket", pa.int32()), ("malformed", pa.bool_())])
+    places = [(ORIGIN, pa.run_end_encoded(pa.int32(), ORIGIN_TYPE)), (PLACE, pa.int64())] if scan.by_arrival else []
+    return pa.schema([*scan.projection.schema, ("bucket", pa.int32()), ("malformed", pa.bool_()), *places])

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from confluent_kafka import Message
 
 from cepsql.kafka.columns import column
+from cepsql.ordered.arrival import Origin, partition_part
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.types import STRING
 from cepsql.scalar.zone import Zone
@@ -33,7 +34,7 @@ _ZERO = b"\0"
 
 
 def read_records(records: Iterable[Sequence[Message]], layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
-    """Yield the rows of records."""
+    """Yield the rows of records, which come in lists of one partition each."""
     for messages in records:
         columns, fits = read_values([message.value() for message in messages], layout, zone)
         carried = {name: column(METADATA[what], messages) for name, _, what in layout.metadata if what in METADATA}
@@ -52,7 +53,17 @@ def read_records(records: Iterable[Sequence[Message]], layout: FileLayout, zone:
                 values = carried[name] if well is None else carried[name].filter(well)
                 columns[name] = values.cast(arrow_type(type))
         rows = int(fits.sum())
-        yield Chunk(columns, rows, len(messages) - rows)
+        yield Chunk(columns, rows, len(messages) - rows, *_begin(messages))
+
+
+def _begin(messages: Sequence[Message]) -> tuple[Origin | None, int]:
+    """Return where records come from, and the place of the first there."""
+    if not messages:
+        return None, 0
+    topic, partition, offset = messages[0].topic(), messages[0].partition(), messages[0].offset()
+    assert topic is not None and partition is not None and offset is not None
+    part, place = partition_part(partition, offset)
+    return Origin(0, topic, part), place
 
 
 def read_values(

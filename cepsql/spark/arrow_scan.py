@@ -16,7 +16,7 @@ from cepsql.scalar.tree import Session
 from cepsql.scan.layout import LISTING_OPTIONS, FileLayout
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.projection import ArrowScan
-from cepsql.scan.read import CONTROL, chunk_rows, read_files
+from cepsql.scan.read import CONTROL, ListedFile, chunk_rows, read_files
 from cepsql.spark.column_types import struct_of
 from cepsql.spark.control import control_time
 from cepsql.spark.kafka import Records, made_of_records
@@ -28,6 +28,8 @@ from cepsql.spark.zone import session_zone
 
 _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
 """The schema of Spark's source of whole files; their content is read only where it is selected."""
+
+_FILE = ("path", "unix_micros(modificationTime) AS modified")
 
 _EXPECTED = {
     "spark.sql.caseSensitive": "false",
@@ -65,14 +67,14 @@ def scan_packets(
 
 
 def file_paths(spark: SparkSession, source: Source) -> DataFrame:
-    """Return the stream of the files of a source: `path`."""
+    """Return the stream of the files of a source: `path`, and when each was `modified`, in microseconds."""
     listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
-    return spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
+    return spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().selectExpr(*_FILE)
 
 
 def _control_paths(spark: SparkSession, control: str) -> DataFrame:
     files = spark.readStream.format("binaryFile").schema(_PATHS).load(control)
-    return files.selectExpr(f"concat('{CONTROL}', path) AS path")
+    return files.selectExpr(f"concat('{CONTROL}', path) AS path", "0L AS modified")
 
 
 def scan_session(spark: SparkSession) -> Session:
@@ -117,8 +119,9 @@ def _obstacle_in(path: str, layout: FileLayout) -> str | None:
 
 def _packed(scan: ArrowScan, packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
-    paths = (_told(path) for batch in batches for path in batch["path"].to_pylist())
-    return packing.packets(read_files(scan, packing.buckets, paths))
+    listed = (pair for batch in batches for pair in zip(*(c.to_pylist() for c in batch.columns), strict=True))
+    files = (ListedFile(_told(path), modified) for path, modified in listed)
+    return packing.packets(read_files(scan, packing.buckets, files))
 
 
 def _told(path: str) -> str:

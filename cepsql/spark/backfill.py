@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from cepsql.analysis.properties import DELETED
+from cepsql.analysis.properties import DELETED, ORIGIN
 from cepsql.catalog import Backfill, Source
 from cepsql.catalog.file_names import file_name
 from cepsql.language.tokens import quoted
@@ -19,6 +19,10 @@ from cepsql.spark.host_files import HISTORY, HostFiles
 from cepsql.spark.kept_rows import keep_rows, kept_rows
 from cepsql.spark.source import MALFORMED, WHOLE, read_source, whole_row
 from cepsql.spark.worker import settle
+
+_ORIGIN = StructType(
+    [StructField("rank", LongType()), StructField("name", StringType()), StructField("part", LongType())]
+)
 
 
 def with_history(spark: SparkSession, live: DataFrame, stream: Source, files: HostFiles) -> DataFrame:
@@ -76,8 +80,11 @@ def _history(spark: SparkSession, stream: Source, given: Backfill, live: DataFra
 
 
 def _with_nulls(schema: StructType) -> StructType:
-    """Return a schema whose columns may all be NULL, as some of the history are that are there in every live row."""
-    return StructType([StructField(field.name, field.dataType) for field in schema.fields])
+    """Return a schema whose columns may all be NULL, as some of the history are that are there in every live row.
+
+    So may what is in ORIGIN, which rows of the history do not have.
+    """
+    return StructType([StructField(f.name, _ORIGIN if f.name == ORIGIN else f.dataType) for f in schema.fields])
 
 
 def _read(kept: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +14,7 @@ from sqlglot import exp
 from cepsql.analysis.frames import with_bounds_of_one_type
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.properties import ORIGIN, PLACE
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
@@ -21,6 +22,8 @@ from cepsql.language.guard import no_collection
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
 from cepsql.pattern.program import MatchProgram
+from cepsql.plan.arrival import goes_by_arrival, keeps_arrival
+from cepsql.plan.as_of_tables import with_places
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import carry_markers, inline_ctes
 from cepsql.plan.nodes import (
@@ -47,6 +50,7 @@ from cepsql.plan.nodes import (
     walk,
 )
 from cepsql.plan.planner import Plan
+from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.scans import choose_plain_scan, choose_scans, joined_stream
 from cepsql.scan.choose import Choice, ScanT, choose_column_scan
 from cepsql.scan.plain import PlainScan
@@ -327,7 +331,12 @@ class _Builder:
         self.joined = joined_stream(root) if root is not None and scan != SPARK_SCAN else None
 
     def frame(
-        self, node: Node, reader: str | None = None, over: exp.Query | None = None, timed: bool = True
+        self,
+        node: Node,
+        reader: str | None = None,
+        over: exp.Query | None = None,
+        timed: bool = True,
+        placed: bool = False,
     ) -> DataFrame:
         """Build a node.
 
@@ -336,14 +345,15 @@ class _Builder:
                 types of the columns count.
         over:   the query that alone reads the rows of the node, whose WHERE an operator may know; None: another node.
         timed:  whether the operator that reads the rows goes by their event time.
+        placed: whether the rows have ORIGIN and PLACE of `cepsql.analysis.properties`, if their source has an order.
         """
         match node:
             case Read(relation) if reader == ARROW:
                 return self._typed("SELECT * FROM source", {"source": relation})
             case Read():
-                return self._relation(node, reader, timed)
+                return self._relation(node, reader, timed, placed)
             case Sql():
-                return self._sql(node, reader, timed)
+                return self._sql(node, reader, timed, placed)
             case Match() if not node.properties.streaming:
                 return self._matches_in_table(node)
             case Deduplicate(rows) if not node.properties.streaming:
@@ -405,12 +415,27 @@ class _Builder:
             if node.properties.streaming and self._arrow_scan(node, number) is not None:
                 frames.append(self.frame(below, ARROW))
             elif isinstance(below, Read):
-                frames.append(self._events(below.relation, _are_versions(node, number)))
+                placed = goes_by_arrival(node, number)
+                frames.append(self._events(below.relation, _are_versions(node, number), placed))
+            elif not node.properties.streaming:
+                frames.append(self._bounded_rows(below))
             else:
-                label = self._label(node, number) if node.properties.streaming else None
-                frames.append(self.frame(below, label, timed=not isinstance(node, _UNTIMED)))
+                label, placed = self._label(node, number), goes_by_arrival(node, number)
+                frames.append(self.frame(below, label, timed=not isinstance(node, _UNTIMED), placed=placed))
             self._refuse_capitals(frames[-1].columns)
         return frames
+
+    def _bounded_rows(self, node: Node) -> DataFrame:
+        """Return the rows of a bounded input: those of a UNION ALL know their branch, as those of streams do."""
+        if not any(isinstance(relation, Source) for relation in reads(node)):
+            return self.frame(node)
+        branches = input_branches(node)
+        frames = [self.frame(branch, placed=True) for branch in branches]
+        if len(branches) == 1:
+            return frames[0]
+        if not any(ORIGIN in frame.columns for frame in frames):
+            return self.frame(node)
+        return reduce(DataFrame.unionByName, map(_of_branch, itertools.count(), alike(frames)))
 
     def _refuse_capitals(self, names: Iterable[str]) -> None:
         """Raise NotSupportedError for names that an operator would not find in a session that tells capitals apart."""
@@ -535,14 +560,19 @@ class _Builder:
         # By its place in the plan, so that a batch which comes again writes the same names.
         return None if found is None else replace(found, reading=next(self._readings))
 
-    def _sql(self, node: Sql, reader: str | None, timed: bool) -> DataFrame:
+    def _sql(self, node: Sql, reader: str | None, timed: bool, placed: bool) -> DataFrame:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
         A stream that the query names twice is read twice, and its rows count twice.
         Below a match hidden columns of a stream, such as `__whole` where it has a table of late rows, are passed on, as
         its punctuation is.
         """
-        query = inline_ctes(node.query) if self.streaming and node.query.find(exp.With) else node.query
+        query = node.query
+        if (self.streaming or placed) and query.find(exp.With):
+            query = inline_ctes(query)
+        placed = placed and keeps_arrival(query)
+        query = with_places(query)
+        asked = any(column.name == ORIGIN for column in query.find_all(exp.Column))
         views: dict[str, list[str]] = {}
         frames: dict[str, DataFrame] = {}
         sources: dict[str, Relation] = {}
@@ -553,14 +583,17 @@ class _Builder:
             if reader == ARROW:
                 (sources[views[name][-1]],) = reads(node.inputs[name])
                 continue
-            frame = self.frame(node.inputs[name], reader, query, timed)
+            below = node.inputs[name]
+            frame = self.frame(below, reader, query, timed, placed or (asked and not below.properties.streaming))
+            if asked and not below.properties.streaming and ORIGIN not in frame.columns:
+                frame = frame.selectExpr("*", f"CAST(NULL AS STRUCT<rank: BIGINT>) AS {ORIGIN}", f"0L AS {PLACE}")
             if REACHED in frame.columns:
                 query, frame = (
                     carry_markers(query, {name}, "over a stream WITH PUNCTUATION"),
                     frame.withColumnRenamed(REACHED, BOUND),
                 )
                 punctuated = True
-            for hidden in (WHOLE, PRODUCER):
+            for hidden in (WHOLE, PRODUCER, *((ORIGIN, PLACE) if placed else ())):
                 if hidden in frame.columns:
                     query = carry_column(query, name, hidden)
             frames[views[name][-1]] = frame
@@ -578,13 +611,13 @@ class _Builder:
         selected = None if rows is None else rows.under(query)
         return found if selected is None else self._known(found, selected)
 
-    def _relation(self, read: Read, reader: str | None, timed: bool) -> DataFrame:
+    def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
         watermark."""
         relation = read.relation
         if relation.streaming and self.joined is not None:
             return self._joined_rows(*self.joined)
-        frame = self._events(relation)
+        frame = self._events(relation, placed=placed)
         if not relation.streaming:
             return without_marks(frame)
         name = f"{SOURCE_OBSERVATION if reader is None else BELOW_MATCH}_{next(_numbers)}"
@@ -612,18 +645,19 @@ class _Builder:
         given = [f"{name} AS ({columns_sql(one)})" for name, one in relations.items() if isinstance(one, Source)]
         return self.spark.sql(f"WITH {', '.join(given)} SELECT * FROM ({text})")
 
-    def _events(self, relation: Source | Registered, versions: bool = False) -> DataFrame:
+    def _events(self, relation: Source | Registered, versions: bool = False, placed: bool = False) -> DataFrame:
         """Return the rows of a relation, each by itself.
 
         versions: a change that gives a row another key is two of them, for the version under the former one ends.
+        placed:   as of `frame`.
         """
-        frame = self._read(relation)
+        frame = self._read(relation, placed)
         if not isinstance(relation, Source) or not relation.key:
             return frame
         return single_changes(relation, with_moves(relation, frame) if versions else frame, versions)
 
-    def _read(self, relation: Source | Registered) -> DataFrame:
-        frame = self._source_rows(relation)
+    def _read(self, relation: Source | Registered, placed: bool = False) -> DataFrame:
+        frame = self._source_rows(relation, placed)
         if isinstance(relation, Registered):
             return frame
         if relation.streaming and relation.watermark is not None and self.streaming:
@@ -633,13 +667,16 @@ class _Builder:
         # A stream's progress would count the rows of a bounded table again in every batch.
         return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
 
-    def _source_rows(self, relation: Source | Registered) -> DataFrame:
+    def _source_rows(self, relation: Source | Registered, placed: bool) -> DataFrame:
         replaced = self.replaced.get(relation.name.lower())
         if isinstance(relation, Registered):
             return relation.frame if replaced is None else replaced
         if self.files is not None and relation.refresh is not None:
             return snapshot_rows(self.spark, self.files, relation)
-        rows = read_source(self.spark, relation) if replaced is None else replaced
+        if replaced is None:
+            rows = read_source(self.spark, relation, placed)
+        else:
+            rows = replaced if placed else replaced.drop(ORIGIN, PLACE)
         if self.files is None or relation.backfill is None:
             return rows
         return with_history(self.spark, rows, relation, self.files)
@@ -652,6 +689,16 @@ def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:
             hint="start with a new checkpoint and replay the input",
         )
     return choice.source, choice.scan
+
+
+def _of_branch(number: int, frame: DataFrame) -> DataFrame:
+    """Return the rows of a branch of a UNION ALL, with its number before all else in ORIGIN if they have one."""
+    known, plain = frame.columns, [name for name in frame.columns if name not in (ORIGIN, PLACE)]
+    kind = "STRUCT<branch: INT, rank: BIGINT, name: STRING, part: BIGINT>"
+    origin = f"struct({number} AS branch, {ORIGIN}.*)" if ORIGIN in known else "NULL"
+    place = PLACE if PLACE in known else "NULL"
+    columns = [*map(quoted, plain), f"CAST({origin} AS {kind}) AS {ORIGIN}", f"CAST({place} AS BIGINT) AS {PLACE}"]
+    return frame.selectExpr(*columns)
 
 
 def _are_versions(node: Ordered, number: int) -> bool:

@@ -36,7 +36,7 @@ from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings
 from cepsql.spark.source import MALFORMED
-from cepsql.spark.stage import Feed, row_marks
+from cepsql.spark.stage import Feed, placed_columns, row_marks
 
 _LISTED_KEYS = 8
 _MINE, _OTHERS = 0, 1
@@ -230,6 +230,7 @@ def _packets(wanted: _Partition, frame: DataFrame, program: MatchProgram, number
         *layout_columns(frame, row_layout(program)),
         f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
         *row_marks(frame),
+        *placed_columns(frame),
     ]
     packed = partial(_pack, wanted.names, number)
     return frame.selectExpr(*columns).mapInArrow(packed, "mine BINARY, others BINARY")

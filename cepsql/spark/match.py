@@ -8,6 +8,7 @@ from functools import partial
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cepsql.analysis.properties import ORIGIN, PLACE
 from cepsql.language.tokens import quoted
 from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.row_layout import Column as RowColumn
@@ -52,18 +53,22 @@ def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> Da
 
 
 def sorted_rows(frame: DataFrame, layout: RowLayout, order: list[str], more: Sequence[RowColumn] = ()) -> DataFrame:
-    """Return the columns of a layout, and `more` columns behind them, sorted by partition and in it by `order`."""
+    """Return the columns of a layout, and `more` columns behind them, sorted by partition and in it by `order`.
+
+    Ties are broken by ORIGIN and PLACE, where the frame has them, then by the columns of the layout.
+    """
     refuse_collations(frame, replace(layout, order=()))
     columns = [*layout_columns(frame, layout), *(f"({column.sql}) AS {quoted(column.name)}" for column in more)]
     ordering = [_order_key(sql, f"__order{i}") for i, sql in enumerate(order)]
-    rows = frame.select(*map(F.expr, columns), *(value for value, _ in ordering))
+    places = [name for name in (ORIGIN, PLACE) if name in frame.columns]
+    rows = frame.select(*map(F.expr, columns), *(value for value, _ in ordering), *places)
     keys = layout.key_names
-    others = {*keys, *(column.name for column in more)}
+    others = {*keys, *places, *(column.name for column in more)}
     rest = [f for f in rows.schema.fields if not f.name.startswith("__order") and f.name not in others]
     ties = [F.asc_nulls_first(f.name) for f in rest if incomparable(f.dataType) is None]
     spread = rows.repartition(*keys) if keys else rows.repartition(1)
-    ordered = spread.sortWithinPartitions(*keys, *(key for _, key in ordering), *ties)
-    return ordered.drop(*(f"__order{i}" for i in range(len(order))))
+    ordered = spread.sortWithinPartitions(*keys, *(key for _, key in ordering), *places, *ties)
+    return ordered.drop(*(f"__order{i}" for i in range(len(order))), *places)
 
 
 def _order_key(sql: str, name: str) -> tuple[Column, Column]:

@@ -64,6 +64,7 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
     They do where rows with equal keys for the second have equal keys for the first, and Arrow computes, as Spark does,
     all that stands between them.
     """
+    below = neighbour(node)
     unlike = any(staged.operator.hold is None and staged.lateness is not None for staged in (first, second))
     session = arrow_session(spark)
     if first.gathered is not None or first.hold is None or unlike or session is None:
@@ -77,7 +78,7 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
     if not _has_keys(rows, first) or not has_types(rows, second.layout, second.feeds[0].frame):
         return None
     return Staged(
-        Fused(first.operator, second.operator, RowsBetween(rows), first.hold),
+        Fused(first.operator, second.operator, RowsBetween(rows), first.hold, isinstance(below, Deduplicate | Over)),
         first.feeds,
         digest([first.identity, second.identity]),
         second.schema,

@@ -31,14 +31,14 @@ _LENGTH = re.compile(r"\b(?:var)?char\s*\(\s*\d+\s*\)", re.IGNORECASE)
 
 
 def cast_parquet(
-    spark: SparkSession, source: Source, options: Mapping[str, str], malformed: str, place: tuple[str, str] | None
+    spark: SparkSession, source: Source, options: Mapping[str, str], malformed: str, places: Mapping[str, str]
 ) -> DataFrame | None:
     """Return the rows of Parquet files, cast to the declared types; None if Spark's own scan does.
 
     Files that are there now decide it, a hundred of them at most, the newest ones.
     options:   of Spark's reader.
     malformed: the name of the BOOLEAN column that marks rows with values that don't fit.
-    place:     the name and the SQL of a column that tells where a file stands among others; None: there is none.
+    places:    SQL of columns that tell where a file stands among others, by name.
     """
     files = [] if set(map(str.lower, options)) - LISTING_OPTIONS else _files(source)
     if not files:
@@ -52,7 +52,7 @@ def cast_parquet(
     parts = [field for field in schema.fields if field.name.lower() in folders]
     paths = ", ".join([_PATHS, *(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in parts)])
     reader = (spark.readStream if source.streaming else spark.read).format("binaryFile").schema(paths)
-    carried = [quoted(field.name) for field in parts] + ([] if place is None else [f"{place[1]} AS {quoted(place[0])}"])
+    carried = [quoted(field.name) for field in parts] + [f"{sql} AS {quoted(name)}" for name, sql in places.items()]
     listed = reader.options(**options).load().selectExpr("path", *carried)
     given = StructType([*own.fields, *listed.schema.fields[1:]]).add(malformed, "boolean", False)
     return listed.mapInArrow(partial(_rows, declared, malformed, session_zone(spark)), given)

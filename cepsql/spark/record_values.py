@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cepsql.analysis.debezium_modes import MODES
-from cepsql.analysis.properties import DELETED
+from cepsql.analysis.properties import DELETED, ORIGIN, PLACE
 from cepsql.analysis.records import keyed_by_record
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import ProgrammingError
@@ -71,7 +71,7 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
         wrong = wrong | read[name].isNull() if name in read else wrong
     wrong = F.coalesce(wrong, F.lit(True))
     selected = [column.alias(name) for name, column in read.items()]
-    hidden = [F.col(ARRIVAL)] if ARRIVAL in records.columns else []
+    hidden = _hidden(records)
     if source.key and value.name == "debezium":
         hidden.append(F.coalesce(_change("op") == "d", F.lit(False)).alias(DELETED))
         if read.keys() >= set(source.key):
@@ -96,8 +96,12 @@ def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> Dat
             valid = F.is_valid_utf8(F.col(quoted(name)).cast("string"))
             wrong = wrong | F.coalesce(~valid, F.lit(False))
         selected.append(read.alias(column.name))
-    hidden = [F.col(ARRIVAL)] if ARRIVAL in records.columns else []
+    hidden = _hidden(records)
     return records.select(*selected, *hidden, wrong.alias(malformed), _shown(wrong).alias(text))
+
+
+def _hidden(records: DataFrame) -> list[Column]:
+    return [F.col(name) for name in (ARRIVAL, ORIGIN, PLACE) if name in records.columns]
 
 
 def _shown(malformed: Column) -> Column:

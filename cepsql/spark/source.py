@@ -15,7 +15,7 @@ from pyspark.sql.streaming import DataStreamReader
 
 from cepsql.analysis.encodings import encoding_options
 from cepsql.analysis.format_names import SOURCE_FORMATS, near_format, read_otherwise
-from cepsql.analysis.properties import DELETED
+from cepsql.analysis.properties import DELETED, ORIGIN, PLACE
 from cepsql.analysis.records import keyed_by_record
 from cepsql.analysis.source_options import mistaken_option
 from cepsql.catalog import ColumnDefinition, Source
@@ -61,10 +61,26 @@ _FILE_PLACE = (
     "concat(lpad(unix_micros(_metadata.file_modification_time), 20, '0'), _metadata.file_path, "
     "lpad(_metadata.file_block_start, 20, '0'))"
 )
+_FILE_NAME = "_metadata.file_path"
+FILE_ORIGIN = (
+    "named_struct('rank', unix_micros(_metadata.file_modification_time), "
+    # As a URL, it would be in another order than the path.
+    f"'name', if(instr({_FILE_NAME}, '%') > 0, "
+    f"coalesce(try_url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), {_FILE_NAME}), "
+    "'part', _metadata.file_block_start)"
+)
+"""The SQL of ORIGIN of the rows of files."""
+
+RECORD_ORIGIN = (
+    "named_struct('rank', 0L, 'name', topic, 'part', shiftleft(CAST(partition AS BIGINT), 21) + shiftright(offset, 42))"
+)
+RECORD_PLACE = f"offset & {2**42 - 1}L"
+"""The SQL of ORIGIN and PLACE of records of Kafka, as `cepsql.ordered.arrival.partition_part` has them."""
+
 _LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 
 
-def read_source(spark: SparkSession, source: Source) -> DataFrame:
+def read_source(spark: SparkSession, source: Source, placed: bool = False) -> DataFrame:
     """Return the rows of a source: the declared columns in order, computed ones included.
 
     CSV, JSON and text also give the BOOLEAN column `__malformed`, unless OPTIONS have `mode` or name a column for it.
@@ -72,6 +88,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
     So does Kafka, whose records are read as FORMAT and METADATA say.
     Formats with a schema of their own (rate, socket, `table` for one of Spark's) are cast to the declared columns.
     A source without declared columns has those that Spark finds in the files that are there.
+    placed: files and Kafka also give the columns ORIGIN and PLACE.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
     """
     options = dict(source.options)
@@ -83,7 +100,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
         options = encoding_options(source.format.lower(), located_options(source)) | checked_options(spark, source)
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
-        return _declared(source, _load(spark, source, options))
+        return _declared(source, _load(spark, source, options, placed), placed)
     except (PySparkException, Py4JError, Error) as exception:
         error = translate_failure(exception, secrets)
         raise error if error is exception else _explained(source, error) from exception
@@ -147,10 +164,12 @@ def _found_columns(spark: SparkSession, source: Source, options: dict[str, str])
     return frame_columns(frame)
 
 
-def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
+def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: bool) -> DataFrame:
     if is_kafka(source):
         records = kafka_records(spark, source)
         records = records.withColumn(ARRIVAL, F.col("offset")) if source.key else records
+        if placed:
+            records = records.selectExpr("*", f"{RECORD_ORIGIN} AS {ORIGIN}", f"{RECORD_PLACE} AS {PLACE}")
         return decoded(source, records, MALFORMED, _corrupt(source))
     if source.format.lower() == _TABLE:
         return _spark_table(spark.readStream if source.streaming else spark.read, source, options)
@@ -162,11 +181,13 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataF
     if source.value is not None:
         lines = reader.format("text").load()
         lines = lines.withColumn(ARRIVAL, F.expr(_FILE_PLACE)) if source.key else lines
+        lines = lines.selectExpr("*", *_file_places(source)) if placed else lines
         return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _corrupt(source))
     if source.format.lower() == _PARQUET:
-        place = (ARRIVAL, _FILE_PLACE) if source.key else None
-        if (cast := cast_parquet(spark, source, options, MALFORMED, place)) is not None:
-            return cast
+        places = ({ARRIVAL: _FILE_PLACE} if source.key else {}) | ({ORIGIN: FILE_ORIGIN} if placed else {})
+        if (cast := cast_parquet(spark, source, options, MALFORMED, places)) is not None:
+            # A task reads a file from its beginning to its end.
+            return cast if not placed or source.streaming else cast.withColumn(PLACE, F.monotonically_increasing_id())
     columns = [f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
     if not malformed_known(source):
         return reader.schema(", ".join(columns)).load()
@@ -200,7 +221,17 @@ def _spark_table(reader: DataFrameReader | DataStreamReader, source: Source, opt
     return reader.options(**{key: value for key, value in options.items() if key not in names}).table(options[names[0]])
 
 
-def _declared(source: Source, frame: DataFrame) -> DataFrame:
+def _file_places(source: Source) -> list[str]:
+    """Return the SQL of ORIGIN and PLACE over files; tasks of a stream number its rows themselves."""
+    found = [f"{FILE_ORIGIN} AS {ORIGIN}"]
+    if source.streaming:
+        return found
+    # Unlike the number that Spark counts it lets conditions be looked at before rows are read.
+    place = "_metadata.row_index" if source.format.lower() == "parquet" else "monotonically_increasing_id()"
+    return [*found, f"{place} AS {PLACE}"]
+
+
+def _declared(source: Source, frame: DataFrame, placed: bool) -> DataFrame:
     """Select the declared columns from what was loaded."""
     names = {name.lower() for name in frame.columns}
     for column in source.columns:
@@ -218,6 +249,10 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
         selected.append(_malformed(source))
     if source.key:
         selected += _changing(source, frame)
+    if ORIGIN in frame.columns:
+        selected += [ORIGIN, PLACE] if PLACE in frame.columns else [ORIGIN]
+    elif placed and source.format.lower() in _SCHEMA_ACCEPTED | {"text"}:
+        selected += _file_places(source)
     if source.late_rows is None:
         return frame.selectExpr(*selected)
     record, text = _unused(source, _RECORD), "CAST(NULL AS STRING)"

@@ -14,8 +14,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
 
+from cepsql.analysis import properties
 from cepsql.errors import OperationalError
 from cepsql.operators.windows import REPEATED
+from cepsql.ordered import arrival
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
@@ -195,7 +197,10 @@ def _packets(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
         if packets is not None:
             return packets(packing)
     whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
-    rows = frame.selectExpr(*layout_columns(frame, layout), *_routing(frame, layout, packing.buckets), *whole)
+    columns = [*layout_columns(frame, layout), *_routing(frame, layout, packing.buckets), *whole]
+    if layout.by_arrival:
+        columns += placed_columns(frame)
+    rows = frame.selectExpr(*columns)
     if feed.control is not None:
         control = control_times(frame.sparkSession, feed.control).selectExpr("t", "0 AS bucket")
         rows = rows.unionByName(control, allowMissingColumns=True)
@@ -227,6 +232,12 @@ def _routing(frame: DataFrame, layout: RowLayout, buckets: int) -> list[str]:
 def row_marks(frame: DataFrame) -> list[str]:
     """Return the SQL of the marks of rows that a frame has, under the names by which `pack` knows them."""
     return [f"{name} AS {short}" for name, short in _MARKS.items() if name in frame.columns]
+
+
+def placed_columns(frame: DataFrame) -> list[str]:
+    """Return the SQL of where the rows of a frame stand in their source, if it tells, as `pack` knows it."""
+    named = {properties.ORIGIN: arrival.ORIGIN, properties.PLACE: arrival.PLACE}
+    return [f"{name} AS {short}" for name, short in named.items() if name in frame.columns]
 
 
 def _pack(packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 
-from cepsql.analysis.properties import DELETED
+from cepsql.analysis.properties import DELETED, ORIGIN, PLACE
 from cepsql.catalog import Watermark
 from cepsql.language.tokens import quoted
 from cepsql.spark.names import ARRIVAL
@@ -35,7 +35,7 @@ def with_time_marks(frame: DataFrame, mark: Watermark) -> DataFrame:
         frame = frame.selectExpr("*", f"CAST({quoted(mark.producer)} AS STRING) AS {PRODUCER}")
     if mark.punctuation is None:
         return frame
-    hidden = (MALFORMED, AHEAD, REACHED, PRODUCER, WHOLE, ARRIVAL, DELETED)
+    hidden = (MALFORMED, AHEAD, REACHED, PRODUCER, WHOLE, ARRIVAL, DELETED, ORIGIN, PLACE)
     return frame.selectExpr(
         *(
             name if name in hidden else f"if({REACHED} IS NULL, {quoted(name)}, NULL) AS {quoted(name)}"

@@ -65,5 +65,5 @@ def test_rejected_rows_are_those_not_used(batches, delay):
 def test_rows_that_do_not_travel_whole_cost_nothing_more():
     rows = [{"k0": 1.0, "t": t, "m": 0, "bucket": 0, "malformed": t == 3} for t in range(6)]
     plain = packets(rows, whole=False)
-    assert [len(blob) for blob in plain[1]] == [96]
+    assert [len(blob) for blob in plain[1]] == [104]
     assert advance(STAGE, None, plain[0]).rejected == (None,)

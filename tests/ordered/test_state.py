@@ -9,6 +9,7 @@ import pytest
 from ordered_samples import PassOn
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.arrival import Origin
 from cepsql.ordered.reached import Producer, Reached
 from cepsql.ordered.release import Kept
 from cepsql.ordered.row_layout import END_OF_TIME
@@ -31,12 +32,18 @@ STATE = State(
     bound=7,
     reached=(Reached(9), Reached(END_OF_TIME, 5), Reached(-3, None, {"a": Producer(9), None: Producer(-3, 4)})),
     kept=Kept((TABLE, None), (TABLE.slice(1), TABLE), {"sums": pa.table({"number": [3, 2**40]})}),
+    origins={0: (1, Origin(5, "/folder/file", 0)), 7: (0, Origin(0, "topic", 3))},
 )
 
 
 @pytest.mark.parametrize("state", [STATE, first_state(OPERATOR, 2)])
 def test_round_trip(state):
     assert decode(encode(state, OPERATOR, IDENTITY), OPERATOR, IDENTITY) == state
+
+
+def test_a_state_of_the_version_before_is_read():
+    written = encode(replace(STATE, origins={}), OPERATOR, IDENTITY).replace(b"CEPS\x06", b"CEPS\x05")
+    assert decode(written, OPERATOR, IDENTITY) == replace(STATE, origins={})
 
 
 @pytest.mark.parametrize("identity", ["x" * n for n in range(9)])
@@ -56,7 +63,7 @@ def test_a_state_without_rows_is_small():
     "data",
     [
         b"\x80\x04pickle",
-        encode(STATE, OPERATOR, IDENTITY).replace(b"CEPS\x05", b"CEPS\x06"),
+        encode(STATE, OPERATOR, IDENTITY).replace(b"CEPS\x06", b"CEPS\x07"),
         # As version 0.1 wrote it.
         struct.pack("<4sHxx16sq10q3q", b"CEPS", 3, b"0123456789abcdef", 7, *range(10), 0, 0, 0),
     ],

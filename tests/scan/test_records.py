@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 
+from cepsql.ordered.arrival import Origin
 from cepsql.scalar.types import parse_type
 from cepsql.scalar.zone import Zone
 from cepsql.scan.layout import FileLayout
@@ -36,6 +37,7 @@ def test_metadata_and_values(wanted, keys):
                 rows.append(dict(zip([*METADATA, "x", "y"], metadata + read[value], strict=True)))
         (chunk,) = read_records([messages], layout, Zone())
         assert (chunk.rows, chunk.malformed) == (len(rows), len(messages) - len(rows))
+        assert (chunk.origin, chunk.place) == (Origin(0, "t", 1 << 21), 0)
         columns = {name: array.cast("int64") if name == "timestamp" else array for name, array in chunk.columns.items()}
         assert {name: array.to_pylist() for name, array in columns.items()} == {
             name: [row[name] for row in rows] for name in wanted

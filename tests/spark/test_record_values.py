@@ -6,12 +6,14 @@ import pytest
 from json_samples import TYPES, drawn_lines, fixed_lines
 from values import plain, plain_sql, plain_values
 
-from cepsql.analysis.properties import DELETED
+from cepsql.analysis.properties import DELETED, ORIGIN, PLACE
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
+from cepsql.ordered.arrival import partition_part
 from cepsql.scalar.types import parse_type
 from cepsql.scan.layout import FileLayout
 from cepsql.spark.names import FORMER
 from cepsql.spark.record_values import decoded
+from cepsql.spark.source import RECORD_ORIGIN, RECORD_PLACE
 from cepsql.spark.zone import session_zone
 
 LAYOUT = FileLayout("json", tuple((name, parse_type(type)) for name, type in TYPES.items()), frozenset(TYPES))
@@ -89,3 +91,15 @@ def test_keys_of_changes_may_stand_around_the_value(spark, keys, deleted, former
     rows = decoded(source, records, "malformed", "text").collect()
     assert [row.key for row in rows if row[DELETED] and not row.malformed] == deleted
     assert [tuple(row[FORMER]) for row in rows if row.asDict().get(FORMER)] == former
+
+
+def test_records_know_their_places(spark):
+    places = [(0, 0), (3, 5), (3, 2**42 - 1), (3, 2**42 + 7), (4, 2**50)]
+    values = ", ".join(f"('t', {partition}, {offset}L, CAST('{{}}' AS BINARY))" for partition, offset in places)
+    records = spark.sql(f"SELECT * FROM VALUES {values} AS r (topic, partition, offset, value)")
+    records = records.selectExpr("*", f"{RECORD_ORIGIN} AS {ORIGIN}", f"{RECORD_PLACE} AS {PLACE}")
+    columns = (ColumnDefinition("x", "INT"),)
+    source = Source("s", columns, "kafka", value=ValueFormat("json"))
+    found = decoded(source, records, "malformed", "text").select(ORIGIN, PLACE).collect()
+    expected = [((0, "t", part), place) for part, place in (partition_part(*one) for one in places)]
+    assert [(tuple(origin), place) for origin, place in found] == expected == sorted(expected)

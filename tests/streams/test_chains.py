@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from arrived import define_table
 from chance import everyday
 from test_equals_batch import disordered, events
 
@@ -108,16 +109,17 @@ ONE_STREAM = ("three patterns", "windows")
 
 
 @pytest.mark.parametrize("name", everyday(QUERIES, 6))
-def test_stream_equals_batch(name, spark):
+def test_stream_equals_batch(name, spark, tmp_path):
     engine = cepsql.connect(spark)
     for seed in itertools.count(SEEDS[name]):
         rows = {stream: [row[:3] for row in events(seed + i)] for i, stream in enumerate(("events", "others"))}
-        for stream, given in rows.items():
-            engine.register(stream, spark.createDataFrame(given, "k STRING, ts TIMESTAMP, x INT"))
+        batches = [disordered(given, seed) for given in rows.values()]
+        for stream, own in zip(rows, batches, strict=True):
+            given = spark.createDataFrame(list(itertools.chain(*own)), "k STRING, ts TIMESTAMP, x INT")
+            define_table(engine, tmp_path / f"{stream}{seed}", stream, given)
         expected = sorted(map(repr, engine.sql(QUERIES[name]).collect()))
         if len(expected) > 5:
             break
-    batches = [disordered(given, seed) for given in rows.values()]
     if name in ONE_STREAM:
         played = play(STREAMS + QUERIES[name], batches[0], restart=name == "windows", spark=spark)
     else:

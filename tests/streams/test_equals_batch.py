@@ -3,8 +3,10 @@
 import datetime
 import decimal
 import itertools
+from collections.abc import Iterable
 
 import pytest
+from arrived import define_table
 from chance import draws, everyday
 
 import cepsql
@@ -95,17 +97,22 @@ def disordered(rows: list[tuple], seed: int) -> list[list[tuple]]:
     return batches
 
 
+def typed(spark, rows: Iterable[tuple]):
+    """Return rows as a DataFrame."""
+    values = [(k, at, x, None if d is None else decimal.Decimal(d), s) for k, at, x, d, s in rows]
+    return spark.createDataFrame(values, TYPES)
+
+
 @pytest.mark.parametrize("name", everyday([*CLAUSES, *WINDOWS], 3))
-def test_stream_equals_batch(name, spark):
+def test_stream_equals_batch(name, spark, tmp_path):
     text = CLAUSES.get(name) or WINDOWS[name]
     query = f"SELECT * FROM events MATCH_RECOGNIZE ({text})" if name in CLAUSES else f"SELECT {text}"
     engine = cepsql.connect(spark)
     for seed in itertools.count(len(text)):
-        rows = events(seed)
-        typed = [(k, at, x, None if d is None else decimal.Decimal(d), s) for k, at, x, d, s in rows]
-        engine.register("events", spark.createDataFrame(typed, TYPES))
+        batches = disordered(events(seed), seed)
+        define_table(engine, tmp_path / str(seed), "events", typed(spark, itertools.chain(*batches)))
         expected = sorted(map(repr, engine.sql(query).collect()))
         if expected:
             break
-    played = play(STREAM + query, disordered(rows, seed), restart=True, spark=spark)
+    played = play(STREAM + query, batches, restart=True, spark=spark)
     assert sorted(repr(row) for batch in played for row in batch) == expected

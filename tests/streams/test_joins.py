@@ -1,11 +1,11 @@
 """Joins of streams give what Spark gives for the same SQL over tables of the rows, whatever the micro-batches are."""
 
-import decimal
 import itertools
 
 import pytest
+from arrived import define_table
 from chance import everyday
-from test_equals_batch import TYPES, disordered, events
+from test_equals_batch import disordered, events, typed
 
 import cepsql
 from cepsql.testing import play
@@ -118,13 +118,12 @@ QUERIES |= {
 
 
 @pytest.mark.parametrize("name", everyday(QUERIES, 6))
-def test_stream_equals_table(name, spark):
+def test_stream_equals_table(name, spark, tmp_path):
     query, engine = QUERIES[name], cepsql.connect(spark)
     for seed in itertools.count(len(query)):
-        rows = {stream: events(seed * 3 + number) for number, stream in enumerate("abc")}
-        for stream, own in rows.items():
-            typed = [(k, at, x, None if d is None else decimal.Decimal(d), s) for k, at, x, d, s in own]
-            engine.register(stream, spark.createDataFrame(typed, TYPES))
+        given = {stream: disordered(events(seed * 3 + number), seed) for number, stream in enumerate("abc")}
+        for stream, own in given.items():
+            define_table(engine, tmp_path / f"{stream}{seed}", stream, typed(spark, itertools.chain(*own)))
         engine.sql(VIEWS)
         expected = sorted(map(repr, engine.sql(query).collect()))
         if len(expected) > 2:
@@ -132,7 +131,7 @@ def test_stream_equals_table(name, spark):
     read = {relation.name for relation in engine.sql(query).origins}
     batches: list[dict] = [{}, {}, {}]
     for stream in sorted(read & set("abc")):
-        for number, batch in enumerate(disordered(rows[stream], seed)):
+        for number, batch in enumerate(given[stream]):
             batches[min(number, 2)].setdefault(stream, []).extend(batch)
     played = play(f"{STREAMS}{VIEWS};{query}", batches, restart={seed % 3}, spark=spark)
     assert sorted(repr(row) for batch in played for row in batch) == expected

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
+from arrived import define_table
 from chance import draws, everyday
 
 from cepsql import connect
@@ -42,14 +43,14 @@ def literal(row: tuple) -> str:
 
 
 @pytest.mark.parametrize("clause", everyday(QUERIES))
-def test_ids_do_not_depend_on_batches(spark, clause):
+def test_ids_do_not_depend_on_batches(spark, clause, tmp_path):
     select = f"SELECT k, id, c FROM s MATCH_RECOGNIZE ({clause})"
     batches = sample()
     played = play(CREATE + select, batches, restart=True, spark=spark)
     streamed = sorted(repr(row) for rows in played for row in rows)
     with connect(spark) as engine:
-        values = ", ".join(literal(row) for batch in reversed(batches) for row in batch)
-        engine.sql(f"CREATE VIEW s AS SELECT * FROM VALUES {values} AS t (k, ts, n, x)")
+        values = ", ".join(literal(row) for batch in batches for row in batch)
+        define_table(engine, tmp_path / "s", "s", spark.sql(f"SELECT * FROM VALUES {values} AS t (k, ts, n, x)"))
         table = engine.sql(select).collect()
     assert sorted(map(repr, table)) == streamed
     ids = [row.id for row in table if row.id is not None]

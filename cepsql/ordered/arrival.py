@@ -1,0 +1,216 @@
+"""The order of arrival: where each row comes from, and its place there, which order rows of equal time."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.ordered.columns import integers
+
+ORIGIN, PLACE = "origin", "place"
+"""Columns of rows before they are packed: where a row comes from, a STRUCT with the fields of `Origin`, NULL where its
+source has no order; and a BIGINT that grows from row to row there. Without PLACE rows count from the task's first."""
+
+POSITION = "p"
+"""The BIGINT column of rows on their way through a stage: the number of their origin, and in its low bits the place."""
+
+RUN = "run"
+"""A column of whole numbers of rows on their way into packets: the number of the run that each is of."""
+
+UNPLACED = -1
+"""The position of rows whose source has no order. They come before others of the same time."""
+
+ORIGIN_TYPE = pa.struct([("rank", pa.int64()), ("name", pa.string()), ("part", pa.int64())])
+"""The type of ORIGIN, with the fields of `Origin`."""
+
+_PLACE_BITS = 42
+_LEAST = -(2**62)
+
+
+class Origin(NamedTuple):
+    """Where rows come from that have an order; origins of one input come in the order of these values.
+
+    rank: of a file its modification time, in microseconds since the epoch; 0 for Kafka.
+    name: the path of the file, or the topic.
+    part: where a part of the file begins; of Kafka `partition_part`.
+    """
+
+    rank: int
+    name: str
+    part: int
+
+
+def partition_part(partition: int, offset: int) -> tuple[int, int]:
+    """Return the `part` of the origin of a record of Kafka, and its place there.
+
+    >>> partition_part(3, 5) < partition_part(3, 2**42 + 1) < partition_part(4, 0)
+    True
+    """
+    return (partition << 21) + (offset >> _PLACE_BITS), offset & (2**_PLACE_BITS - 1)
+
+
+def origin_column(origin: Origin | None, rows: int) -> pa.Array:
+    """Return the column ORIGIN of rows that all come from one origin, run-end encoded; None: their source has none."""
+    value = pa.array([None if origin is None else origin._asdict()], ORIGIN_TYPE)
+    return pa.RunEndEncodedArray.from_arrays(pa.array([rows] if rows else [], pa.int32()), value[: min(rows, 1)])
+
+
+class Run(NamedTuple):
+    """Rows one after another of one origin: where the first of them stands there; None: their source has no order."""
+
+    origin: Origin | None
+    place: int
+
+
+class Runs:
+    """The runs of the rows of a piece, as they are gathered."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self._sizes: list[int] = []
+
+    def gathered(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
+        """Return the next rows of the piece without ORIGIN and PLACE; `before` are the rows of the task before them."""
+        if ORIGIN not in batch.schema.names or not batch.num_rows:
+            return batch
+        begin = 0
+        for end, origin in zip(*_runs(batch[ORIGIN]), strict=True):
+            if not self.runs or self.runs[-1].origin != origin:
+                place = batch[PLACE][begin].as_py() if PLACE in batch.schema.names else before + begin
+                self.runs.append(Run(origin, place or 0))
+                self._sizes.append(0)
+            self._sizes[-1] += int(end) - begin
+            begin = int(end)
+        return batch.drop_columns([name for name in (ORIGIN, PLACE) if name in batch.schema.names])
+
+    def marked(self, piece: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows of the piece with the number of their run in RUN, where there are several."""
+        if len(self.runs) < 2:
+            return piece
+        numbers = np.arange(len(self.runs), dtype=np.min_scalar_type(len(self.runs)))
+        return piece.append_column(RUN, pa.array(np.repeat(numbers, self._sizes)))
+
+    def told(self, piece: pa.RecordBatch, bucket: np.ndarray, buckets: int) -> list[bytes]:
+        """Return for each bucket the runs of those rows that are left, as `read_runs` reads them."""
+        if all(run.origin is None for run in self.runs):
+            return [b""] * buckets
+        numbers, several = bucket.astype(np.int64), len(self.runs)
+        if several > 1:
+            numbers = numbers * several + piece[RUN].to_numpy()
+        sizes = np.bincount(numbers, minlength=buckets * several).reshape(buckets, several)
+        return [self._written(own) for own in sizes]
+
+    def _written(self, sizes: np.ndarray) -> bytes:
+        there = np.flatnonzero(sizes).tolist()
+        return json.dumps([[int(sizes[i]), self.runs[i].place, *(self.runs[i].origin or ())] for i in there]).encode()
+
+
+def read_runs(data: bytes) -> list[tuple[int, Run]]:
+    """Return runs, and how many rows each has, as `Runs.told` wrote them."""
+    found = json.loads(data) if data else []
+    return [(size, Run(Origin(*origin) if origin else None, place)) for size, place, *origin in found]
+
+
+def _runs(column: pa.Array) -> tuple[np.ndarray, list[Origin | None]]:
+    """Return where the runs of equal origins end, and what each of them is."""
+    if pa.types.is_run_end_encoded(column.type):
+        return column.run_ends.to_numpy(), [_origin(value) for value in column.values.to_pylist()]
+    changes = np.zeros(len(column) - 1, bool)
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    changes |= valid[1:] != valid[:-1]
+    for field in column.flatten():
+        values = field.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        changes |= values[1:] != values[:-1]
+    ends = np.append(np.flatnonzero(changes) + 1, len(column))
+    return ends, [_origin(value) for value in column.take(pa.array(ends - 1)).to_pylist()]
+
+
+def _origin(value: Mapping | None) -> Origin | None:
+    return None if value is None else Origin(*value.values())
+
+
+Origins = Mapping[int, tuple[int, Origin]]
+"""The input and the origin of the rows that have a number in their POSITION."""
+
+
+class Numbering:
+    """Gives origins numbers that are the same in all packets of a micro-batch and in the rows that are kept."""
+
+    def __init__(self, known: Origins):
+        self.origins: dict[int, tuple[int, Origin]] = dict(known)
+        self._numbers = {origin: number for number, origin in known.items()}
+        self._next = 0
+
+    def placed(self, rows: pa.Table, input: int, runs: Sequence[tuple[int, Run]]) -> pa.Table:
+        """Return the rows of a packet of an input, which these runs make up, with POSITION."""
+        if not runs:
+            return rows
+        positions, begin = np.empty(rows.num_rows, np.int64), 0
+        for size, run in runs:
+            if run.origin is None:
+                positions[begin : begin + size] = UNPLACED
+            else:
+                first = (self._number((input, run.origin)) << _PLACE_BITS) + run.place
+                # Rows between them may be missing: that they come in this order is what counts.
+                positions[begin : begin + size] = np.arange(first, first + size)
+            begin += size
+        return rows.append_column(POSITION, pa.array(positions))
+
+    def _number(self, origin: tuple[int, Origin]) -> int:
+        if origin not in self._numbers:
+            while self._next in self.origins:
+                self._next += 1
+            self._numbers[origin] = self._next
+            self.origins[self._next] = origin
+        return self._numbers[origin]
+
+    def ranks(self) -> np.ndarray:
+        """Return the rank of each number: in the order of the inputs, and of their origins."""
+        found = np.zeros(max(self.origins, default=-1) + 1, np.int64)
+        for rank, number in enumerate(sorted(self.origins, key=self.origins.__getitem__)):
+            found[number] = rank
+        return found
+
+    def of(self, tables: Iterable[pa.Table | None]) -> Origins:
+        """Return the origins of rows."""
+        placed = [table for table in tables if table is not None and has_positions(table)]
+        used = np.zeros(max(self.origins, default=-1) + 1, bool)
+        for table in placed:
+            numbers = integers(table[POSITION]) >> _PLACE_BITS
+            used[numbers[numbers >= 0]] = True
+        return {number: self.origins[number] for number in np.flatnonzero(used).tolist()}
+
+
+NO_RANKS = np.zeros(0, np.int64)
+
+
+def ranked(positions: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Return positions by which rows are in the order of arrival; `ranks` are those of their origins by number."""
+    if not len(ranks):
+        return positions
+    own = np.maximum(positions >> _PLACE_BITS, 0)
+    return np.where(positions < 0, positions, positions + ((ranks[own] - own) << _PLACE_BITS))
+
+
+def has_positions(table: pa.Table | None) -> bool:
+    """Tell whether rows have POSITION."""
+    return table is not None and POSITION in table.column_names
+
+
+def with_positions(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Return tables that all have POSITION, if one of them has it: others came without an order."""
+    if not any(map(has_positions, tables)):
+        return list(tables)
+    return [table if has_positions(table) else unplaced(table) for table in tables]
+
+
+def unplaced(table: pa.Table) -> pa.Table:
+    """Return rows with the POSITION of those that came without an order."""
+    return table.append_column(POSITION, pa.repeat(pa.scalar(UNPLACED, pa.int64()), table.num_rows))
+
+
+def in_their_order(table: pa.Table) -> pa.Table:
+    """Return rows with such a POSITION that they stay in the order in which they are."""
+    return table.append_column(POSITION, pa.array(np.arange(_LEAST, _LEAST + table.num_rows)))
