@@ -4,13 +4,13 @@
 -- event time is NULL, so it is counted and left out.
 --
 -- Output (first 6 of 32 rows):
---   tailnum,carrier,departed,origins,delays
---   N10575,EV,2013-02-26 13:17:00,"[""EWR"",""EWR"",""EWR""]","[61,91,236]"
---   N11119,EV,2013-02-27 09:39:00,"[""EWR"",""EWR"",""EWR""]","[94,215,246]"
---   N11547,EV,2013-01-06 10:19:00,"[""EWR"",""EWR"",""EWR""]","[19,70,109]"
---   N11548,EV,2013-01-16 12:02:00,"[""EWR"",""EWR"",""EWR""]","[2,44,108]"
---   N11565,EV,2013-01-16 15:15:00,"[""EWR"",""EWR"",""LGA""]","[45,90,259]"
---   N12175,EV,2013-01-24 12:28:00,"[""EWR"",""EWR"",""EWR""]","[12,70,176]"
+--   tailnum,carrier,origin,departed,delays
+--   N10575,EV,EWR,2013-02-26 13:17:00,"[61,91,236]"
+--   N11119,EV,EWR,2013-02-27 09:39:00,"[94,215,246]"
+--   N11547,EV,EWR,2013-01-06 10:19:00,"[19,70,109]"
+--   N11548,EV,EWR,2013-01-16 12:02:00,"[2,44,108]"
+--   N11565,EV,EWR,2013-01-16 15:15:00,"[45,90,259]"
+--   N12175,EV,EWR,2013-01-24 12:28:00,"[12,70,176]"
 
 CREATE OR REPLACE STREAM flights (
   scheduled TIMESTAMP,
@@ -28,8 +28,8 @@ CREATE OR REPLACE STREAM flights (
 SELECT *
 FROM flights MATCH_RECOGNIZE (
   PARTITION BY tailnum ORDER BY departed
-  MEASURES FIRST(carrier) AS carrier, FIRST(departed) AS departed,
-           array_agg(origin) AS origins, array_agg(delay) AS delays
+  MEASURES FIRST(carrier) AS carrier, FIRST(origin) AS origin,
+           FIRST(departed) AS departed, array_agg(delay) AS delays
   PATTERN (LATE WORSE{2}) WITHIN INTERVAL '1' DAY
   DEFINE LATE AS delay >= 0, WORSE AS delay >= PREV(delay) + 30
 ) AS m;

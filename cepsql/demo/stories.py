@@ -5,11 +5,10 @@ from datetime import datetime
 
 def growing_delay(row: dict) -> str:
     """Tell of a match of flights_growing_delay.sql."""
-    departed, (first, *others) = row["departed"], zip(row["origins"], row["delays"], strict=True)
-    later = ", ".join(f"{origin} {delay}" for origin, delay in others)
+    departed, (first, *later) = row["departed"], row["delays"]
     return (
-        f"{_day(departed)}: {row['tailnum']} of {row['carrier']} left {first[0]} at {departed:%H:%M} "
-        f"{first[1]} min late, then {later}"
+        f"{_day(departed)}: {row['tailnum']} of {row['carrier']} left {row['origin']} at {departed:%H:%M} "
+        f"{first} min late, and its next flights {' and '.join(map(str, later))}"
     )
 
 
