@@ -1,6 +1,7 @@
 """The shell with the demo's flights as a stream, and questions to try."""
 
 import sys
+from typing import Any
 
 from prompt_toolkit.history import InMemoryHistory
 
@@ -39,7 +40,7 @@ def open_shell(replay: Replay) -> int:
     """
     if sys.stdin is None or not sys.stdin.isatty():
         raise InterfaceError("--shell needs a terminal", hint="cepsql demo --data FOLDER writes the flights as files")
-    values = {name: chosen.value for name, chosen in choose({}).items()}
+    values: dict[str, Any] = {name: chosen.value for name, chosen in choose({}).items()}
 
     def make() -> Engine:
         conf = {"spark.sql.shuffle.partitions": "2", **spark_conf()}
