@@ -14,7 +14,7 @@ from cepsql.demo.progress_bar import ProgressBar
 from cepsql.demo.replay import Replay, lay_out
 from cepsql.demo.scenes import SCENES, Scene
 from cepsql.engine import Engine, Query, connect
-from cepsql.errors import Error, ExitCode, InterfaceError, OperationalError, ProgrammingError
+from cepsql.errors import Error, ExitCode, InterfaceError, OperationalError
 from cepsql.options import Parser
 
 _INDENT = "   "
@@ -129,7 +129,7 @@ def _act(engine: Engine, scene: Scene, number: int, replay: Replay, shown: int |
         early = sum(replay.end - row["departed"].replace(tzinfo=None) < scene.deadline for row in told.rows)
         print(f"   ({early:,} of them came too near to the end of the data, where time runs out for all, to be sure)")
     print(f"{_INDENT}{account}")
-    if scene.explained is not None:
+    if scene.explained is not None and replay.has(scene.explained):
         _explain(query, scene.explained)
 
 
@@ -190,10 +190,6 @@ def _batch(engine: Engine, query: Query, told: _Told) -> str:
 
 def _explain(query: Query, tailnum: str) -> None:
     """Show why an aircraft has no match."""
-    try:
-        explanation = query.explain_match(tailnum)
-    except ProgrammingError:
-        # With --rows it may not have left yet.
-        return
+    explanation = query.explain_match(tailnum)
     print(f"\n{_INDENT}Why is {tailnum} not among them? EXPLAIN MATCH tells:\n")
     print("\n".join(f"{_INDENT}  {line}".rstrip() for line in str(explanation).splitlines()))

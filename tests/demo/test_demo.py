@@ -37,6 +37,11 @@ def test_replay_changes_nothing_else(replay):
     assert sorted(played, key=str) == sorted(original, key=str)
 
 
+def test_an_aircraft_that_has_not_left_yet_is_not_explained(replay, tmp_path):
+    assert replay.has(GROWING_DELAY.explained)
+    assert not lay_out(tmp_path, files=1, limit=10).has(GROWING_DELAY.explained)
+
+
 def test_the_flights_can_be_had_as_files(replay, tmp_path, capsys):
     folder = tmp_path / "mine" / "flights"
     assert play.main(["--quick", "--data", str(folder)]) == 0
