@@ -159,7 +159,8 @@ def automaton_text(engine: "cepsql.Engine") -> Facts:
 def _automaton(text: str) -> str:
     import mermaidx
 
-    return mermaidx.render(text).svg()
+    # Its lines are black.
+    return mermaidx.render(text).svg().replace("background-color: transparent", "background-color: white", 1)
 
 
 # Files
