@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from cepsql.shell.highlight import highlight
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     import cepsql
 
 _TEXT = (Path(__file__).parents[1] / "queries" / "price_v_shape.sql").read_text("utf-8").split("\n\n", 1)[1]
@@ -24,25 +26,33 @@ CELLS = (
 
 def run_cells(engine: "cepsql.Engine", cells: Sequence[str]) -> list[tuple[str, str]]:
     """Run the cells of the notebook; return the input of each with the HTML that it shows."""
-    from IPython.core.interactiveshell import InteractiveShell
-    from IPython.utils.capture import capture_output
+    # There is one shell in a process, and tests have made theirs so.
+    from IPython.testing.globalipapp import get_ipython, start_ipython
 
     engine.sql(f"CREATE OR REPLACE VIEW ticks AS SELECT * FROM {_ROWS}")
-    shell = InteractiveShell.instance()
-    shell.user_ns["engine"] = engine
+    shell = start_ipython() or get_ipython()
     formatter = shell.display_formatter
+    before = formatter.active_types
     formatter.active_types = ["text/plain", "text/html"]
-    done = []
-    for cell in cells:
-        with capture_output() as captured:
-            result = shell.run_cell(cell)
-        result.raise_error()
-        # Of several views of one display the last one stays.
-        html = [output.data.get("text/html", escape(output.data.get("text/plain", ""))) for output in captured.outputs]
-        if result.result is not None and not html:
-            html = [formatter.format(result.result)[0]["text/html"]]
-        done.append((cell, "".join(html)))
-    return done
+    shell.user_ns["engine"] = engine
+    try:
+        return [(cell, _html(shell, cell)) for cell in cells]
+    finally:
+        formatter.active_types = before
+        del shell.user_ns["engine"]
+
+
+def _html(shell: "InteractiveShell", cell: str) -> str:
+    """Run a cell; return what it shows."""
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as captured:
+        result = shell.run_cell(cell)
+    result.raise_error()
+    shown = [output.data.get("text/html", escape(output.data.get("text/plain", ""))) for output in captured.outputs]
+    if result.result is not None and not shown:
+        shown = [shell.display_formatter.format(result.result)[0]["text/html"]]
+    return "".join(shown)
 
 
 def notebook_facts(cells: list[tuple[str, str]]) -> str:
