@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from cepsql.render.readable import Readable
 
-@dataclass(frozen=True)
-class Answer:
+
+@dataclass(frozen=True, repr=False)
+class Answer(Readable):
     """What a statement that is no query says: rows of a small table, or a message, or both, or a text for a file."""
 
     columns: tuple[str, ...] = ()
@@ -17,9 +19,15 @@ class Answer:
     notices: tuple[str, ...] = ()
     """What the user should know about the query of the statement."""
 
+    def __str__(self) -> str:
+        """Write it as the shell does."""
+        # Rendering loads Arrow, which few answers need.
+        from cepsql.render.answer_text import answer_text
+
+        return answer_text(self.columns, self.rows, self.layout, self.message, self.text)
+
     def _repr_html_(self) -> str:
         """Show it in a notebook."""
-        # Rendering loads Arrow, which few answers need.
         from cepsql.render.html import answer_html
 
         return answer_html(self.columns, self.rows, self.layout, self.message, self.text)

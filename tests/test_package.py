@@ -1,13 +1,21 @@
 """The wheel works on its own, and imports and help stay light."""
 
+import email
 import os
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+import trove_classifiers
+import yaml
+
+from cepsql.server.options import parser as server_parser
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("pyspark", "pandas", "numpy", "pyarrow", "sqlglot", "lark")
@@ -45,6 +53,53 @@ def test_wheel_holds_grammar_and_demo(wheel):
     ):
         assert f"cepsql/{name}" in names
     assert [name for name in names if name.startswith("cepsql/demo/flights/")]
+
+
+def test_the_source_archive_makes_the_same_wheel(wheel, tmp_path):
+    """As `python -m build` does: the archive first, the wheel from it."""
+    _run("-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path / "dist", cwd=ROOT)
+    (archive,) = (tmp_path / "dist").iterdir()
+    with tarfile.open(archive) as source:
+        source.extractall(tmp_path, filter="data")
+    unpacked = tmp_path / archive.name.removesuffix(".tar.gz")
+    for name in ("CITATION.cff", "Dockerfile", "compose.yaml", "mkdocs.yml"):
+        assert (unpacked / name).exists()
+    _run("-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "again", cwd=unpacked)
+    (again,) = (tmp_path / "again").iterdir()
+    assert sorted(zipfile.ZipFile(again).namelist()) == sorted(zipfile.ZipFile(wheel).namelist())
+
+
+def test_what_a_registry_shows_is_right(wheel):
+    """Classifiers that the registry knows, the licence, and the same version wherever one stands."""
+    (name,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".dist-info/METADATA")]
+    shown = email.message_from_bytes(zipfile.ZipFile(wheel).read(name))
+    classifiers = shown.get_all("Classifier", [])
+    assert classifiers and set(classifiers) <= trove_classifiers.classifiers
+    # A licence expression excludes classifiers of licences.
+    assert shown["License-Expression"] == "Apache-2.0" and not [c for c in classifiers if c.startswith("License")]
+    assert shown["Description-Content-Type"] == "text/markdown"
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["version"] == shown["Version"] and citation["license"] == "Apache-2.0"
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+
+
+def test_the_image_is_made_of_what_is_there():
+    """As far as it can be told without a builder: paths, extras and options exist, and nothing copied is ignored."""
+    steps = (ROOT / "Dockerfile").read_text("utf-8")
+    let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
+    copied = {path for line in re.findall(r"^COPY (?!--from)(.*) \S+$", steps, re.MULTILINE) for path in line.split()}
+    assert copied == let_in and all((ROOT / path).exists() for path in copied)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    needed = {project["project"]["readme"], *project["project"]["license-files"], "pyproject.toml"}
+    included = {*project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"], "cepsql"}
+    assert copied == needed | included
+    (extras,) = re.findall(r"\*\.whl\)\[([\w,]+)\]", steps)
+    assert set(extras.split(",")) <= set(project["project"]["optional-dependencies"])
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+    assert set(services) == {"kafka", "postgres", "server"}
+    command = services["server"]["command"]
+    assert command[0] == "serve" and server_parser().parse_args(command[1:]).metrics_port == 9464
+    assert "EXPOSE 9464" in steps and services["server"]["ports"] == ["127.0.0.1:9464:9464"]
 
 
 def test_installed_command_runs_a_query(environment, tmp_path):

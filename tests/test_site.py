@@ -36,6 +36,26 @@ def test_it_loads_nothing_from_elsewhere(site):
     assert [name for name, text in pages.items() if 'class="mermaid"' in text] == []
 
 
+def test_code_in_tables_has_no_backslash_before_a_bar(site):
+    pages = [page.read_text("utf-8") for page in site.glob("*.html")]
+    cells = [cell for text in pages for cell in re.findall(r"<td\b.*?</td>", text, re.DOTALL)]
+    codes = [code for cell in cells for code in re.findall(r"<code>(.*?)</code>", cell)]
+    assert [code for code in codes if "\\|" in code] == []
+    assert "A | B" in codes
+
+
+def test_sql_has_the_colours_of_the_shell(site):
+    text = (site / "patterns.html").read_text("utf-8")
+    for word in ("MATCH_RECOGNIZE", "PATTERN", "DEFINE", "MEASURES", "WITHIN"):
+        assert f'<span class="k">{word}</span>' in text, word
+    assert re.search(
+        r'DEFINE</span>\s*<span class="nv">[A-Z]+</span>', re.sub(r'<span class="w">\s*</span>', " ", text)
+    )
+    # What a reader sees is what the page says.
+    tutorial = (site / "tutorial.html").read_text("utf-8")
+    assert '<span class="gp">cepsql&gt; </span><span class="k">DESCRIBE</span>' in tutorial
+
+
 def test_its_search_finds_pages(site):
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     found = {entry["location"].partition("#")[0] for entry in index["docs"] if "watermark" in entry["text"].lower()}

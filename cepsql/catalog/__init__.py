@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from cepsql.render.readable import Readable
+
 
 @dataclass(frozen=True)
 class ColumnDefinition:
@@ -61,8 +63,18 @@ class Backfill:
     until: str
 
 
-@dataclass(frozen=True)
-class Source:
+class _Definition(Readable):
+    """Shows the statement that makes it, without secrets."""
+
+    def __str__(self) -> str:
+        from cepsql.catalog.create_text import create_text
+
+        assert isinstance(self, Source | View | Sink | RegisteredQuery)
+        return create_text(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Source(_Definition):
     """A stream or a bounded table that Spark reads: format and options as for spark.readStream or spark.read.
 
     value:     how the values of records hold rows, None where the format says it all.
@@ -89,8 +101,8 @@ class Source:
     backfill: Backfill | None = None
 
 
-@dataclass(frozen=True)
-class View:
+@dataclass(frozen=True, repr=False)
+class View(_Definition):
     """A named query: its text as the user wrote it, and what is known of the rows that it gives.
 
     reads: the names in its text that are of the catalog, lower case.
@@ -118,8 +130,8 @@ class Registered:
 Relation = Source | View | Registered
 
 
-@dataclass(frozen=True)
-class Sink:
+@dataclass(frozen=True, repr=False)
+class Sink(_Definition):
     """Where a query writes its rows: format and options of the writer.
 
     columns: what the sink takes, in this order; empty: whatever the query gives.
@@ -134,8 +146,8 @@ class Sink:
     key: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class RegisteredQuery:
+@dataclass(frozen=True, repr=False)
+class RegisteredQuery(_Definition):
     """A query that stands under a name: its text, and the sink that its rows go to.
 
     sink:    None: the rows go nowhere, and only its counts are kept.

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cepsql.render.readable import Brief, Readable, record, utc
+
 RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
 """What is desired of a query; it can be in these states, too."""
 
@@ -16,8 +18,8 @@ ALIVE = (STARTING, RUNNING, WAITING, FAILING, STOPPING)
 """The states of a query that a process owns."""
 
 
-@dataclass(frozen=True)
-class QueryState:
+@dataclass(frozen=True, repr=False)
+class QueryState(Readable):
     """What is known of a query, by its name in lower case. Times are seconds since 1970 by the store's clock.
 
     desired:        RUNNING, PAUSED or STOPPED.
@@ -50,12 +52,32 @@ class QueryState:
             return self.error
         return (self.progress or {}).get("waiting") if self.state == WAITING else None
 
+    def __str__(self) -> str:
+        """Write it with a line for each thing that is known."""
+        progress = self.progress or {}
+        fields = [
+            ("query", self.name),
+            ("desired", self.desired),
+            ("state", f"{self.state} since {utc(self.state_since)}"),
+            ("owner", self.owner),
+            ("restarts", self.restarts or None),
+            ("error", self.error if self.error_at is None else f"{utc(self.error_at)} {self.error}"),
+            *((name, number) for name, number in progress.items() if isinstance(number, int | str) and number),
+        ]
+        return record((name, value) for name, value in fields if value is not None)
 
-@dataclass(frozen=True)
-class HistoryEntry:
+
+@dataclass(frozen=True, repr=False)
+class HistoryEntry(Brief):
     """A state that a query came into, with a note, or a report of its progress."""
 
     at: float
     state: str
     note: str | None
     progress: Mapping | None
+
+    def __str__(self) -> str:
+        """Write it in one line."""
+        counts = ("batches", "rows_read", "rows_out")
+        told = [f"{name} {self.progress[name]}" for name in counts if self.progress and name in self.progress]
+        return ", ".join([f"{utc(self.at)} {self.state}", *([self.note] if self.note else []), *told])

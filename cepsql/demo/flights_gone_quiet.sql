@@ -27,16 +27,13 @@ CREATE OR REPLACE STREAM flights (
 ) USING csv OPTIONS (path 'cepsql/demo/flights', header 'true', maxFilesPerTrigger '1');
 
 SELECT tailnum, carrier, flight, origin, dest, departed, delay
-FROM flights
-MATCH_RECOGNIZE (
-  PARTITION BY tailnum
-  ORDER BY departed
-  MEASURES
-    DEPARTED.carrier AS carrier, DEPARTED.flight AS flight, DEPARTED.origin AS origin, DEPARTED.dest AS dest,
-    DEPARTED.departed AS departed, DEPARTED.delay AS delay, MATCH_TIMEOUT() AS gone_quiet
+FROM flights MATCH_RECOGNIZE (
+  PARTITION BY tailnum ORDER BY departed
+  MEASURES FIRST(carrier) AS carrier, FIRST(flight) AS flight, FIRST(origin) AS origin, FIRST(dest) AS dest,
+           FIRST(departed) AS departed, FIRST(delay) AS delay, MATCH_TIMEOUT() AS gone_quiet
   ONE ROW PER MATCH SHOW TIMEOUT MATCHES
   AFTER MATCH SKIP TO NEXT ROW
   PATTERN (DEPARTED AGAIN) WITHIN INTERVAL '2' DAYS
-  DEFINE DEPARTED AS DEPARTED.delay >= 240
+  DEFINE DEPARTED AS delay >= 240
 ) AS m
 WHERE gone_quiet;

@@ -33,21 +33,15 @@ GROUP BY origin, date_trunc('HOUR', departed)
 HAVING count(*) >= 5;
 
 SELECT *
-FROM hourly_delay
-MATCH_RECOGNIZE (
-  PARTITION BY origin
-  ORDER BY hour
-  MEASURES
-    TOP.hour AS top_hour, ROUND(TOP.mean_delay, 1) AS top_delay,
-    LOW.hour AS low_hour, ROUND(LOW.mean_delay, 1) AS low_delay,
-    BACK.hour AS back_hour, ROUND(BACK.mean_delay, 1) AS back_delay
-  ONE ROW PER MATCH
-  AFTER MATCH SKIP PAST LAST ROW
+FROM hourly_delay MATCH_RECOGNIZE (
+  PARTITION BY origin ORDER BY hour
+  MEASURES TOP.hour AS top_hour, ROUND(TOP.mean_delay, 1) AS top_delay,
+           LOW.hour AS low_hour, ROUND(LOW.mean_delay, 1) AS low_delay,
+           BACK.hour AS back_hour, ROUND(BACK.mean_delay, 1) AS back_delay
   PATTERN (TOP DOWN* LOW UP* BACK) WITHIN INTERVAL '12' HOURS
-  DEFINE
-    TOP AS TOP.mean_delay >= 30,
-    DOWN AS DOWN.mean_delay < PREV(DOWN.mean_delay),
-    LOW AS LOW.mean_delay < PREV(LOW.mean_delay) AND LOW.mean_delay < 15,
-    UP AS UP.mean_delay > PREV(UP.mean_delay),
-    BACK AS BACK.mean_delay > PREV(BACK.mean_delay) AND BACK.mean_delay >= 30
+  DEFINE TOP AS mean_delay >= 30,
+         DOWN AS mean_delay < PREV(mean_delay),
+         LOW AS mean_delay < PREV(mean_delay) AND mean_delay < 15,
+         UP AS mean_delay > PREV(mean_delay),
+         BACK AS mean_delay > PREV(mean_delay) AND mean_delay >= 30
 ) AS m;

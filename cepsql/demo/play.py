@@ -4,38 +4,22 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from collections import deque
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from cepsql.demo import stories
+from cepsql.demo.colour import print_sql
 from cepsql.demo.progress_bar import ProgressBar
 from cepsql.demo.replay import Replay, lay_out
+from cepsql.demo.scenes import SCENES, Scene
 from cepsql.engine import Engine, Query, connect
 from cepsql.errors import Error, ExitCode, InterfaceError, OperationalError
 from cepsql.options import Parser
 
-PATH_IN_SQL = "cepsql/demo/flights"
-"""The folder that the SQL files name; the demo puts the replay's folder in its place."""
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A query of the demo: how a row of it is told, which column orders the rows, how long absence takes to be sure."""
-
-    file: str
-    tell: Callable[[dict], str]
-    order: str
-    deadline: timedelta | None = None
-
-
-SCENES = (
-    Scene("flights_growing_delay.sql", stories.growing_delay, "departed1"),
-    Scene("flights_gone_quiet.sql", stories.gone_quiet, "departed", timedelta(days=2)),
-    Scene("flights_v_shape.sql", stories.v_shape, "top_hour"),
-)
+_INDENT = "   "
+_SHOWN = 3
+"""How many matches of a query are told of, unless all are to be."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -49,7 +33,12 @@ def main(argv: Sequence[str]) -> int:
             _write_out(options.data, options)
             return ExitCode.OK
         with tempfile.TemporaryDirectory(prefix="cepsql-demo-") as folder:
-            _play(Path(folder), options)
+            replay = _lay_out(Path(folder), options)
+            if options.shell:
+                from cepsql.demo.flight_shell import open_shell
+
+                return open_shell(replay)
+            _play(replay, options)
     except InterfaceError as error:
         print(f"error: {error}", file=sys.stderr)
         return ExitCode.USAGE
@@ -70,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="play only the first 10,000 flights, in 3 files")
     parser.add_argument(
         "--data", type=Path, metavar="FOLDER", help="play nothing; write the flights as CSV files into a new folder"
+    )
+    parser.add_argument(
+        "--shell", action="store_true", help="play nothing; open the shell with the flights as a stream"
     )
     parser.add_argument("--all", action="store_true", help="tell of every match, not only of the first three")
     return parser
@@ -102,8 +94,7 @@ def _write_out(folder: Path, options: argparse.Namespace) -> None:
     )
 
 
-def _play(folder: Path, options: argparse.Namespace) -> None:
-    replay = _lay_out(folder, options)
+def _play(replay: Replay, options: argparse.Namespace) -> None:
     print(
         f"{replay.rows:,} real flights from New York in early 2013, in the order in which they left.\n"
         f"The replay has {replay.files} files, each read as a batch of its own. It holds {replay.late:,} rows back "
@@ -117,52 +108,88 @@ def _play(folder: Path, options: argparse.Namespace) -> None:
         started = time.monotonic()
         print(f"Spark {version} is up after {started - begin:.1f} s.")
         for number, scene in enumerate(SCENES, 1):
-            _act(engine, scene, number, replay, None if options.all else 3)
+            _act(engine, scene, number, replay, None if options.all else _SHOWN)
         print(f"\nAll three took {time.monotonic() - started:.0f} s after Spark's start.")
         print(f"The queries: {resources.files('cepsql.demo')}/flights_*.sql")
+        print("Now you:     cepsql demo --shell    the shell with these flights, and three questions to try")
 
 
 def _act(engine: Engine, scene: Scene, number: int, replay: Replay, shown: int | None) -> None:
-    text = resources.files("cepsql.demo").joinpath(scene.file).read_text("utf-8")
-    print(f"\n{number}. {text.splitlines()[0].removeprefix('-- ')}")
-    query = engine.sql(text.replace(PATH_IN_SQL, str(replay.folder)))
-    assert isinstance(query, Query)
-    found, account = (_stream if query.streaming else _batch)(engine, query, replay)
-    found.sort(key=lambda row: row[scene.order])
-    for row in found[:shown]:
-        print(f"   {scene.tell(row)}")
-    if shown is not None and len(found) > shown:
-        print(f"   ... and {len(found) - shown:,} more")
+    print(f"\n{number}. {scene.question}\n")
+    print_sql(f"{scene.query};", _INDENT)
+    print()
+    *definitions, select = scene.statements(replay.folder)
+    for definition in definitions:
+        engine.sql(definition)
+    query = engine.query(select)
+    told = _Told(scene, shown)
+    account = _stream(query, told, replay) if query.streaming else _batch(engine, query, told)
+    told.end()
     if scene.deadline:
-        early = sum(replay.end - row["departed"].replace(tzinfo=None) < scene.deadline for row in found)
+        early = sum(replay.end - row["departed"].replace(tzinfo=None) < scene.deadline for row in told.rows)
         print(f"   ({early:,} of them came too near to the end of the data, where time runs out for all, to be sure)")
-    print(f"   {account}")
+    print(f"{_INDENT}{account}")
+    if scene.explained is not None and replay.has(scene.explained):
+        _explain(query, scene.explained)
 
 
-def _stream(engine: Engine, query: Query, replay: Replay) -> tuple[list[dict], str]:
-    """Run the query over the replayed stream; return its rows and an account of what was read."""
-    found: list[dict] = []
+class _Told:
+    """Tells of the first `most` rows of a scene, of all with None, as they are found, and keeps them all."""
+
+    def __init__(self, scene: Scene, most: int | None):
+        self._scene, self._most = scene, most
+        self.rows: list[dict] = []
+
+    def add(self, rows: Sequence[dict]) -> None:
+        """Tell of further rows, which were found together."""
+        for row in sorted(rows, key=lambda row: row[self._scene.order]):
+            if self._most is None or len(self.rows) < self._most:
+                print(f"{_INDENT}{self._scene.tell(row)}", flush=True)
+            self.rows.append(row)
+
+    def end(self) -> None:
+        """Say how many rows there were further."""
+        if self._most is not None and len(self.rows) > self._most:
+            print(f"{_INDENT}... and {len(self.rows) - self._most:,} more")
+
+
+def _stream(query: Query, told: _Told, replay: Replay) -> str:
+    """Run the query over the replayed stream; return an account of what was read."""
+    found: deque[list[dict]] = deque()
     bar = ProgressBar(replay.rows)
     begin = time.monotonic()
-    with query.start(lambda rows, _: found.extend(rows.to_pylist()), drain=True) as standing:
-        while not standing.await_(0.2):
-            bar.show(standing.progress.rows_read, len(found))
+    with query.start(lambda rows, _: found.append(rows.to_pylist()), drain=True) as standing:
+        ended = False
+        while not ended:
+            # What is found just before the end is there once the end is known.
+            ended = standing.await_(0.2)
+            if found:
+                bar.clear()
+            while found:
+                told.add(found.popleft())
+            if not ended:
+                bar.show(standing.progress.rows_read, len(told.rows))
     seconds = time.monotonic() - begin
     bar.clear()
     end = standing.progress
-    return found, (
+    return (
         f"as a stream: {end.rows_read:,} rows read in {end.batches} batches, {end.rows_late:,} late, "
         f"{end.rows_malformed:,} malformed, {end.rows_null_time:,} without event time; "
         f"{end.matches:,} matches, {end.timeouts:,} timeouts; {seconds:.1f} s"
     )
 
 
-def _batch(engine: Engine, query: Query, replay: Replay) -> tuple[list[dict], str]:
-    """Run the query over the same files at rest; return its rows and an account of what was read."""
+def _batch(engine: Engine, query: Query, told: _Told) -> str:
+    """Run the query over the same files at rest; return an account of what was read."""
     begin = time.monotonic()
-    found = query.arrow().to_pylist()
+    told.add(query.arrow().to_pylist())
     seconds = time.monotonic() - begin
-    counted = engine.sql("SELECT count(*) AS hours FROM hourly_delay")
-    assert isinstance(counted, Query)
-    hours = counted.collect()[0].hours
-    return found, f"as a batch: {hours:,} hourly means of the same files; {len(found)} matches; {seconds:.1f} s"
+    hours = engine.query("SELECT count(*) AS hours FROM hourly_delay").collect()[0].hours
+    return f"as a batch: {hours:,} hourly means of the same files; {len(told.rows)} matches; {seconds:.1f} s"
+
+
+def _explain(query: Query, tailnum: str) -> None:
+    """Show why an aircraft has no match."""
+    explanation = query.explain_match(tailnum)
+    print(f"\n{_INDENT}Why is {tailnum} not among them? EXPLAIN MATCH tells:\n")
+    print("\n".join(f"{_INDENT}  {line}".rstrip() for line in str(explanation).splitlines()))

@@ -30,6 +30,10 @@ class Replay:
     cancelled: int
     end: datetime
 
+    def has(self, tailnum: str) -> bool:
+        """Tell whether an aircraft is among the flights."""
+        return any(f",{tailnum}," in file.read_text("utf-8") for file in self.folder.glob("*.csv"))
+
 
 def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> Replay:
     """Write the first `limit` flights (None: all) into `files` CSV files of equal length, in event-time order.

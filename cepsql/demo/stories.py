@@ -5,14 +5,11 @@ from datetime import datetime
 
 def growing_delay(row: dict) -> str:
     """Tell of a match of flights_growing_delay.sql."""
-    first, *others = (_leg(row, number) for number in (1, 2, 3))
-    return f"{_day(row['departed1'])}: {row['tailnum']} of {row['carrier']} left {first} min late, {', '.join(others)}"
-
-
-def _leg(row: dict, number: int) -> str:
-    first, this = row["departed1"], row[f"departed{number}"]
-    day = "" if this.date() == first.date() else " next day"
-    return f"{row[f'origin{number}']} at {this:%H:%M}{day} {row[f'delay{number}']}"
+    departed, (first, *later) = row["departed"], row["delays"]
+    return (
+        f"{_day(departed)}: {row['tailnum']} of {row['carrier']} left {row['origin']} at {departed:%H:%M} "
+        f"{first} min late, and its next flights {' and '.join(map(str, later))}"
+    )
 
 
 def v_shape(row: dict) -> str:

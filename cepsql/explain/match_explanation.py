@@ -3,20 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cepsql.render.readable import Brief, Readable
+
 _SHOWN_MATCHES, _SHOWN_ROWS, _SHOWN_JUMPS = 20, 30, 3
 
 
-@dataclass(frozen=True)
-class ExplainedRow:
+@dataclass(frozen=True, repr=False)
+class ExplainedRow(Brief):
     """A row of the partition: its number from 1 (0 for a row outside the order), values as text, its variable."""
 
     number: int
     values: tuple[str | None, ...]
     variable: str | None = None
 
+    def __str__(self) -> str:
+        """Write it in one line."""
+        name = f"row {self.number}" if self.number else "row outside the order"
+        taken = f", {self.variable}" if self.variable else ""
+        return f"{name}: {', '.join(map(_null, self.values))}{taken}"
 
-@dataclass(frozen=True)
-class ExplainedMatch:
+
+@dataclass(frozen=True, repr=False)
+class ExplainedMatch(Brief):
     """A match, or a partial match that timed out: its number and the variable of each row, from row `first` on.
 
     began, ended: the ORDER BY value of its first and its last row, None where there is none.
@@ -31,9 +39,15 @@ class ExplainedMatch:
     complete: bool = True
     waits: bool = False
 
+    def __str__(self) -> str:
+        """Write it in one line."""
+        note = "" if self.complete else "  (timed out)"
+        note += "  (waits for a row that a measure reads)" if self.waits else ""
+        return f"{self.number}: {_extent(self)}{note}"
 
-@dataclass(frozen=True)
-class ExplainedPart:
+
+@dataclass(frozen=True, repr=False)
+class ExplainedPart(Brief):
     """An AND-ed part of a condition, tested on one row.
 
     sql:    as it was written.
@@ -45,18 +59,27 @@ class ExplainedPart:
     values: str
     result: str
 
+    def __str__(self) -> str:
+        """Write it in one line."""
+        compared = "" if self.values == self.sql else f": {self.values}"
+        return f"{self.sql}{compared} is {self.result}"
 
-@dataclass(frozen=True)
-class ExplainedTrial:
+
+@dataclass(frozen=True, repr=False)
+class ExplainedTrial(Brief):
     """A variable tried on a row: `holds` is None where a row to come decides; `parts` is empty without a condition."""
 
     variable: str
     holds: bool | None
     parts: tuple[ExplainedPart, ...]
 
+    def __str__(self) -> str:
+        """Write it in one line."""
+        return "; ".join([f"{self.variable} {_verdict(self.holds)}", *map(str, self.parts)])
 
-@dataclass(frozen=True)
-class ExplainedAttempt:
+
+@dataclass(frozen=True, repr=False)
+class ExplainedAttempt(Brief):
     """An attempt to match that gave no match.
 
     rows:     the rows that it took, with their variables.
@@ -78,9 +101,13 @@ class ExplainedAttempt:
     deadline: str | None = None
     fallback: tuple[str, ...] | None = None
 
+    def __str__(self) -> str:
+        """Write in one line what it did and what stopped it."""
+        return f"from row {self.first}: {_reason(self)}"
 
-@dataclass(frozen=True)
-class ExplainedVariable:
+
+@dataclass(frozen=True, repr=False)
+class ExplainedVariable(Brief):
     """How a variable's condition fared.
 
     condition: as it was written, None without DEFINE.
@@ -96,9 +123,16 @@ class ExplainedVariable:
     tried: int | None = None
     held: int | None = None
 
+    def __str__(self) -> str:
+        """Write in one line on how many rows its condition holds."""
+        if self.condition is None:
+            return f"{self.name}: no condition"
+        tried = "" if self.tried is None else f", tried {self.tried} times, held {self.held}"
+        return f"{self.name}: {self.condition}, holds on {_rows(self.row_held)}{tried}"
 
-@dataclass(frozen=True)
-class MatchExplanation:
+
+@dataclass(frozen=True, repr=False)
+class MatchExplanation(Readable):
     """What one row pattern made of one partition. Row numbers count from 1 in the order of the partition.
 
     pattern, skip: as in the query.
@@ -175,10 +209,7 @@ def _matches(explanation: MatchExplanation) -> list[str]:
     lines = [f"matches: {len(explanation.matches) or 'none'}"]
     if not explanation.whole and not explanation.matches:
         lines[0] += " among these rows"
-    for match in explanation.matches[:_SHOWN_MATCHES]:
-        note = "" if match.complete else "  (timed out)"
-        note += "  (waits for a row that a measure reads)" if match.waits else ""
-        lines.append(f"  {match.number}: {_extent(match)}{note}")
+    lines += [f"  {match}" for match in explanation.matches[:_SHOWN_MATCHES]]
     if len(explanation.matches) > _SHOWN_MATCHES:
         lines.append(f"  ... and {len(explanation.matches) - _SHOWN_MATCHES} more")
     if explanation.jumped:
@@ -243,9 +274,8 @@ def _attempt(attempt: ExplainedAttempt, columns: Sequence[str], title: str) -> l
     lines += _table(shown, columns, numbered=True)
     for trial in attempt.trials:
         assert attempt.next is not None
-        verdict = {True: "holds", False: "does not hold", None: "is not decided yet"}[trial.holds]
-        lines.append(f"  {trial.variable} {verdict} for row {attempt.next.number}:")
-        lines += [f"    {_part(part)}" for part in trial.parts]
+        lines.append(f"  {trial.variable} {_verdict(trial.holds)} for row {attempt.next.number}:")
+        lines += [f"    {part}" for part in trial.parts]
     if attempt.fallback is not None:
         found = _runs(attempt.fallback) or "an empty match"
         lines.append(f"  if nothing better comes, the match is: {found}")
@@ -277,10 +307,8 @@ def _reason(attempt: ExplainedAttempt) -> str:
     return f"{taken}, then {reason}"
 
 
-def _part(part: ExplainedPart) -> str:
-    if part.values == part.sql:
-        return f"{part.sql} is {part.result}"
-    return f"{part.sql}: {part.values} is {part.result}"
+def _verdict(holds: bool | None) -> str:
+    return {True: "holds", False: "does not hold", None: "is not decided yet"}[holds]
 
 
 def _table(rows: Sequence[ExplainedRow], columns: Sequence[str], numbered: bool) -> list[str]:

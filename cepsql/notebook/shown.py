@@ -32,15 +32,7 @@ def shown_rows(columns: Sequence[tuple[str, str]], rows: pa.Table | None, zone: 
 
 def shown_answer(answer: Answer) -> Shown:
     """Return what a statement says that is no query."""
-    lines: list[str] = []
-    if answer.layout != "table":
-        lines += [str(line) for (line,) in answer.rows]
-    elif answer.columns:
-        values = [[None if row[i] is None else str(row[i]) for row in answer.rows] for i in range(len(answer.columns))]
-        table = pa.table([pa.array(column, pa.string()) for column in values], list(answer.columns))
-        lines += _lines([(name, "string") for name in answer.columns], table, "UTC")
-    lines += [text for text in (answer.text, answer.message) if text]
-    return Shown(answer._repr_html_(), "\n".join(lines))
+    return Shown(answer._repr_html_(), str(answer))
 
 
 def _lines(columns: Sequence[tuple[str, str]], rows: pa.Table | None, zone: str) -> Iterator[str]:

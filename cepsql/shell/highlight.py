@@ -7,6 +7,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
+from cepsql.shell.commands import statement_in
 from cepsql.shell.language import language
 
 STYLE = Style.from_dict(
@@ -25,7 +26,9 @@ STYLE = Style.from_dict(
 def highlight(text: str) -> StyleAndTextTuples:
     """Split SQL, finished or not, into (style, text) pairs whose texts joined are the text."""
     if text.lstrip().startswith("\\"):
-        return [("", text)]
+        statement = statement_in(text)
+        begin = len(text) if statement is None else text.index(statement)
+        return [("", text[:begin]), *(highlight(text[begin:]) if statement else [])]
     language()
     from cepsql.language.lexemes import lexemes
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.utils import is_dumb_terminal
 
 from cepsql import __version__
@@ -35,16 +35,18 @@ def run(
     verbose: bool = False,
     session: PromptSession | None = None,
     values: Mapping[str, object] | None = None,
+    history: History | None = None,
 ) -> int:
     """Prompt for statements and execute them until Ctrl-D or \\q; return the exit code.
 
     settings, verbose: at the start; the shell's commands change them.
     session:           the editor, one on the terminal if it is not given.
     values:            settings of the editor (`cepsql.configuration`).
+    history:           earlier statements, in place of those of the user's file.
     """
     completer = SqlCompleter(engine.relations, lambda: engine.functions, engine.queries, engine.sinks)
     editor = session or prompt_session(
-        **_editor(values or {}), completer=completer, help=lambda: console.say(help_text())
+        **_editor(values or {}, history), completer=completer, help=lambda: console.say(help_text())
     )
     console.say(f"cepsql {__version__} · \\? help")
     pager = tuple(pager_command()) if (values or {}).get("pager", True) and not is_dumb_terminal() else ()
@@ -291,7 +293,7 @@ def _listed(names: list[str]) -> str:
     return f"{'query' if len(names) == 1 else 'queries'} {', '.join(names)}"
 
 
-def _editor(values: Mapping[str, object]) -> dict:
-    """Return what the user's settings say of the editor."""
-    history = InMemoryHistory() if values.get("history") is False else None
+def _editor(values: Mapping[str, object], history: History | None) -> dict:
+    """Return what the user's settings say of the editor; `history` beats what they say of it."""
+    history = InMemoryHistory() if history is None and values.get("history") is False else history
     return {"history": history, "vi": values.get("editing_mode") == "vi"}

@@ -6,11 +6,11 @@ from cepsql.analysis.source_options import COMMON_FILE_OPTIONS, COMMON_OPTIONS, 
 
 FORMATS_OF_RECORDS = ("json", "csv", "avro", "debezium")
 
-_SOURCES = {
+SOURCE_OPTIONS = {
     format: (*COMMON_FILE_OPTIONS, *names) if format in FILE_FORMATS else names
     for format, names in COMMON_OPTIONS.items()
 }
-_SINKS: dict[str, tuple[str, ...]] = {
+SINK_OPTIONS: dict[str, tuple[str, ...]] = {
     "postgresql": ("url", "user", "password", "table", "schema", "create_table", "retry_for"),
     "sqlite": ("path", "table", "create_table", "retry_for"),
     "kafka": ("kafka.bootstrap.servers", "topic", "retry_for"),
@@ -22,7 +22,15 @@ _SINKS: dict[str, tuple[str, ...]] = {
     "console": ("format",),
     "delta": ("path",),
 }
-_OF_QUERIES = ("trigger", "start", "checkpoint", "cepsql.scan", "cepsql.strict", "cepsql.step_budget", "cepsql.buckets")
+QUERY_OPTIONS = (
+    "trigger",
+    "start",
+    "checkpoint",
+    "cepsql.scan",
+    "cepsql.strict",
+    "cepsql.step_budget",
+    "cepsql.buckets",
+)
 
 
 def formats(head: str) -> tuple[str, ...]:
@@ -33,7 +41,7 @@ def formats(head: str) -> tuple[str, ...]:
     """
     if re.search(r"\bLATE\s+ROWS\s+INTO\s+\S+\s+USING\s+\Z", head, re.IGNORECASE):
         return ("parquet", "json", "csv")
-    return tuple(_SINKS if _is_sink(head) else _SOURCES)
+    return tuple(SINK_OPTIONS if _is_sink(head) else SOURCE_OPTIONS)
 
 
 def option_names(head: str) -> tuple[str, ...]:
@@ -43,8 +51,8 @@ def option_names(head: str) -> tuple[str, ...]:
     ('trigger', 'start')
     """
     if given := re.findall(r"\b(?:USING|FORMAT)\s+(\w+)", head, re.IGNORECASE):
-        return (_SINKS if _is_sink(head) else _SOURCES).get(given[-1].lower(), ())
-    return _OF_QUERIES if re.search(r"\bQUERY\b", head, re.IGNORECASE) else ()
+        return (SINK_OPTIONS if _is_sink(head) else SOURCE_OPTIONS).get(given[-1].lower(), ())
+    return QUERY_OPTIONS if re.search(r"\bQUERY\b", head, re.IGNORECASE) else ()
 
 
 def _is_sink(head: str) -> bool:

@@ -29,6 +29,7 @@ from cepsql.catalog.working_for import QUERY
 from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import COUNTS, Counts
 from cepsql.ordered.row_layout import END_OF_TIME, IDLE, UNTIMED
+from cepsql.render.readable import Readable, record
 from cepsql.spark.control import says_end
 from cepsql.spark.gateway import remember_path
 from cepsql.spark.late_counts import LEFT_OUT
@@ -83,8 +84,8 @@ _POLL = 0.005
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
-@dataclass(frozen=True)
-class Progress:
+@dataclass(frozen=True, repr=False)
+class Progress(Readable):
     """Totals: rows_read = used + late + malformed + null_time + ahead + punctuation.
 
     They go on from what the checkpoint has counted, but for `seconds`, `sink_retries`, `refresh_failures` and
@@ -164,6 +165,24 @@ class Progress:
     def deadline(self) -> datetime.datetime | None:
         """When, in event time, the first of what is open is decided without a new row, in UTC; None if nothing is."""
         return _time(self.next_deadline)
+
+    def __str__(self) -> str:
+        """Write what is known, with a line for each number that is not 0."""
+        always = ("batches", "rows_read", "rows_out")
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in _NESTED}
+        shown = {name: value for name, value in values.items() if value or name in always}
+        moments = {"bound": self.watermark, "next_deadline": self.deadline}
+        fields = [(_TITLES.get(name, name), moments.get(name) or value) for name, value in shown.items()]
+        fields += [(f"counter {name}", number) for name, number in self.counters.items() if number]
+        for name, counts in self.inputs.items():
+            numbers = ((key, getattr(counts, key)) for key in COUNTS)
+            fields.append((f"input {name}", ", ".join(f"{key} {number}" for key, number in numbers if number)))
+        return record((name, f"{value:.1f}" if isinstance(value, float) else value) for name, value in fields)
+
+
+_NESTED = ("counters", "inputs")
+_TITLES = {"bound": "watermark", "next_deadline": "deadline"}
+"""What stands for numbers that say a time."""
 
 
 def _time(micros: int | None) -> datetime.datetime | None:

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from cepsql.catalog import Registered, Source
 from cepsql.plan.start import FROM_NOW
+from cepsql.render.readable import Brief
 from cepsql.spark.checkpoint_files import last_committed, last_planned, spark_folder
 from cepsql.spark.checkpoint_path import CheckpointPath, used
 
 _FILES = {"avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml"}
 
 
-@dataclass(frozen=True)
-class ReadingStart:
+@dataclass(frozen=True, repr=False)
+class ReadingStart(Brief):
     """Where reading starts, as a sentence without its full stop.
 
     chosen: whether that is up to the stream's definition, so that who reads only a log should know it, too.
@@ -20,6 +21,9 @@ class ReadingStart:
 
     said: str
     chosen: bool = False
+
+    def __str__(self) -> str:
+        return self.said
 
 
 def reading_starts(origins: Iterable[Source | Registered], checkpoint: CheckpointPath | None) -> list[ReadingStart]:

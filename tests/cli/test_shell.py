@@ -302,6 +302,8 @@ def test_when_enter_executes(text, finished):
                 *["keyword:AS", "variable:B", "function:LAST", "variable:A"],
             ],
         ),
+        ("\\drain SELECT 1", ["keyword:SELECT", "number:1"]),
+        ("\\drain on", []),
     ],
 )
 def test_colours(text, styled):

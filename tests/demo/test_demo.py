@@ -11,6 +11,7 @@ import pytest
 
 from cepsql.demo import play
 from cepsql.demo.replay import SLICE, lay_out
+from cepsql.demo.scenes import GROWING_DELAY, SCENES
 from cepsql.engine import connect
 
 WATERMARK_DELAY = timedelta(hours=1)
@@ -34,6 +35,11 @@ def test_replay_changes_nothing_else(replay):
         original = list(itertools.islice(csv.DictReader(lines), replay.rows))
     played = [row | {"delay": row["delay"].removesuffix(" minutes")} for _, row in read(replay.folder)]
     assert sorted(played, key=str) == sorted(original, key=str)
+
+
+def test_an_aircraft_that_has_not_left_yet_is_not_explained(replay, tmp_path):
+    assert replay.has(GROWING_DELAY.explained)
+    assert not lay_out(tmp_path, files=1, limit=10).has(GROWING_DELAY.explained)
 
 
 def test_the_flights_can_be_had_as_files(replay, tmp_path, capsys):
@@ -68,13 +74,36 @@ def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
     growing = growing_delays(rows)
     assert growing and f"; {len(growing)} matches, 0 timeouts" in told
     for tailnum, departed in growing:
-        assert re.search(rf"{departed:%b} {departed.day}: {tailnum} of \w+ left \w+ at {departed:%H:%M} ", told)
+        left = rf"{departed:%b} {departed.day}: {tailnum} of \w+ left \w+ at {departed:%H:%M}"
+        assert re.search(rf"{left} \d+ min late, and its next flights \d+ and \d+\n", told)
     quiet, back = gone_quiet(rows)
     assert quiet and f"; {back} matches, {len(quiet)} timeouts" in told
     for tailnum, departed in quiet:
         assert re.search(rf"{departed:%b} {departed.day}: {tailnum} left .* at {departed:%H:%M},", told)
+    statements = [scene.query for scene in SCENES]
+    assert all(f"   {line}" in told.splitlines() for query in statements for line in f"{query};".splitlines())
+    assert told.count("EXPLAIN MATCH tells:") == 1 and f"key: tailnum = {GROWING_DELAY.explained}\n" in told
+    assert "best attempt: 2 rows taken, then WITHIN ended it" in told
+    assert "cepsql demo --shell" in told
     hours = hourly_means([row for kind, row in read(replay.folder) if kind in ("used", "late")])
     assert f"{len(hours):,} hourly means" in told
+
+
+def test_matches_are_told_as_they_are_found(monkeypatch, capsys):
+    told = play._Told(SCENES[1], most=2)
+    late = {"tailnum": "N1", "origin": "JFK", "dest": "SFO", "delay": 300}
+    told.add([late | {"departed": datetime(2013, 1, 3)}, late | {"departed": datetime(2013, 1, 2)}])
+    first = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0].strip() for line in first] == ["Jan 2", "Jan 3"]
+    told.add([late | {"departed": datetime(2013, 1, 1)}])
+    told.end()
+    assert capsys.readouterr().out == "   ... and 1 more\n"
+    assert len(told.rows) == 3
+
+
+def test_the_shell_over_the_flights_needs_a_terminal(capsys):
+    assert play.main(["--quick", "--shell"]) == 2
+    assert "--shell needs a terminal" in capsys.readouterr().err
 
 
 def read(folder):

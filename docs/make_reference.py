@@ -1,0 +1,296 @@
+"""Write the references of the documentation from the code: `python docs/make_reference.py`."""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import cepsql
+import cepsql.errors
+import cepsql.testing
+from cepsql.configuration import SETTINGS as USER_SETTINGS
+from cepsql.engine import SETTINGS
+from cepsql.errors import ExitCode
+from cepsql.language.foreign_functions import INSTEAD
+from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
+from cepsql.spark.explanations import PATTERN_FUNCTIONS
+from cepsql.spark.own_functions import OWN_FUNCTIONS
+
+DOCS = Path(__file__).parent
+
+PATTERN_FORMS = {
+    "CLASSIFIER": ("CLASSIFIER()", "the name of the pattern variable of the row"),
+    "MATCH_NUMBER": ("MATCH_NUMBER()", "1 for the first match of the partition, 2 for the second, and so on"),
+    "MATCH_ID": ("MATCH_ID()", "a text that names the match, the same on every replay; in `MEASURES` only"),
+    "MATCH_TIMEOUT": (
+        "MATCH_TIMEOUT()",
+        "true if the deadline passed before the match was complete; in `MEASURES` only",
+    ),
+    "MATCH_ROWTIME": ("MATCH_ROWTIME()", "the event time of the last row of the match; in `MEASURES` only"),
+    "PREV": ("PREV(column [, n])", "the value in the row n before in the partition; n is 1 by default"),
+    "NEXT": ("NEXT(column [, n])", "the value in the row n after in the partition; n is 1 by default"),
+    "FINAL": ("FINAL LAST(column)", "the value when the match is complete, with `ALL ROWS PER MATCH`"),
+    "RUNNING": ("RUNNING LAST(column)", "the value as of the row, with `ALL ROWS PER MATCH`"),
+    "FIRST": (
+        "FIRST([variable.]column [, n])",
+        "the value in the first row of the match, or of a variable; n rows later",
+    ),
+    "LAST": (
+        "LAST([variable.]column [, n])",
+        "the value in the last row of the match, or of a variable; n rows before",
+    ),
+}
+"""The functions that only patterns have."""
+
+ENVIRONMENT = {
+    "CEPSQL_CONFIG": "the file of the settings above",
+    "CEPSQL_PAGER": "the pager of the shell; beats `PAGER`",
+}
+"""Environment variables beside those of settings."""
+
+
+def written() -> dict[str, str]:
+    """Return the text of each page by its name."""
+    pages = {"functions.md": _functions(), "settings.md": _settings(), "errors.md": _errors(), "api.md": _api()}
+    return {name: "\n".join(lines).rstrip() + "\n" for name, lines in pages.items()}
+
+
+def _table(head: str, rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> list[str]:
+    columns = head.count("|") + 1
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return [f"| {head} |", "|---" * columns + "|", *lines, ""]
+
+
+def _functions() -> list[str]:
+    missing = set(PATTERN_FUNCTIONS) - set(PATTERN_FORMS)
+    assert not missing, f"PATTERN_FORMS lacks {missing}"
+    return [
+        "# Functions",
+        "",
+        "All functions of Spark SQL are there. `SHOW FUNCTIONS LIKE 'date*'` shows what some of them do.",
+        "Here is what cepsql adds. A script makes this page from the code.",
+        "",
+        "## In patterns",
+        "",
+        "These stand in `MEASURES` and in `DEFINE`, unless the table says otherwise.",
+        "[Patterns](patterns.md#measures-and-what-expressions-can-read) explains them.",
+        "",
+        *_table("function | gives", [(f"`{form}`", gives) for form, gives in PATTERN_FORMS.values()]),
+        "`MEASURES` take every aggregate function of Spark, `DEFINE` takes [some](patterns.md#aggregates).",
+        "",
+        "## Everywhere",
+        "",
+        *_table("function | gives", [_own(name) for name in OWN_FUNCTIONS]),
+        "A condition in `DEFINE` that reads one row may call any function. One that compares rows may call",
+        "[these](patterns.md#functions-in-conditions).",
+        "",
+        "## Functions of other engines",
+        "",
+        "They are unknown to Spark. The error names what takes their place:",
+        "",
+        *_table("function | write", [(f"`{name}`", _coded(instead)) for name, instead in sorted(INSTEAD.items())]),
+    ]
+
+
+def _own(name: str) -> tuple[str, str]:
+    _, _, meaning = OWN_FUNCTIONS[name]
+    form, _, gives = meaning.partition(" - ")
+    return f"`{form}`", gives.removeprefix("Returns ")
+
+
+def _coded(text: str) -> str:
+    """Put what is SQL in a hint into code: a call, with what belongs to it."""
+    return re.sub(r"\w+\((?:[^()]|\([^()]*\))*\)", lambda call: f"`{call[0]}`", text)
+
+
+def _settings() -> list[str]:
+    user = [
+        (f"`{s.name}`", f"`{s.variable}`", _default(s.default), s.help.replace("local[*]", "`local[*]`"))
+        for s in USER_SETTINGS
+    ]
+    return [
+        "# Settings and options",
+        "",
+        "A script makes this page from the code.",
+        "",
+        "## SET",
+        "",
+        "`SET name = value` changes what the statements of a session run with. All settings of Spark are there, too.",
+        "A query under a name keeps what was set when it was created.",
+        "",
+        *_table("setting | meaning", [(f"`{name}`", meaning) for name, meaning in SETTINGS.items()]),
+        "## Settings of the command line and the shell",
+        "",
+        "An option on the command line beats the environment variable, which beats `~/.config/cepsql/config.toml`.",
+        "`cepsql config` shows each value and where it comes from.",
+        "",
+        *_table("in the file | in the environment | default | meaning", user),
+        *_table("also in the environment | meaning", [(f"`{name}`", text) for name, text in ENVIRONMENT.items()]),
+        "The options of the commands are on the page of the [command line](cli.md#options), and those of the server on",
+        "[Operating](operating.md).",
+        "",
+        "## Options of sources",
+        "",
+        "Those of `CREATE STREAM` and `CREATE TABLE` that the shell completes; others go to Spark as they are.",
+        "[Sources](sources.md) and [Streams](streams.md) explain them.",
+        "",
+        *_table("format | options", [(f"`{name}`", _names(options)) for name, options in SOURCE_OPTIONS.items()]),
+        "## Options of sinks",
+        "",
+        "Those of `CREATE SINK`. [Sinks](sinks.md) explains them.",
+        "",
+        *_table("format | options", [(f"`{name}`", _names(options)) for name, options in SINK_OPTIONS.items()]),
+        "## Options of queries",
+        "",
+        f"`CREATE QUERY ... OPTIONS (...)` and `ALTER QUERY ... SET (...)` take {_names(QUERY_OPTIONS)}.",
+        "[Standing queries](standing.md) explains them.",
+    ]
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _default(value: object) -> str:
+    return "none" if value is None else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _errors() -> list[str]:
+    kinds = [found for _, found in inspect.getmembers(cepsql.errors, inspect.isclass) if issubclass(found, Exception)]
+    kinds.sort(key=lambda kind: (len(kind.__mro__), kind.__name__))
+    lines = [
+        "# Errors",
+        "",
+        "Every error says what is wrong, where, and what to do. A script makes this page from the code.",
+        "",
+        "```python",
+        "import cepsql",
+        "",
+        "try:",
+        "    cepsql.connect().query(\"SELECT wrod FROM VALUES (1, 'one') AS numbers (n, word)\").collect()",
+        "except cepsql.Error as error:",
+        "    print(type(error).__name__, error.line, error.column)",
+        "    print(error)",
+        "```",
+        "",
+        *_SHOWN.splitlines(),
+        "",
+        "The shell shows the same. `\\errverbose` shows all that is known of the last error.",
+        "",
+        "## Exit codes",
+        "",
+        *_table("code | name | when", [(str(code.value), code.name, _EXITS[code]) for code in ExitCode]),
+    ]
+    for kind in kinds:
+        parent = kind.__mro__[1]
+        below = "" if parent is Exception else f" It is a kind of [{parent.__name__}](#{parent.__name__.lower()})."
+        at = f"`cepsql.{kind.__name__}`" if kind.__name__ in cepsql.__all__ else f"`cepsql.errors.{kind.__name__}`"
+        first = inspect.cleandoc(kind.__doc__ or "").splitlines()[0]
+        lines += [f"## {kind.__name__}", "", f"{at}: {first}{below}", "", *_EXAMPLES.get(kind.__name__, [])]
+    return lines
+
+
+_SHOWN = """```text
+ProgrammingError 1 8
+A column, variable, or function parameter with name `wrod` cannot be resolved. Did you mean one of the following? \
+[`n`, `word`]
+  line 1: SELECT wrod FROM VALUES (1, 'one') AS numbers (n, word)
+                 ^^^^
+```"""
+
+_EXITS = {
+    ExitCode.OK: "all went well",
+    ExitCode.QUERY: "a statement failed",
+    ExitCode.USAGE: "the command line is wrong, or the catalog cannot be used",
+    ExitCode.SESSION: "Spark cannot start",
+    ExitCode.INTERRUPT: "Ctrl-C ended it",
+}
+
+_EXAMPLES = {
+    "Error": [
+        "| attribute | |",
+        "|---|---|",
+        "| `message` | what is wrong, in a sentence |",
+        "| `hint` | what to do about it, or None |",
+        "| `line`, `column` | the place in the statement, from 1; None where there is none |",
+        "| `text`, `span` | the statement, and the characters in it that the error is about |",
+        "| `detail` | technical details, such as Java's stack trace, or None |",
+        "",
+    ],
+    "ProgrammingError": ["Change the statement: the caret shows where, and the hint how.", ""],
+    "NotSupportedError": ["The statement means something, but not here; the hint names another way.", ""],
+    "OperationalError": ["The statement may be right. Mend what surrounds it, and try again.", ""],
+    "DataError": ["Read the value in another type, or as text.", ""],
+    "InterfaceError": ["Change the call in the program, or the command line.", ""],
+    "InternalError": ["Please report it, with what `\\errverbose` or `detail` says.", ""],
+}
+
+
+def _api() -> list[str]:
+    lines = [
+        "# Python reference",
+        "",
+        "A script makes this page from the code; [Python](python.md) explains the use. What begins with an underscore,",
+        "and every module that is not named here, may change without notice.",
+        "",
+    ]
+    public = [(f"cepsql.{name}", getattr(cepsql, name)) for name in cepsql.__all__ if name != "__version__"]
+    public += [("cepsql.testing.play", cepsql.testing.play), ("cepsql.testing.Heartbeat", cepsql.testing.Heartbeat)]
+    functions = [(name, found) for name, found in public if inspect.isfunction(found)]
+    kinds = [(name, found) for name, found in public if inspect.isclass(found) and not issubclass(found, Exception)]
+    for name, found in functions:
+        lines += [f"## {name}", "", *_documented(f"{name}{_signature(found)}", found)]
+    for name, found in kinds:
+        lines += [f"## {name}", "", *_documented(None, found)]
+        for member, value in _members(found):
+            lines += [f"### {name.rsplit('.', 1)[1]}.{member}", "", *_documented(_called(member, value), value)]
+    lines += ["## Errors", "", "They have a [page of their own](errors.md)."]
+    return lines
+
+
+def _members(kind: type) -> list[tuple[str, object]]:
+    """Return the public methods and properties of a class, in the order of its text, with those that have a meaning."""
+    return [
+        (name, value)
+        for name, value in vars(kind).items()
+        if not name.startswith("_")
+        and (isinstance(value, property) or inspect.isfunction(value))
+        and inspect.getdoc(value)
+    ]
+
+
+def _called(name: str, value: object) -> str | None:
+    return f"{name}{_signature(value)}" if inspect.isfunction(value) else None
+
+
+def _signature(function) -> str:
+    text = str(inspect.signature(function))
+    # Types are in the code; names and defaults are what callers need.
+    parameters = inspect.signature(function).parameters.values()
+    shown = [_parameter(parameter) for parameter in parameters if parameter.name != "self"]
+    star = next((i for i, p in enumerate(p for p in parameters if p.name != "self") if p.kind is p.KEYWORD_ONLY), None)
+    if star is not None:
+        shown.insert(star, "*")
+    result = re.search(r" -> (.*)$", text)
+    returned = f" -> {result[1].strip(chr(39))}" if result else ""
+    return f"({', '.join(shown)}){returned}"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    if inspect.isfunction(parameter.default):
+        return f"{parameter.name}=..."
+    return str(parameter.replace(annotation=parameter.empty))
+
+
+def _documented(call: str | None, found: object) -> list[str]:
+    first, _, more = (inspect.getdoc(found) or "").partition("\n")
+    shown = ["```text", call, "```", ""] if call else []
+    body = ["", "```text", more.strip("\n"), "```"] if more.strip() else []
+    return [*shown, re.sub(r"(?<!`)\*\*(?!`)", "", first), *body, ""]
+
+
+if __name__ == "__main__":
+    for page, text in written().items():
+        (DOCS / page).write_text(text, "utf-8")
+    sys.exit()

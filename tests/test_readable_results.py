@@ -1,0 +1,83 @@
+"""What a program's results show of themselves on Python's prompt and in a notebook: a text, not their fields."""
+
+import inspect
+import re
+from dataclasses import is_dataclass
+from html import unescape
+
+import pytest
+
+import cepsql
+from cepsql.answer import Answer
+from cepsql.catalog import RegisteredQuery, Sink, Source, View
+from cepsql.catalog.states import HistoryEntry, QueryState
+from cepsql.engine import connect
+from cepsql.ordered.counts import Counts
+from cepsql.render.readable import Brief, Readable
+from cepsql.spark.progress import Progress
+from cepsql.spark.reading_start import ReadingStart
+
+QUERY = """
+    SELECT * FROM (VALUES ('a', 1, 5), ('a', 2, 7), ('a', 3, 6)) AS t (key, position, value)
+    MATCH_RECOGNIZE (PARTITION BY key ORDER BY position PATTERN (LOW UP{{{times}}}) DEFINE UP AS value > PREV(value))"""
+
+SHOWN = [
+    (Answer(("name", "rows"), (("ticks", 3), (None, 40))), " name  | rows\n-------+------\n ticks | 3\n NULL  | 40"),
+    (Answer(message="stream ticks created"), "stream ticks created"),
+    (Answer(("plan",), (("Scan ticks",),), layout="lines"), "Scan ticks"),
+    (
+        Progress(batches=2, rows_read=9, rows_late=1, bound=1_000_000, seconds=1.25, inputs={"a": Counts(read=9)}),
+        " batches   | 2\n rows_read | 9\n rows_late | 1\n rows_out  | 0\n watermark | 1970-01-01 00:00:01+00:00\n"
+        " seconds   | 1.2\n input a   | read 9",
+    ),
+    (ReadingStart("ticks is read from now on"), "<ticks is read from now on>"),
+    (
+        QueryState(
+            "fraud", "running", 0.0, 0, "failed", 5.0, None, None, 2, "no disk", 4.0, {"rows_read": 7}, 4.0, 9.0
+        ),
+        " query     | fraud\n desired   | running\n state     | failed since 1970-01-01 00:00:05Z\n restarts  | 2\n"
+        " error     | 1970-01-01 00:00:04Z no disk\n rows_read | 7",
+    ),
+    (HistoryEntry(5.0, "failed", "no disk", {"batches": 3}), "<1970-01-01 00:00:05Z failed, no disk, batches 3>"),
+    (View("v", "SELECT 1", (), False), "CREATE VIEW v AS\nSELECT 1"),
+    (RegisteredQuery("q", "s", "SELECT 1"), "CREATE QUERY q INTO s AS\nSELECT 1"),
+    (Sink("s", (), "jdbc", (("password", "hunter2"),)), "CREATE SINK s USING jdbc OPTIONS (\n  password '*****'\n)"),
+]
+
+
+@pytest.mark.parametrize("result, shown", SHOWN, ids=lambda value: type(value).__name__)
+def test_a_result_shows_a_text(result, shown):
+    assert repr(result) == shown
+    if not shown.startswith("<"):
+        assert str(result) == shown
+
+
+@pytest.mark.parametrize("result", [result for result, shown in SHOWN if not shown.startswith("<")], ids=type)
+def test_a_notebook_shows_the_same_words(result):
+    shown = unescape(re.sub("<[^>]+>", " ", result._repr_html_()))
+    assert re.findall(r"\w+", shown) == [word for word in re.findall(r"\w+", str(result)) if word.strip("_")]
+
+
+def test_an_explanation_shows_what_the_shell_says(spark):
+    engine = connect(spark, catalog="")
+    text = QUERY.format(times=2)
+    told = engine.query(text).explain_match("a")
+    answer = engine.sql(f"EXPLAIN MATCH {text} FOR KEY ('a')")
+    assert repr(told) == str(told) == str(answer)
+    assert "best attempt: 2 rows taken, then row 3 is not UP" in told._repr_html_()
+    assert repr(told.best) == "<from row 1: 2 rows taken, then row 3 is not UP>"
+    assert repr(told.best.rows) == "(<row 1: 1, 5, LOW>, <row 2: 2, 7, UP>)"
+    assert repr(told.best.trials) == "(<UP does not hold; value > PREV(value): 6 > 7 is false>,)"
+    assert repr(told.variables[1]) == "<UP: value > PREV(value), holds on 1 row>"
+    assert repr(engine.query(QUERY.format(times=1)).explain_match("a").matches[0]) == "<1: rows 1 to 2, 1 to 2: LOW UP>"
+
+
+def test_no_result_shows_its_fields():
+    """A data class of the public API, or one that holds results, has a text of its own."""
+    public = [getattr(cepsql, name) for name in cepsql.__all__]
+    explained = inspect.getmembers(inspect.getmodule(cepsql.MatchExplanation), is_dataclass)
+    results = [*public, *(found for _, found in explained), *(type(result) for result, _ in SHOWN), Source]
+    shared = (Readable.__repr__, Brief.__repr__)
+    raw = [found for found in results if is_dataclass(found) and found.__repr__ not in shared]
+    bare = [found for found in results if is_dataclass(found) and found.__str__ is object.__str__]
+    assert (raw, bare) == ([], [])

@@ -1,0 +1,67 @@
+"""The references of the documentation are those of the code, and every public name stands in its own."""
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+import cepsql
+import cepsql.errors
+from cepsql.configuration import SETTINGS as USER_SETTINGS
+from cepsql.engine import SETTINGS
+from cepsql.language.foreign_functions import INSTEAD
+from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
+from cepsql.spark.explanations import PATTERN_FUNCTIONS
+from cepsql.spark.own_functions import OWN_FUNCTIONS
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def maker():
+    sys.path.insert(0, str(DOCS))
+    yield importlib.import_module("make_reference")
+    sys.path.remove(str(DOCS))
+
+
+def test_the_pages_are_those_of_the_code(maker, update):
+    written = maker.written()
+    if update:
+        for name, text in written.items():
+            (DOCS / name).write_text(text, "utf-8")
+    differ = [name for name, text in written.items() if (DOCS / name).read_text("utf-8") != text]
+    assert differ == [], "python docs/make_reference.py writes them anew"
+
+
+def test_every_public_name_is_in_its_reference():
+    api, errors = ((DOCS / name).read_text("utf-8") for name in ("api.md", "errors.md"))
+    for name in cepsql.__all__:
+        found = getattr(cepsql, name)
+        if name == "__version__":
+            continue
+        if inspect.isclass(found) and issubclass(found, Exception):
+            assert f"\n## {name}\n" in errors
+            continue
+        assert f"\n## cepsql.{name}\n" in api
+        members = vars(found) if inspect.isclass(found) else {}
+        for member, value in members.items():
+            if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
+                assert f"\n### {name}.{member}\n" in api, f"{name}.{member} has no docstring"
+
+
+def test_every_function_setting_and_option_is_in_its_reference():
+    functions, settings = ((DOCS / name).read_text("utf-8") for name in ("functions.md", "settings.md"))
+    names = [*PATTERN_FUNCTIONS, *OWN_FUNCTIONS, *INSTEAD]
+    assert [name for name in names if f"`{name}" not in functions] == []
+    options = [option for table in (SOURCE_OPTIONS, SINK_OPTIONS) for names in table.values() for option in names]
+    names = [*SETTINGS, *(setting.name for setting in USER_SETTINGS), *options, *QUERY_OPTIONS]
+    names += [setting.variable for setting in USER_SETTINGS]
+    assert [name for name in names if f"`{name}`" not in settings] == []
+
+
+def test_every_error_has_an_anchor():
+    page = (DOCS / "errors.md").read_text("utf-8")
+    kinds = inspect.getmembers(cepsql.errors, inspect.isclass)
+    assert [name for name, kind in kinds if issubclass(kind, Exception) and f"\n## {name}\n" not in page] == []
