@@ -149,6 +149,7 @@ def _play(
     from cepsql.spark.checkpoint import open_checkpoint
     from cepsql.spark.failures import translated_failures
     from cepsql.spark.host_files import host_files
+    from cepsql.spark.late_rows import late_files
     from cepsql.spark.replay import Replay, write_batch
 
     with translated_failures():
@@ -157,7 +158,8 @@ def _play(
     checkpoint = open_checkpoint(kept, query.identity())
     frame = query.build(checkpoint.control, frames, files=host_files(kept))
     seen: list[pa.Table | None] = []
-    with Replay(frame, checkpoint, query.patterns) as replay:
+    late = tuple(files for files in map(late_files, sources) if files is not None)
+    with Replay(frame, checkpoint, query.patterns, late) as replay:
         for number, batch in enumerate(batches):
             if isinstance(batch, Heartbeat):
                 seen.append(replay.heartbeat(batch.micros))

@@ -104,7 +104,9 @@ class Runs:
 
     def _written(self, sizes: np.ndarray) -> bytes:
         there = np.flatnonzero(sizes).tolist()
-        return json.dumps([[int(sizes[i]), self.runs[i].place, *(self.runs[i].origin or ())] for i in there]).encode()
+        told = json.dumps([[int(sizes[i]), self.runs[i].place, *(self.runs[i].origin or ())] for i in there]).encode()
+        # The rows behind it must lie where numpy and memory views read them.
+        return told + b" " * (-len(told) % 8)
 
 
 def read_runs(data: bytes) -> list[tuple[int, Run]]:

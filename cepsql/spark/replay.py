@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from cepsql.spark.checkpoint import Checkpoint
 from cepsql.spark.control import end_input, give_heartbeat
+from cepsql.spark.late_rows import LateFiles
 from cepsql.spark.query import StandingQuery, StartOptions, start
 from cepsql.spark.sink import RowSink
 
@@ -36,10 +37,14 @@ class Replay:
 
     frame:    reads from `replay_source` and ends by the checkpoint's control folder.
     patterns: its row patterns as text, for warnings.
+    late_files: where rows go that it does not use.
     """
 
-    def __init__(self, frame: DataFrame, checkpoint: Checkpoint, patterns: str = ""):
-        self._frame, self._checkpoint, self._patterns = frame, checkpoint, patterns
+    def __init__(
+        self, frame: DataFrame, checkpoint: Checkpoint, patterns: str = "", late_files: tuple[LateFiles, ...] = ()
+    ):
+        self._frame, self._checkpoint = frame, checkpoint
+        self._options = StartOptions(patterns=patterns, late_files=late_files)
         self._tables: list[pa.Table] = []
         self._query = self._start()
 
@@ -77,4 +82,4 @@ class Replay:
 
     def _start(self) -> StandingQuery:
         sink = RowSink(lambda table, _: self._tables.append(table))
-        return start(self._frame, sink, self._checkpoint, StartOptions(patterns=self._patterns))
+        return start(self._frame, sink, self._checkpoint, self._options)

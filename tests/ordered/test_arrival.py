@@ -169,3 +169,13 @@ def test_packets_tell_the_runs_of_the_rows_that_are_left():
     assert odd.runs == [(1, Run(a, 0)), (1, Run(None, 5)), (1, Run(a, 7))]
     assert nothing.rows is None and not nothing.runs
     assert even.rows.column_names == ["k0", "t", "v0"]
+
+
+@pytest.mark.parametrize("name", ["a", "ab", "abc", "abcdefg", "ä"])
+def test_rows_behind_the_runs_of_a_packet_lie_on_whole_words(name):
+    rows = pa.record_batch({"k0": ["p"], "t": [1], "v0": [1.5], "bucket": pa.array([0], pa.int32())})
+    origin = pa.array([Origin(5, name, 0)._asdict()], ORIGIN_TYPE)
+    placed = rows.append_column(ORIGIN, origin).append_column(PLACE, pa.array([0], pa.int64()))
+    (packets,) = pack([placed], 1)
+    read = open_packet(packets["packet"][0].as_py())
+    assert read.runs and read.rows["v0"].chunk(0).to_numpy().flags.aligned

@@ -1,7 +1,7 @@
 """One program means one thing, whether its parts are subqueries, CTEs or views."""
 
 import pytest
-from chance import draws, examples
+from chance import draws, is_night
 from plan.programs import COLUMNS, FORMS, STREAMS, random_program
 
 import cepsql
@@ -21,7 +21,7 @@ def engine():
 def test_every_form_of_a_program_is_planned_alike(engine):
     chance = draws("forms")
     planned = 0
-    for _ in range(examples(50)):
+    for _ in range(20_000 if is_night() else 100):
         program = random_program(chance, chance.randint(1, 4))
         found = {form: _planned(engine, *program.written(form)) for form in FORMS}
         assert len(set(found.values())) == 1, program.written("views")

@@ -27,6 +27,14 @@ def test_upgrade(case, update):
     check(case, f"{found.kind}\n{found.differences}".rstrip(), update)
 
 
+@pytest.mark.parametrize("kept", json.loads((HERE / "earlier_descriptions.json").read_text()))
+def test_an_earlier_version_described_views_and_ctes_as_parts_of_their_own(kept):
+    now = described(kept["text"])
+    assert upgrade(kept["description"], now).kind == SAME
+    other = json.loads(json.dumps(kept["description"]).replace("/data/ticks", "/data/other"))
+    assert upgrade(other, now).kind != SAME
+
+
 def test_other_settings_are_not_compatible():
     one = described("SELECT sym FROM ticks", {"spark.sql.session.timeZone": "UTC"})
     other = described("SELECT ts FROM ticks", {"spark.sql.session.timeZone": "Asia/Tokyo"})
