@@ -184,7 +184,7 @@ def test_no_savepoint_is_made_of_a_damaged_checkpoint(tmp_path, damaged, said):
     for name in ("offsets/0", "sources/0/0", "commits/0"):
         (spark / name).parent.mkdir(parents=True)
         (spark / name).write_text("v1\n{}\n")
-    (spark / "metadata").write_text("{}")
+    (spark / "metadata").write_text('{"id": "f0000000-0000-4000-8000-000000000000"}')
     (tmp_path / "checkpoint" / "plan.json").write_text("{}")
     save_checkpoint(tmp_path / "checkpoint", tmp_path / "whole")
     (spark / damaged).write_text("v1\n{")

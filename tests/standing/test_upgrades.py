@@ -109,7 +109,7 @@ def test_what_is_read_again_is_so_once_more_under_a_third_text(engine, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(StandingQuery, "_after_batch", fail)
         engine.sql("START QUERY rises")
-        assert engine.queries["rises"].wait(60) == "failed"
+        assert engine.queries["rises"].wait(60) == "failing"
         engine.sql("STOP QUERY rises")
     engine.sql(f"CREATE OR REPLACE QUERY rises INTO pairs AS {STEEP}")
     put(2, [20, 30, 31])
