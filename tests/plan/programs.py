@@ -10,7 +10,7 @@ STREAMS = "ab"
 FORMS = ("subqueries", "ctes", "views")
 
 _GROUP = "GROUP BY k, window_start, window_end"
-_NEAR = "y.k = x.k AND y.ts BETWEEN x.ts AND x.ts + INTERVAL '5' SECONDS"
+_NEAR = "r.k = l.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL '5' SECONDS"
 _PATTERN = (
     "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS ts, LAST(B.x) AS x PATTERN (A B+? C) "
     "WITHIN INTERVAL '20' SECONDS DEFINE B AS x >= FIRST(A.x), C AS x < LAST(B.x)) AS m"
@@ -41,15 +41,15 @@ UNARY = {
     "MEASURES CLASSIFIER() AS label ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING PATTERN (A B*) DEFINE B AS x > PREV(x))",
 }
 BINARY = {
-    "join": f"SELECT x.k, x.x + y.x AS x, x.ts FROM {{0}} AS x JOIN {{1}} AS y ON {_NEAR}",
-    "join by the right": f"SELECT x.k, y.x, y.ts FROM {{0}} AS x JOIN {{1}} AS y ON {_NEAR}",
-    "left join": f"SELECT x.k, COALESCE(y.x, 0) AS x, x.ts FROM {{0}} AS x LEFT JOIN {{1}} AS y ON {_NEAR}",
-    "anti join": f"SELECT x.k, x.x, x.ts FROM {{0}} AS x LEFT ANTI JOIN {{1}} AS y ON {_NEAR}",
-    "exists": f"SELECT x.k, x.x, x.ts FROM {{0}} AS x WHERE EXISTS (SELECT 1 FROM {{1}} AS y WHERE {_NEAR})",
-    "not exists": f"SELECT x.k, x.x, x.ts FROM {{0}} AS x WHERE NOT EXISTS (SELECT 1 FROM {{1}} AS y WHERE {_NEAR})",
-    "asof": "SELECT x.k, y.x, x.ts FROM {0} AS x ASOF JOIN {1} AS y MATCH_CONDITION (x.ts >= y.ts) ON y.k = x.k",
+    "join": f"SELECT l.k, l.x + r.x AS x, l.ts FROM {{0}} AS l JOIN {{1}} AS r ON {_NEAR}",
+    "join by the right": f"SELECT l.k, r.x, r.ts FROM {{0}} AS l JOIN {{1}} AS r ON {_NEAR}",
+    "left join": f"SELECT l.k, COALESCE(r.x, 0) AS x, l.ts FROM {{0}} AS l LEFT JOIN {{1}} AS r ON {_NEAR}",
+    "anti join": f"SELECT l.k, l.x, l.ts FROM {{0}} AS l LEFT ANTI JOIN {{1}} AS r ON {_NEAR}",
+    "exists": f"SELECT l.k, l.x, l.ts FROM {{0}} AS l WHERE EXISTS (SELECT 1 FROM {{1}} AS r WHERE {_NEAR})",
+    "not exists": f"SELECT l.k, l.x, l.ts FROM {{0}} AS l WHERE NOT EXISTS (SELECT 1 FROM {{1}} AS r WHERE {_NEAR})",
+    "asof": "SELECT l.k, r.x, l.ts FROM {0} AS l ASOF JOIN {1} AS r MATCH_CONDITION (l.ts >= r.ts) ON r.k = l.k",
     "union": "SELECT k, x, ts FROM {0} UNION ALL SELECT k, x, ts FROM {1}",
-    "later": f"SELECT x.k, x.x, GREATEST(x.ts, y.ts) AS ts FROM {{0}} AS x JOIN {{1}} AS y ON {_NEAR}",
+    "later": f"SELECT l.k, l.x, GREATEST(l.ts, r.ts) AS ts FROM {{0}} AS l JOIN {{1}} AS r ON {_NEAR}",
 }
 READERS = {
     "all": "SELECT * FROM {0}",
@@ -72,6 +72,11 @@ class Program:
 
     sql: str
     below: tuple["Program", ...] = ()
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """The streams that it reads."""
+        return frozenset().union(*(below.streams for below in self.below)) if self.below else frozenset({self.sql})
 
     def written(self, form: str) -> tuple[list[tuple[str, str]], str]:
         """Return the views that a form of the program needs, as names and texts, and the query."""
