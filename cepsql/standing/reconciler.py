@@ -27,7 +27,7 @@ from cepsql.catalog.working_for import QUERY
 from cepsql.errors import Error, InternalError, JavaEndedError, OperationalError
 from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
-from cepsql.standing.progress_data import SINCE_START, added, progress_data
+from cepsql.standing.progress_data import added, progress_data
 from cepsql.standing.renewal import Renewal
 
 LOG = logging.getLogger("cepsql.standing")
