@@ -1,7 +1,6 @@
 """SELECT DISTINCT over a stream becomes an ordered operator: below another one, and over rows of operators."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from sqlglot import exp
@@ -9,10 +8,10 @@ from sqlglot import exp
 from cepsql.analysis.deduplicate import plan_distinct
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Deduplicate, Node, Sql
-from cepsql.plan.reader import Checked, RowsInOrder
+from cepsql.plan.reader import Checked, followed_by
 from cepsql.plan.rows_below import in_sql_inputs
 
 _AFTER = ("order", "offset", "sort", "cluster", "distribute")
@@ -82,10 +81,10 @@ def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
     table.set("limit", limit)
     operator = _operator(name, *found)
     if select is query:
-        return Sql(table, {name: operator}, root.view)
+        return Sql(table, {name: operator})
     select.replace(table)
     nodes: dict[str, Node] = {**root.inputs, name: operator}
-    return Sql(query, _read(query, nodes), root.view)
+    return Sql(query, _read(query, nodes))
 
 
 def _last_distinct(query: exp.Query) -> exp.Select | None:
@@ -119,7 +118,7 @@ def hoist_inner_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
             name = f"__distinct_{len(inputs)}"
             inputs[name] = _operator(name, *found)
             select.replace(_all_of(name))
-    return root if len(inputs) == len(root.inputs) else Sql(query, _read(query, inputs), root.view)
+    return root if len(inputs) == len(root.inputs) else Sql(query, _read(query, inputs))
 
 
 def _first_rows(root: Sql, place: Span, checked: Checked) -> tuple[Sql, str] | None:
@@ -138,12 +137,9 @@ def _followed(rows: Sql, place: Span, checked: Checked) -> tuple[Sql, str] | Non
     for column in rows.resolved.columns:
         if column.type.lower() != "timestamp":
             continue
-        order = exp.Ordered(this=exp.column(exp.to_identifier(column.name, quoted=True)), nulls_first=True)
-        with suppress(Error):
-            asked = checked(RowsInOrder((order,), place), rows, "DISTINCT")
-            mark = asked.properties.watermark
-            if asked.properties.ordered and mark is not None and mark.column.lower() == column.name.lower():
-                return asked, mark.column
+        asked = followed_by(column.name, rows, checked, place, "DISTINCT")
+        if asked is not None and asked.properties.ordered:
+            return asked, asked.properties.event_time.column
     return None
 
 

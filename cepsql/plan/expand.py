@@ -63,6 +63,7 @@ class Expander:
         self._lookup = lookup
         self._relations: dict[str, Relation] = {}
         self._parsed: dict[str, Query] = {}
+        self._named: dict[str, list[exp.Table]] = {}
 
     def expand(self, query: Query) -> Expanded:
         """Return a query as one tree.
@@ -99,15 +100,14 @@ class Expander:
         """Tell whether the rows of a relation, or those that a view reads, are a stream."""
         relation = self.relation(table)
         if isinstance(relation, View):
-            return any(map(self.is_stream, _relations_named(self.parsed(relation))))
+            return any(map(self.is_stream, self._named_in(relation)))
         return relation.streaming
 
     def is_expanded(self, relation: Relation) -> bool:
         """Tell whether a relation is a view whose query takes its place."""
         if not isinstance(relation, View):
             return False
-        query = self.parsed(relation)
-        return self._has_operator(query) or any(map(self.is_stream, _relations_named(query)))
+        return self._has_operator(self.parsed(relation)) or any(map(self.is_stream, self._named_in(relation)))
 
     def parsed(self, view: View) -> Query:
         """Return the query of a view, with its places in `text`."""
@@ -164,6 +164,13 @@ class Expander:
             return True
         read = map(self.relation, _relations_named(query))
         return any(self._has_operator(self.parsed(one)) for one in read if isinstance(one, View))
+
+    def _named_in(self, view: View) -> list[exp.Table]:
+        """Return the names in the query of a view that mean relations of the catalog."""
+        name = view.name.lower()
+        if name not in self._named:
+            self._named[name] = _relations_named(self.parsed(view))
+        return self._named[name]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def with_whole_updates(root: Sql) -> Sql:
     around = {part: inner.args.pop(part) for part in AROUND if inner.args.get(part) is not None}
     identity = [exp.column(column, table=name, quoted=True) for column in _identity_columns(root, name)]
     inner.set("expressions", [*numbered(items), *hidden_columns(identity, _kind(name))])
-    return labelled_query(Sql(inner, root.inputs), names, around, root.view)
+    return labelled_query(Sql(inner, root.inputs), names, around)
 
 
 def _identity_columns(root: Sql, name: str) -> list[str]:

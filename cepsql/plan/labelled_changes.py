@@ -22,18 +22,15 @@ def hidden_columns(columns: Sequence[exp.Expr], kind: exp.Expr) -> list[exp.Expr
     return [exp.alias_(told, IDENTITY), exp.alias_(exp.cast(kind, "tinyint", dialect="spark"), CHANGE)]
 
 
-def labelled_query(
-    rows: Sql, names: Sequence[str], around: Mapping[str, exp.Expr | None], view: str | None = None
-) -> Sql:
+def labelled_query(rows: Sql, names: Sequence[str], around: Mapping[str, exp.Expr | None]) -> Sql:
     """Return a query that gives changes with OPERATION as its last column.
 
     rows:   the changes, `numbered`, with IDENTITY and CHANGE.
     names:  of the columns.
     around: clauses of the SELECT, such as its LIMIT.
-    view:   whose query it is, if it is one's.
     """
     columns = [exp.alias_(exp.column(f"__{i}", table=_RESULT), name, quoted=True) for i, name in enumerate(names)]
     outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(exp.to_table(_RESULT))
     for part, clause in around.items():
         outer.set(part, clause)
-    return Sql(outer, {_RESULT: LabelledChanges(_RESULT, rows)}, view)
+    return Sql(outer, {_RESULT: LabelledChanges(_RESULT, rows)})

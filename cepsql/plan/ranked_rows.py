@@ -1,8 +1,6 @@
 """SELECTs with ROW_NUMBER, RANK or DENSE_RANK over a table that changes: what they ask of the operator that ranks."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import partial
 
 from sqlglot import exp
 
@@ -17,7 +15,7 @@ from cepsql.operators.ranked_rows import Ranking
 from cepsql.plan.nodes import Node, RankedRows, Sql, walk
 from cepsql.plan.over import own_aggregate, window_calls, with_own_window
 from cepsql.plan.rank_limits import rank_limit
-from cepsql.plan.reader import Checked, RowsInOrder
+from cepsql.plan.reader import Checked, followed_by
 from cepsql.plan.rows_below import RowsBelow, read_nodes
 
 _RANKINGS: dict[type[exp.Expr], Ranking] = {
@@ -43,6 +41,10 @@ def rank_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | 
 
     Not those that go by an event time, or number whole partitions: their rows come out once.
     """
+
+    def followed(rows: Sql, column: str) -> bool:
+        return followed_by(column, rows, checked, place, "OVER") is not None
+
     for node in walk(root):
         if not isinstance(node, Sql) or node.query.find(exp.Window) is None or not node.resolved.streaming:
             continue
@@ -52,18 +54,9 @@ def rank_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | 
                 if ranking_of(call) is None:
                     continue
                 asked = with_own_window(call, select)
-                if _changes(asked, select, nodes, partial(_is_followed, checked, place)):
+                if _changes(asked, select, nodes, followed):
                     return call
     return None
-
-
-def _is_followed(checked: Checked, place: Span, rows: Sql, column: str) -> bool:
-    """Tell whether rows of a stream can be followed by a column as their event time."""
-    order = exp.Ordered(this=exp.column(exp.to_identifier(column, quoted=True)), nulls_first=True)
-    with suppress(Error):
-        mark = checked(RowsInOrder((order,), place), rows, "OVER").properties.watermark
-        return mark is not None and mark.column.lower() == column.lower()
-    return False
 
 
 def ranked_select(

@@ -1,12 +1,13 @@
 """What reads the rows of streams in order, as far as the checks of its input know it."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from sqlglot import exp
 
-from cepsql.errors import Span
+from cepsql.errors import Error, Span
 from cepsql.plan.nodes import Sql
 
 
@@ -38,3 +39,14 @@ class RowsAsTheyCome:
 
 Checked = Callable[[Reader, Sql, str], Sql]
 """Returns the input of an operator as it can be read in order, or raises what is wrong with it."""
+
+
+def followed_by(column: str, rows: Sql, checked: Checked, place: Span, spoken: str) -> Sql | None:
+    """Return rows of a stream followed by a column as their event time, None if they cannot be."""
+    order = exp.Ordered(this=exp.column(exp.to_identifier(column, quoted=True)), nulls_first=True)
+    with suppress(Error):
+        asked = checked(RowsInOrder((order,), place), rows, spoken)
+        mark = asked.properties.watermark
+        if mark is not None and mark.column.lower() == column.lower():
+            return asked
+    return None

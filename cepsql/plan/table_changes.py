@@ -73,7 +73,7 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
     names = [named_item(item).alias_or_name for item in whole.selects]
     query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
     limit = query.args.pop("limit", None)
-    return labelled_query(planner.rows(_numbered(query, place)), names, {"limit": limit}, root.view)
+    return labelled_query(planner.rows(_numbered(query, place)), names, {"limit": limit})
 
 
 @dataclass

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, table_name, visible_ctes
 from cepsql.analysis.written import with_relations
+from cepsql.plan.expand import put_in_place
 from cepsql.plan.nodes import Node, Read, Sql, transform
 
 
@@ -56,9 +57,7 @@ def _with_body(query: exp.Query, name: str, body: exp.Query) -> exp.Query:
     copy = query.copy()
     for table in catalog_tables(copy):
         if table_name(table) == name:
-            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-            if alias.this is None:
-                alias.set("this", exp.to_identifier(table.name))
-            further = {key: table.args[key] for key in ("joins", "pivots", "laterals", "sample") if table.args.get(key)}
-            table.replace(exp.Subquery(this=body.copy(), alias=alias.copy(), **further))
+            if table.args.get("alias") is None:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            put_in_place(table, body.copy(), [])
     return copy
