@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from numbered_files import put
 
 import cepsql
 from cepsql.catalog import Sink
@@ -25,14 +26,6 @@ STREAM = """CREATE OR REPLACE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FO
 USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '1')
 """
 QUERY = "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.x AS a, B.x AS b PATTERN (A B))"
-
-
-def put(folder: Path, number: int, *rows: str) -> None:
-    file = folder / "in" / f".{number}.csv"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("".join(f"1,2026-01-01 00:{row}\n" for row in rows))
-    os.utime(file, (1_000_000_000 + number, 1_000_000_000 + number))
-    file.rename(file.parent / f"{number}.csv")
 
 
 @pytest.fixture(scope="module")

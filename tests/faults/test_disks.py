@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from chance import draws, everyday, examples
 from disk import Disk
+from numbered_files import put
 from pyspark.sql import DataFrameWriter
 
 import cepsql
@@ -43,14 +44,6 @@ def disk(request, tmp_path, monkeypatch):
         pytest.skip("nothing can be mounted here")
     yield found
     found.close()
-
-
-def put(folder: Path, number: int, *rows: str) -> None:
-    file = folder / "in" / f".{number}.csv"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("".join(f"1,2026-01-01 00:{row}\n" for row in rows))
-    os.utime(file, (1_000_000_000 + number, 1_000_000_000 + number))
-    file.rename(file.parent / f"{number}.csv")
 
 
 class Queries:
