@@ -6,13 +6,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from monitoring import ALERTS, NO_ALERT, alert_rules, dashboard
+
 import cepsql
 import cepsql.errors
+import cepsql.pytest_plugin
 import cepsql.testing
 from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.errors import ExitCode
 from cepsql.language.foreign_functions import INSTEAD
+from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.own_functions import OWN_FUNCTIONS
@@ -52,8 +56,15 @@ ENVIRONMENT = {
 
 def written() -> dict[str, str]:
     """Return the text of each page by its name."""
-    pages = {"functions.md": _functions(), "settings.md": _settings(), "errors.md": _errors(), "api.md": _api()}
-    return {name: "\n".join(lines).rstrip() + "\n" for name, lines in pages.items()}
+    pages = {
+        "functions.md": _functions(),
+        "settings.md": _settings(),
+        "errors.md": _errors(),
+        "metrics.md": _metrics(),
+        "api.md": _api(),
+    }
+    texts = {name: "\n".join(lines).rstrip() + "\n" for name, lines in pages.items()}
+    return texts | {"alerts.yml": alert_rules(), "grafana.json": dashboard()}
 
 
 def _table(head: str, rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> list[str]:
@@ -227,6 +238,50 @@ _EXAMPLES = {
 }
 
 
+def _metrics() -> list[str]:
+    rows = [(LEADS[0], "gauge", LEADS[1]), (STATE[0], "gauge", f"{STATE[1]}, in the label `state`")]
+    rows += [(m.full_name, "counter" if m.counts else "gauge", m.meaning) for m in QUERY_METRICS]
+    measured = [(f"`{name}`", kind, text, _alert(name)) for name, kind, text in rows]
+    alerts = [(f"`{alert.name}`", f"`{alert.expression}`", alert.lasts, alert.summary) for alert in ALERTS]
+    return [
+        *_METRICS.splitlines(),
+        "",
+        *_table("metric | kind | meaning | alert", measured),
+        "A query without event time has no lag, one without Kafka no records behind. The lag grows while a query fails,",
+        "waits, or gets no rows.",
+        "",
+        "## Alerts",
+        "",
+        *_table("alert | condition | for | what to do", alerts),
+        "[Troubleshooting](troubleshooting.md) has the statements that show the cause.",
+    ]
+
+
+_METRICS = """# Metrics
+
+`cepsql serve --metrics-port 9464` serves these numbers in the format of Prometheus on `/metrics`. A script makes
+this page from the code.
+
+```yaml
+scrape_configs:
+  - job_name: cepsql
+    static_configs: [{targets: ['localhost:9464']}]
+rule_files: [alerts.yml]
+```
+
+[alerts.yml](alerts.yml) has the alerts below as rules of Prometheus. [grafana.json](grafana.json) is a dashboard:
+import it in Grafana, and choose your Prometheus. The thresholds are a start; set them to what is usual for your
+queries.
+
+Metrics that begin with `cepsql_query_` have the label `query`. Counters continue over restarts of the query. Each
+server of a catalog reports all queries: `max by (query) (...)` shows each once."""
+
+
+def _alert(metric: str) -> str:
+    found = [f"`{alert.name}`" for alert in ALERTS if re.search(rf"{metric}\b", alert.expression)]
+    return ", ".join(found) if found else NO_ALERT[metric]
+
+
 def _api() -> list[str]:
     lines = [
         "# Python reference",
@@ -245,8 +300,16 @@ def _api() -> list[str]:
         lines += [f"## {name}", "", *_documented(None, found)]
         for member, value in _members(found):
             lines += [f"### {name.rsplit('.', 1)[1]}.{member}", "", *_documented(_called(member, value), value)]
+    lines += ["## Fixtures of pytest", "", "[Tests of queries](testing.md#with-pytest) shows their use.", ""]
+    for name, found in _fixtures():
+        lines += [f"### {name}", "", *_documented(None, found)]
     lines += ["## Errors", "", "They have a [page of their own](errors.md)."]
     return lines
+
+
+def _fixtures() -> list[tuple[str, object]]:
+    """Return the fixtures that cepsql gives to pytest."""
+    return [(name, value) for name, value in vars(cepsql.pytest_plugin).items() if name.startswith("cepsql_")]
 
 
 def _members(kind: type) -> list[tuple[str, object]]:

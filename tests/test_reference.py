@@ -2,16 +2,20 @@
 
 import importlib
 import inspect
+import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import cepsql
 import cepsql.errors
 from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.language.foreign_functions import INSTEAD
+from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.own_functions import OWN_FUNCTIONS
@@ -65,3 +69,26 @@ def test_every_error_has_an_anchor():
     page = (DOCS / "errors.md").read_text("utf-8")
     kinds = inspect.getmembers(cepsql.errors, inspect.isclass)
     assert [name for name, kind in kinds if issubclass(kind, Exception) and f"\n## {name}\n" not in page] == []
+
+
+def test_every_metric_is_in_its_reference_and_others_are_used_nowhere(maker):
+    page = (DOCS / "metrics.md").read_text("utf-8")
+    told = {LEADS[0], STATE[0], *(metric.full_name for metric in QUERY_METRICS)}
+    assert [name for name in told if f"\n| `{name}` |" not in page] == []
+    for text in (page, (DOCS / "alerts.yml").read_text("utf-8"), (DOCS / "grafana.json").read_text("utf-8")):
+        assert set(re.findall(r"\bcepsql_(?:query|server)_\w*[a-z]", text)) <= told
+
+
+def test_the_dashboard_is_one():
+    board = json.loads((DOCS / "grafana.json").read_text("utf-8"))
+    assert {variable["name"] for variable in board["templating"]["list"]} == {"source", "query"}
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) > 10
+    expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    metrics = [found for text in expressions for found in re.findall(r"cepsql_query_\w+(.{0,17})", text)]
+    assert metrics and set(metrics) == {'{query=~"$query"}'}
+
+
+def test_the_alerts_are_rules():
+    (group,) = yaml.safe_load((DOCS / "alerts.yml").read_text("utf-8"))["groups"]
+    assert [rule for rule in group["rules"] if set(rule) != {"alert", "expr", "for", "labels", "annotations"}] == []
+    assert [rule for rule in group["rules"] if not re.search(r"cepsql_\w+.* [<>=]+ \S", rule["expr"])] == []
