@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from monitoring import ALERTS, NO_ALERT, alert_rules, dashboard
+from usual_errors import USUAL_ERRORS
 
 import cepsql
 import cepsql.errors
@@ -199,6 +200,8 @@ def _errors() -> list[str]:
         at = f"`cepsql.{kind.__name__}`" if kind.__name__ in cepsql.__all__ else f"`cepsql.errors.{kind.__name__}`"
         first = inspect.cleandoc(kind.__doc__ or "").splitlines()[0]
         lines += [f"## {kind.__name__}", "", f"{at}: {first}{below}", "", *_EXAMPLES.get(kind.__name__, [])]
+        if usual := USUAL_ERRORS.get(kind.__name__):
+            lines += _table("the message says | cause | what to do", [(f"*{said}*", *rest) for said, *rest in usual])
     return lines
 
 

@@ -1,5 +1,6 @@
 """The references of the documentation are those of the code, and every public name stands in its own."""
 
+import ast
 import importlib
 import inspect
 import json
@@ -92,3 +93,19 @@ def test_the_alerts_are_rules():
     (group,) = yaml.safe_load((DOCS / "alerts.yml").read_text("utf-8"))["groups"]
     assert [rule for rule in group["rules"] if set(rule) != {"alert", "expr", "for", "labels", "annotations"}] == []
     assert [rule for rule in group["rules"] if not re.search(r"cepsql_\w+.* [<>=]+ \S", rule["expr"])] == []
+
+
+def test_the_usual_errors_are_raised_with_these_words(maker):
+    raised = dict.fromkeys(maker.USUAL_ERRORS, "")
+    for file in (DOCS.parent / "cepsql").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+            texts = "\n".join(part for part in parts if isinstance(part, str))
+            for kind in {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & set(raised):
+                raised[kind] += texts
+    wrong = [
+        (kind, said) for kind, usual in maker.USUAL_ERRORS.items() for said, *_ in usual if said not in raised[kind]
+    ]
+    assert wrong == []
