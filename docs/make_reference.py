@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from function_reference import INTRODUCTION, OF_THE_MATCHER, OWN_EXAMPLE, PATTERN_EXAMPLE, PATTERN_FORMS
 from monitoring import ALERTS, NO_ALERT, alert_rules, dashboard
 from usual_errors import USUAL_ERRORS
 
@@ -17,36 +18,13 @@ from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.errors import ExitCode
 from cepsql.language.foreign_functions import INSTEAD
+from cepsql.scalar.registry import REGISTRY
 from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.own_functions import OWN_FUNCTIONS
 
 DOCS = Path(__file__).parent
-
-PATTERN_FORMS = {
-    "CLASSIFIER": ("CLASSIFIER()", "the name of the pattern variable of the row"),
-    "MATCH_NUMBER": ("MATCH_NUMBER()", "1 for the first match of the partition, 2 for the second, and so on"),
-    "MATCH_ID": ("MATCH_ID()", "a text that names the match, the same on every replay; in `MEASURES` only"),
-    "MATCH_TIMEOUT": (
-        "MATCH_TIMEOUT()",
-        "true if the deadline passed before the match was complete; in `MEASURES` only",
-    ),
-    "MATCH_ROWTIME": ("MATCH_ROWTIME()", "the event time of the last row of the match; in `MEASURES` only"),
-    "PREV": ("PREV(column [, n])", "the value in the row n before in the partition; n is 1 by default"),
-    "NEXT": ("NEXT(column [, n])", "the value in the row n after in the partition; n is 1 by default"),
-    "FINAL": ("FINAL LAST(column)", "the value when the match is complete, with `ALL ROWS PER MATCH`"),
-    "RUNNING": ("RUNNING LAST(column)", "the value as of the row, with `ALL ROWS PER MATCH`"),
-    "FIRST": (
-        "FIRST([variable.]column [, n])",
-        "the value in the first row of the match, or of a variable; n rows later",
-    ),
-    "LAST": (
-        "LAST([variable.]column [, n])",
-        "the value in the last row of the match, or of a variable; n rows before",
-    ),
-}
-"""The functions that only patterns have."""
 
 ENVIRONMENT = {
     "CEPSQL_CONFIG": "the file of the settings above",
@@ -80,22 +58,28 @@ def _functions() -> list[str]:
     return [
         "# Functions",
         "",
-        "All functions of Spark SQL are there. `SHOW FUNCTIONS LIKE 'date*'` shows what some of them do.",
-        "Here is what cepsql adds. A script makes this page from the code.",
+        *INTRODUCTION.splitlines(),
         "",
-        "## In patterns",
+        *_table(
+            "function | gives | NULL", [(f"`{form}`", gives, null) for form, gives, null in PATTERN_FORMS.values()]
+        ),
+        *PATTERN_EXAMPLE.splitlines(),
         "",
-        "These stand in `MEASURES` and in `DEFINE`, unless the table says otherwise.",
-        "[Patterns](patterns.md#measures-and-what-expressions-can-read) explains them.",
+        "## In conditions on several rows",
         "",
-        *_table("function | gives", [(f"`{form}`", gives) for form, gives in PATTERN_FORMS.values()]),
+        "A condition in `DEFINE` on one row may call any function. A condition on several rows, or on aggregates, may",
+        "call these, with Spark's meaning; others are refused. [Patterns](patterns.md#functions-in-conditions) has",
+        "operators and details.",
+        "",
+        _names(tuple(sorted(set(REGISTRY) - OF_THE_MATCHER))) + ",",
+        "`timestampdiff`, `CASE`, `CAST` and `TRY_CAST`.",
+        "",
         "`MEASURES` take every aggregate function of Spark, `DEFINE` takes [some](patterns.md#aggregates).",
         "",
         "## Everywhere",
         "",
-        *_table("function | gives", [_own(name) for name in OWN_FUNCTIONS]),
-        "A condition in `DEFINE` that reads one row may call any function. One that compares rows may call",
-        "[these](patterns.md#functions-in-conditions).",
+        *_table("function | gives | NULL", [_own(name) for name in OWN_FUNCTIONS]),
+        *OWN_EXAMPLE.splitlines(),
         "",
         "## Functions of other engines",
         "",
@@ -105,10 +89,10 @@ def _functions() -> list[str]:
     ]
 
 
-def _own(name: str) -> tuple[str, str]:
-    _, _, meaning = OWN_FUNCTIONS[name]
+def _own(name: str) -> tuple[str, str, str]:
+    arguments, _, meaning = OWN_FUNCTIONS[name]
     form, _, gives = meaning.partition(" - ")
-    return f"`{form}`", gives.removeprefix("Returns ")
+    return f"`{form}`", gives.removeprefix("Returns "), "never" if arguments == "()" else "if an argument is NULL"
 
 
 def _coded(text: str) -> str:

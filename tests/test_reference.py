@@ -16,6 +16,7 @@ import cepsql.errors
 from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.language.foreign_functions import INSTEAD
+from cepsql.scalar.registry import REGISTRY
 from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.explanations import PATTERN_FUNCTIONS
@@ -56,9 +57,10 @@ def test_every_public_name_is_in_its_reference():
                 assert f"\n### {name}.{member}\n" in api, f"{name}.{member} has no docstring"
 
 
-def test_every_function_setting_and_option_is_in_its_reference():
+def test_every_function_setting_and_option_is_in_its_reference(maker):
+    assert set(REGISTRY) >= maker.OF_THE_MATCHER
     functions, settings = ((DOCS / name).read_text("utf-8") for name in ("functions.md", "settings.md"))
-    names = [*PATTERN_FUNCTIONS, *OWN_FUNCTIONS, *INSTEAD]
+    names = [*PATTERN_FUNCTIONS, *OWN_FUNCTIONS, *INSTEAD, *(set(REGISTRY) - maker.OF_THE_MATCHER)]
     assert [name for name in names if f"`{name}" not in functions] == []
     options = [option for table in (SOURCE_OPTIONS, SINK_OPTIONS) for names in table.values() for option in names]
     names = [*SETTINGS, *(setting.name for setting in USER_SETTINGS), *options, *QUERY_OPTIONS]
