@@ -8,6 +8,7 @@ from pathlib import Path
 
 from function_reference import INTRODUCTION, OF_THE_MATCHER, OWN_EXAMPLE, PATTERN_EXAMPLE, PATTERN_FORMS
 from monitoring import ALERTS, NO_ALERT, alert_rules, dashboard
+from option_meanings import SINK_MEANINGS, SOURCE_MEANINGS
 from usual_errors import USUAL_ERRORS
 
 import cepsql
@@ -23,12 +24,13 @@ from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.own_functions import OWN_FUNCTIONS
+from cepsql.standing.definitions import OPTIONS as QUERIES
 
 DOCS = Path(__file__).parent
 
 ENVIRONMENT = {
     "CEPSQL_CONFIG": "the file of the settings above",
-    "CEPSQL_PAGER": "the pager of the shell; beats `PAGER`",
+    "CEPSQL_PAGER": "the pager of the shell, in place of `PAGER`",
 }
 """Environment variables beside those of settings."""
 
@@ -112,14 +114,14 @@ def _settings() -> list[str]:
         "",
         "## SET",
         "",
-        "`SET name = value` changes what the statements of a session run with. All settings of Spark are there, too.",
-        "A query under a name keeps what was set when it was created.",
+        "`SET name = value` changes a setting for the statements of a session. All settings of Spark work, too. A",
+        "named query keeps the settings of the session that created it.",
         "",
         *_table("setting | meaning", [(f"`{name}`", meaning) for name, meaning in SETTINGS.items()]),
         "## Settings of the command line and the shell",
         "",
-        "An option on the command line beats the environment variable, which beats `~/.config/cepsql/config.toml`.",
-        "`cepsql config` shows each value and where it comes from.",
+        "An option on the command line has priority over the environment variable, and that over",
+        "`~/.config/cepsql/config.toml`. `cepsql config` shows each value and where it comes from.",
         "",
         *_table("in the file | in the environment | default | meaning", user),
         *_table("also in the environment | meaning", [(f"`{name}`", text) for name, text in ENVIRONMENT.items()]),
@@ -128,20 +130,32 @@ def _settings() -> list[str]:
         "",
         "## Options of sources",
         "",
-        "Those of `CREATE STREAM` and `CREATE TABLE` that the shell completes; others go to Spark as they are.",
+        "Options of `CREATE STREAM` and `CREATE TABLE` that the shell completes. Others are passed to Spark.",
         "[Sources](sources.md) and [Streams](streams.md) explain them.",
         "",
-        *_table("format | options", [(f"`{name}`", _names(options)) for name, options in SOURCE_OPTIONS.items()]),
+        *_options(SOURCE_OPTIONS, SOURCE_MEANINGS),
         "## Options of sinks",
         "",
-        "Those of `CREATE SINK`. [Sinks](sinks.md) explains them.",
+        "Options of `CREATE SINK`. [Sinks](sinks.md) explains them.",
         "",
-        *_table("format | options", [(f"`{name}`", _names(options)) for name, options in SINK_OPTIONS.items()]),
+        *_options(SINK_OPTIONS, SINK_MEANINGS),
         "## Options of queries",
         "",
-        f"`CREATE QUERY ... OPTIONS (...)` and `ALTER QUERY ... SET (...)` take {_names(QUERY_OPTIONS)}.",
-        "[Standing queries](standing.md) explains them.",
+        "Options of `CREATE QUERY ... OPTIONS (...)` and `ALTER QUERY ... SET (...)`. [Standing queries](standing.md)",
+        "explains them.",
+        "",
+        *_table("option | meaning", [(f"`{name}`", (QUERIES | SETTINGS)[name]) for name in QUERY_OPTIONS]),
     ]
+
+
+def _options(by_format: dict[str, tuple[str, ...]], meanings: dict[str, str]) -> list[str]:
+    """Return a table of options, each with the formats that have it; Spark has those without a meaning here."""
+    formats: dict[str, list[str]] = {}
+    for name, options in by_format.items():
+        for option in options:
+            formats.setdefault(option, []).append(name)
+    rows = [(f"`{option}`", _names(tuple(of)), meanings.get(option, "as in Spark")) for option, of in formats.items()]
+    return _table("option | of | meaning", rows)
 
 
 def _names(names: tuple[str, ...]) -> str:
