@@ -24,6 +24,7 @@ from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
+from cepsql.plan.nodes import Sort
 from cepsql.query import Query, no_python_type
 from cepsql.spark.names import ARRIVAL
 
@@ -55,12 +56,14 @@ class Heartbeat:
 class Played(list):
     """The rows that came out, a list for each micro-batch and one for the end of the input.
 
-    late: the rows of every table of late rows, by its name.
+    late:    the rows of every table of late rows, by its name.
+    ordered: whether the query has an ORDER BY, in whose order the rows stand.
     """
 
-    def __init__(self, batches: "list[list[Row]]", late: "dict[str, list[Row]]"):
+    def __init__(self, batches: "list[list[Row]]", late: "dict[str, list[Row]]", ordered: bool = False):
         super().__init__(batches)
         self.late = late
+        self.ordered = ordered
 
 
 def play(
@@ -125,7 +128,7 @@ def _played(
         table = engine.sql(f"SELECT * FROM {name}")
         assert isinstance(table, Query)
         late[name] = _rows(table.arrow(), zone)
-    return Played(seen, late)
+    return Played(seen, late, any(isinstance(node, Sort) for node in query.plan.stages))
 
 
 def _move_late_rows(engine: "Engine", folder: Path) -> None:
