@@ -51,7 +51,7 @@ _CLAUSE_STARTS: dict[str, tuple[str, ...]] = {
     "ORDER BY": (), "MEASURES": (), "ONE": ("ROW",), "ALL": ("ROW",), "AFTER": ("MATCH",), "PATTERN": ("(",),
     "WITHIN": (), "SUBSET": (), "DEFINE": (), "PARTITION BY": (), "ALLOWED": ("LATENESS",),
     "WITH": ("HEARTBEAT", "IDLE", "PUNCTUATION", "LATE"), "AHEAD": ("AT",), "BY": (), "OF": (), "PERCENT": (),
-    "LATE": ("ROWS",), "INITIAL": ("PATTERN",), "SEEK": ("PATTERN",),
+    "LATE": ("ROWS",), "FOR": ("AT",), "INITIAL": ("PATTERN",), "SEEK": ("PATTERN",),
 }  # fmt: skip
 """The words that end an expression, each with those of which one must follow."""
 
@@ -263,6 +263,8 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return _begins_operator(text, at) or text.word(at - 1) == "ON"
         case "EMIT":
             return _begins_emit(text, at)
+        case "FILL":
+            return text.raw(at + 1) == "("
         case "TABLE" if "RELATION" in choices:
             return _begins_window_function(text, at)
         case "FIRST" | "LAST":

@@ -446,6 +446,9 @@ class _Translator:
     def _closed(self, operator: Tree) -> int:
         """Return the token after the bracket that closes an operator."""
         opening = _begin(operator.children[0]) + (2 if operator.data == "window" else 1)
+        fill = next((child for child in operator.children if isinstance(child, Tree) and child.data == "fill"), None)
+        if fill is not None:
+            opening = _begin(fill.children[0]) + 1
         return self.text.closing[opening] + 1
 
     def _statement_end(self, start: int) -> int:

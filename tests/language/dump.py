@@ -77,6 +77,10 @@ def _windows(clause: WindowClause) -> list[str]:
         lines += [f"  {word} {_sql(part)}"] if part is not None else []
     if clause.partition_by is not None:
         lines.append(f"  partition by {', '.join(map(_sql, clause.partition_by)) or 'nothing'}")
+    if clause.fill is not None:
+        items = [f"{_sql(i.value)}{'' if i.name is None else f' for {i.name.text}'}" for i in clause.fill.items]
+        limit = "" if clause.fill.limit is None else f", at most {_sql(clause.fill.limit)}"
+        lines.append(f"  filled with {', '.join(items)}{limit}")
     return [*lines, "  with window_time"] if clause.timed else lines
 
 

@@ -561,3 +561,10 @@ create table t
   k: STRING
   using csv
   refresh INTERVAL '10' MINUTES
+====
+SELECT k, n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) FILL (-1 AS n, 'x', LINEAR AS y FOR AT MOST 1 HOUR) AS w JOIN t FILL (a) ON true
+----
+windows __window_0 over SELECT * FROM s
+  tumbling of INTERVAL '1' MINUTE
+  filled with -1 for n, 'x', LINEAR for y, at most INTERVAL '1' HOUR
+query: SELECT k, n FROM __window_0 AS w JOIN t AS FILL(a) ON TRUE
