@@ -17,9 +17,8 @@ from cepsql.ordered.stage import Input, Stage, advance
 
 STEP = 10
 LAYOUT = RowLayout((Column("k0", ""),), Column("t", ""), values=tuple(Column(f"v{i}", "") for i in range(4)))
-SCHEMA = pa.schema([("k0", pa.string()), ("t", pa.int64()), ("v0", pa.string()), ("v1", pa.int64())]
-                   + [("v2", pa.float64()), ("v3", pa.int64()), ("bucket", pa.int32())])  # fmt: skip
-KINDS = (FillKind.KEY, FillKind.START, FillKind.PREVIOUS, FillKind.CONSTANT)
+_TYPES = {"k0": pa.string(), "t": pa.int64(), "v0": pa.string(), "v1": pa.int64(), "v2": pa.float64()}
+SCHEMA = pa.schema(_TYPES | {"v3": pa.int64(), "bucket": pa.int32()})
 
 
 def operator(most: int | None, linear: bool) -> Fill:
@@ -70,7 +69,7 @@ def test_any_batches_fill_the_same(drawn, most, linear, data):
     bounds = [cut * STEP for cut in cuts] + [END_OF_TIME]
     for low, bound in zip([-1, *bounds], bounds, strict=False):
         rows = [row for row in groups if low < row["t"] <= bound]
-        mark = {name: None for name in SCHEMA.names} | {"t": bound, "bucket": 0}
+        mark = dict.fromkeys(SCHEMA.names) | {"t": bound, "bucket": 0}
         marks = [mark] if bound == END_OF_TIME else []
         batch = pa.RecordBatch.from_pylist([*rows, *marks], SCHEMA)
         blobs = [blob for packed in pack([batch], 1) for blob in packed["packet"].to_pylist()]
