@@ -204,7 +204,7 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
     from cepsql.spark.replay import replay_source
-    from cepsql.spark.source import FILE_ORIGIN, MALFORMED, whole_row
+    from cepsql.spark.source import MALFORMED, STREAMED_ORIGIN, whole_row
 
     read = [column for column in source.columns if column.expression is None]
     frame = replay_source(spark, folder, ", ".join(f"{quoted(column.name)} STRING" for column in read))
@@ -214,7 +214,7 @@ def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     record = f"if({wrong}, concat_ws(',', {', '.join(given)}), NULL)"
     marks = [f"({wrong}) AS {MALFORMED}", f"{record} AS __record"]
     arrival = [ORIGIN, *([ARRIVAL] if source.key else [])]
-    marks += [f"{FILE_ORIGIN} AS {ORIGIN}", *([f"'' AS {ARRIVAL}"] if source.key else [])]
+    marks += [f"{STREAMED_ORIGIN} AS {ORIGIN}", *([f"'' AS {ARRIVAL}"] if source.key else [])]
     typed = frame.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in parsed.items()), *marks)
     columns = [
         quoted(c.name) if c.expression is None else f"({c.expression}) AS {quoted(c.name)}" for c in source.columns
