@@ -68,6 +68,9 @@ LOGGER = logging.getLogger("cepsql")
 _PYTHON_STARTS = 6
 """How often Python is started for a source that it reads."""
 
+_PYTHON_LOCK = threading.Lock()
+"""Is held while Spark starts the processes of Python for a source: with many at once none would be ready in time."""
+
 _AT_ONCE = "0 seconds"
 _ATTEND_SECONDS = 0.5
 _LOOK_SECONDS, _LOOK_SHARE = 5.0, 0.02
@@ -517,7 +520,8 @@ class StandingQuery:
         folder = self._checkpoint.folder
         settings = local_checkpoint_settings(spark) if isinstance(folder, Path) else {}
         needed = object_store_settings(spark) if on_object_store(folder) else {}
-        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
+        python = _PYTHON_LOCK if self._options.python_sources else contextlib.nullcontext()
+        with self._lock, python, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
             self._query = writer.trigger(**timing).start()
             self._busy, self._polling = time.monotonic(), Polling(self._query)
             self._started.set()
