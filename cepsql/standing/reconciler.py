@@ -30,6 +30,7 @@ from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
 from cepsql.standing.progress_data import added, progress_data
 from cepsql.standing.renewal import Renewal
+from cepsql.standing.starts import Start, Starts
 
 LOG = logging.getLogger("cepsql.standing")
 
@@ -128,7 +129,8 @@ class Reconciler:
 
     owner:  the name of this process.
     adopts: take over every query that shall run and that nobody runs; otherwise only those given to `take`.
-    abreast: how many queries are started side by side at most, for which `start` is called in as many threads.
+    abreast: how many queries are started side by side at most, for which `start` is called in as many threads; with
+             one, it is called in the thread that looks after all queries.
     """
 
     def __init__(
@@ -141,7 +143,8 @@ class Reconciler:
         abreast: int = 1,
     ):
         self.catalog, self.states, self.owner = catalog, states, owner
-        self._start, self._adopts, self._abreast = start, adopts, abreast
+        self._start, self._adopts = start, adopts
+        self._starts = Starts(abreast) if abreast > 1 else None
         self._renewal = Renewal(states.leases, self._lost)
         self._owned: dict[str, _Owned] = {}
         self._lock, self._closed = threading.RLock(), threading.Event()
@@ -165,6 +168,9 @@ class Reconciler:
         Raises the error that it cannot be started with, after which nothing more is desired of it.
         """
         with self._lock:
+            if self._starts is not None:
+                self._starts.withdraw()
+                self._starts.wait(name.lower())
             before, state = self._owned.get(name.lower()), self.states.get(name)
             owned = self._acquired(name.lower(), state)
             if owned is None:
@@ -211,6 +217,8 @@ class Reconciler:
         with self._lock:
             if self._closed.is_set():
                 return
+            if self._starts is not None:
+                self._starts.withdraw()
             states = self.states.all()
             self._go, self._begun = time.monotonic(), 0
             owned_now = list(self._owned.items())
@@ -222,6 +230,9 @@ class Reconciler:
         """Stop the queries of this process, each after its batch, and give them back for others to run."""
         self._closed.set()
         with self._lock:
+            if self._starts is not None:
+                self._starts.withdraw()
+                self._starts.wait()
             stops = [threading.Thread(target=self._end, args=(name, patience)) for name in self._owned]
             for stop in stops:
                 stop.start()
@@ -252,51 +263,30 @@ class Reconciler:
         free = [state for name, state in states.items() if name in defined and self._is_free(name, state)]
         due = [(name, owned) for name, owned in waiting if time.monotonic() >= owned.retry_at]
         starts = [
-            (state.suspect, partial(self._adopt, state.name, state))
+            Start(state.name, partial(self._adopt, state.name, state), state.suspect)
             for state in sorted(free, key=lambda state: -state.desired_since)
         ] + [
-            (owned.suspect, partial(self._try, name, owned, restarted=True))
+            Start(name, partial(self._try, name, owned, restarted=True), owned.suspect)
             for name, owned in sorted(due, key=lambda one: one[1].retry_at)
         ]
         # With two suspects nobody could tell which one ends Java.
-        trial = self._running_suspect() is None
-        first = next((start for start in starts if start[0]), None)
-        self._side_by_side([start for start in starts if not start[0] or (trial and start is first)])
-
-    def _side_by_side(self, starts: list[tuple[bool, Callable[[], None]]]) -> None:
-        """Call functions in threads, some at a time, in their order, while there is time."""
-        turns, failed = iter([start for _, start in starts]), []
-        taking = threading.Lock()
-
-        def work() -> None:
-            while self._has_time() and not failed:
-                with taking:
-                    start = next(turns, None)
-                if start is None:
-                    return
-                try:
-                    start()
-                except Exception as error:
-                    failed.append(error)
-
-        threads = [
-            threading.Thread(target=work, name="cepsql-start", daemon=True)
-            for _ in range(min(self._abreast, len(starts)) - 1)
-        ]
-        for thread in threads:
-            thread.start()
-        work()
-        for thread in threads:
-            thread.join()
-        if failed:
-            raise failed[0]
+        trial = self._running_suspect() is None and not (self._starts is not None and self._starts.has_suspect)
+        first = next((start for start in starts if start.suspect), None)
+        starts = [start for start in starts if not start.suspect or (trial and start is first)]
+        if self._starts is not None:
+            self._starts.offer(starts)
+            return
+        for start in starts:
+            if self._has_time():
+                start.call()
 
     def _is_free(self, name: str, state: QueryState) -> bool:
         """Tell whether a query shall run, and nobody runs it."""
-        return name not in self._owned and state.desired == RUNNING and state.epoch is None
+        starts = self._starts is not None and name in self._starts
+        return not starts and name not in self._owned and state.desired == RUNNING and state.epoch is None
 
     def _adopt(self, name: str, state: QueryState | None) -> None:
-        if state is None or not self._is_free(name, state):
+        if state is None or name in self._owned or state.desired != RUNNING or state.epoch is not None:
             return
         owned = self._acquired(name, state)
         if owned is not None:
@@ -329,6 +319,8 @@ class Reconciler:
 
     def _steer(self, name: str, owned: _Owned, state: QueryState | None) -> bool:
         """Bring a query of this process to what is desired of it; tell whether it waits for its next start."""
+        if self._starts is not None and name in self._starts:
+            return False
         if state is None or state.epoch != owned.lease.epoch:
             self._leave(name, owned)
             self._adopt(name, state)
@@ -443,8 +435,7 @@ class Reconciler:
 
     def _has_time(self) -> bool:
         """Tell whether one more query may be started in this go, if it is not asked for just now."""
-        in_time = not self._begun or time.monotonic() - self._go <= _STARTING_SECONDS
-        return in_time and not self._closed.is_set()
+        return not self._begun or time.monotonic() - self._go <= _STARTING_SECONDS
 
     def _started(self, query: RegisteredQuery, lease: Lease) -> Running:
         """Start a query; what is no error of ours is a defect, which must not end the others."""

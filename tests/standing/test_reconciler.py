@@ -566,12 +566,14 @@ def test_of_two_suspects_one_is_started(process):
     server.reconciler.tick()
     server.reconciler.close()
     second = process("second", adopts=True, abreast=4)
-    second.reconciler.tick()
-    second.reconciler.tick()
+    for _ in range(3):
+        second.reconciler.tick()
+        until(lambda: second.runs)
+        second.reconciler._starts.wait()
     assert len(second.runs) == 1
     second.runs[0].batches = 1
     second.reconciler.tick()
-    assert len(second.runs) == 2
+    until(lambda: len(second.runs) == 2)
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -582,6 +584,8 @@ def test_queries_are_started_side_by_side(process, monkeypatch, again):
         server.reconciler.states.desire(name, "running")
     if again:
         server.reconciler.tick()
+        until(lambda: len(server.runs) == 6)
+        server.reconciler._starts.wait()
         for run in server.runs:
             run.status, run.error = "failed", OperationalError("no broker answers")
         server.reconciler.tick()
@@ -596,22 +600,71 @@ def test_queries_are_started_side_by_side(process, monkeypatch, again):
 
     monkeypatch.setattr(server.reconciler, "_start", start)
     server.reconciler.tick()
+    until(lambda: sum(one.entered is not None for one in list(server.reconciler._owned.values())) == 6)
+    server.reconciler._starts.wait()
     states = server.reconciler.states.all()
     assert {states[name].state for name in names} == {"failing" if again else "running"}
     assert {states[name].restarts for name in names} == {int(again)}
 
 
-def test_a_defect_of_the_catalog_ends_the_starts_side_by_side(process, monkeypatch):
+def test_a_start_that_takes_long_keeps_no_other_query_waiting(process, monkeypatch):
+    server, answer = process("server", adopts=True, abreast=2), threading.Event()
+    states = server.reconciler.states
+    server.reconciler.catalog.add(RegisteredQuery("slow", None, "SELECT"))
+    for name in ("slow", "fraud"):
+        states.desire(name, "running")
+
+    def start(query, lease):
+        if query.name == "slow":
+            assert answer.wait(20)
+        return Run(lease.epoch)
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    server.reconciler.tick()
+    until(lambda: states.get("fraud").state == "running" and states.get("slow").state == "starting")
+    for name in ("fraud", "slow"):
+        states.desire(name, "paused")
+    server.reconciler.tick()
+    assert (states.get("fraud").state, states.get("slow").state) == ("paused", "starting")
+    answer.set()
+    server.reconciler._starts.wait()
+    server.reconciler.tick()
+    assert (states.get("slow").state, server.reconciler.owned) == ("paused", [])
+
+
+def test_the_catalog_is_away_while_queries_start_side_by_side(process, monkeypatch, caplog):
     server = process("server", adopts=True, abreast=3)
     for number in range(6):
         server.reconciler.catalog.add(RegisteredQuery(f"q{number}", None, "SELECT"))
         server.reconciler.states.desire(f"q{number}", "running")
     with monkeypatch.context() as patched:
         patched.setattr(server.reconciler.renewal, "acquire", lambda *_: _fail())
-        with pytest.raises(OperationalError):
-            server.reconciler.tick()
+        server.reconciler.tick()
+        server.reconciler._starts.withdraw()
+        server.reconciler._starts.wait()
     server.reconciler.tick()
-    assert len(server.runs) == 6
+    until(lambda: len(server.runs) == 6)
+    server.reconciler._starts.wait()
+    assert len({run.epoch for run in server.runs}) == 6 and not caplog.records
+
+
+def test_closing_waits_for_what_is_being_started(process, monkeypatch):
+    server = process("server", adopts=True, abreast=2)
+    server.reconciler.states.desire("fraud", "running")
+    closing, runs = threading.Event(), []
+
+    def start(query, lease):
+        assert closing.wait(20)
+        runs.append(Run(lease.epoch))
+        return runs[-1]
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    server.reconciler.tick()
+    until(lambda: "fraud" in server.reconciler._starts)
+    monkeypatch.setattr(server.reconciler._starts, "withdraw", closing.set)
+    server.reconciler.close()
+    assert [run.status for run in runs] == ["stopped"]
+    assert (server.query.status, server.query.state.owner) == ("stopped", None)
 
 
 def test_java_that_ends_while_a_query_starts_is_no_defect(process, monkeypatch, caplog):
