@@ -59,7 +59,7 @@ from cepsql.language import statements as st
 from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES, with_quoted_names
 from cepsql.language.translate import statements
 from cepsql.loading import load_spark
-from cepsql.pattern.program import STEP_BUDGET, MatchProgram
+from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.references import valued_source
 from cepsql.plan.refuse import refuse_endless_aggregate
@@ -88,6 +88,8 @@ SETTINGS = {
     "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
     "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
+    "cepsql.undecided_rows": "rows of one key that may wait on a stream for the end of a match; with more the query "
+    f"fails; default {UNDECIDED_ROWS}",
 }
 """Settings of cepsql itself, with what they mean; SET passes those of Spark to it."""
 
