@@ -38,8 +38,7 @@ def serve(path: str) -> None:
         listening.bind(path)
         listening.listen(128)
         print("ready", flush=True)
-        while 0 not in (ready := select.select([0, listening], [], [])[0]):
-            assert ready
+        while 0 not in select.select([0, listening.fileno()], [], [])[0]:
             connection, _ = listening.accept()
             if os.fork() == 0:
                 listening.close()
