@@ -217,13 +217,14 @@ class Reconciler:
         with self._lock:
             if self._closed.is_set():
                 return
-            if self._starts is not None:
-                self._starts.withdraw()
+            # What is being started now may be done, or known in the catalog, in the middle of this.
+            starting = self._starts.withdraw() if self._starts is not None else frozenset()
+            owned_now = [(name, owned) for name, owned in list(self._owned.items()) if name not in starting]
             states = self.states.all()
             self._go, self._begun = time.monotonic(), 0
-            owned_now = list(self._owned.items())
             self._on_trial = self._running_suspect()
             waiting = [(name, owned) for name, owned in owned_now if self._steer(name, owned, states.get(name))]
+            states = {name: state for name, state in states.items() if name not in starting}
             self._start_all(states if self._adopts() else {}, waiting)
 
     def close(self, patience: float = BATCH_SECONDS) -> None:
@@ -282,8 +283,7 @@ class Reconciler:
 
     def _is_free(self, name: str, state: QueryState) -> bool:
         """Tell whether a query shall run, and nobody runs it."""
-        starts = self._starts is not None and name in self._starts
-        return not starts and name not in self._owned and state.desired == RUNNING and state.epoch is None
+        return name not in self._owned and state.desired == RUNNING and state.epoch is None
 
     def _adopt(self, name: str, state: QueryState | None) -> None:
         if state is None or name in self._owned or state.desired != RUNNING or state.epoch is not None:
@@ -319,8 +319,6 @@ class Reconciler:
 
     def _steer(self, name: str, owned: _Owned, state: QueryState | None) -> bool:
         """Bring a query of this process to what is desired of it; tell whether it waits for its next start."""
-        if self._starts is not None and name in self._starts:
-            return False
         if state is None or state.epoch != owned.lease.epoch:
             self._leave(name, owned)
             self._adopt(name, state)

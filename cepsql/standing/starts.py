@@ -53,10 +53,11 @@ class Starts:
                 self._threads += 1
                 threading.Thread(target=self._work, name="cepsql-start", daemon=True).start()
 
-    def withdraw(self) -> None:
-        """Let nothing more begin until starts are offered again."""
+    def withdraw(self) -> frozenset[str]:
+        """Let nothing more begin until starts are offered again; return the names of the queries being started now."""
         with self._changed:
             self._waiting.clear()
+            return frozenset(self._running)
 
     def wait(self, name: str | None = None) -> None:
         """Wait for the end of the start of a query, or of all that run; call it when nothing waits."""

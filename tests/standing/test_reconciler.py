@@ -4,6 +4,7 @@ import contextlib
 import logging
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -592,15 +593,16 @@ def test_queries_are_started_side_by_side(process, monkeypatch, again):
         for owned in server.reconciler._owned.values():
             owned.retry_at = 0.0
     # Three at a time: with fewer the barrier would break.
-    together = threading.Barrier(3, timeout=20)
+    together, started = threading.Barrier(3, timeout=20), []
 
     def start(query, lease):
         together.wait()
+        started.append(query.name)
         return Run(lease.epoch)
 
     monkeypatch.setattr(server.reconciler, "_start", start)
     server.reconciler.tick()
-    until(lambda: sum(one.entered is not None for one in list(server.reconciler._owned.values())) == 6)
+    until(lambda: len(started) == 6)
     server.reconciler._starts.wait()
     states = server.reconciler.states.all()
     assert {states[name].state for name in names} == {"failing" if again else "running"}
@@ -648,6 +650,35 @@ def test_the_catalog_is_away_while_queries_start_side_by_side(process, monkeypat
     assert len({run.epoch for run in server.runs}) == 6 and not caplog.records
 
 
+def test_a_start_that_ends_while_others_are_looked_after_stays(process, monkeypatch):
+    server, go = process("server", adopts=True, abreast=2), threading.Event()
+    server.reconciler.states.desire("fraud", "running")
+
+    def start(query, lease):
+        assert go.wait(20)
+        server.runs.append(Run(lease.epoch))
+        return server.runs[-1]
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    every = server.reconciler.states.all
+
+    def outdated():
+        """Return the states as they were before the query got its lease."""
+        found = every()
+        if "fraud" in server.reconciler._starts:
+            found = {name: replace(state, epoch=None, owner=None) for name, state in found.items()}
+            go.set()
+            server.reconciler._starts.wait()
+        return found
+
+    server.reconciler.tick()
+    until(lambda: "fraud" in server.reconciler.owned)
+    monkeypatch.setattr(server.reconciler.states, "all", outdated)
+    server.reconciler.tick()
+    server.reconciler.tick()
+    assert (server.query.status, [run.status for run in server.runs]) == ("running", ["running"])
+
+
 def test_closing_waits_for_what_is_being_started(process, monkeypatch):
     server = process("server", adopts=True, abreast=2)
     server.reconciler.states.desire("fraud", "running")
@@ -661,7 +692,7 @@ def test_closing_waits_for_what_is_being_started(process, monkeypatch):
     monkeypatch.setattr(server.reconciler, "_start", start)
     server.reconciler.tick()
     until(lambda: "fraud" in server.reconciler._starts)
-    monkeypatch.setattr(server.reconciler._starts, "withdraw", closing.set)
+    monkeypatch.setattr(server.reconciler._starts, "withdraw", lambda: closing.set() or frozenset())
     server.reconciler.close()
     assert [run.status for run in runs] == ["stopped"]
     assert (server.query.status, server.query.state.owner) == ("stopped", None)
