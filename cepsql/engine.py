@@ -5,6 +5,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, TypeVar
@@ -59,7 +60,7 @@ from cepsql.language import statements as st
 from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES, with_quoted_names
 from cepsql.language.translate import statements
 from cepsql.loading import load_spark
-from cepsql.pattern.program import STEP_BUDGET, MatchProgram
+from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.references import valued_source
 from cepsql.plan.refuse import refuse_endless_aggregate
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
 
     from cepsql.catalog.leases import Lease
     from cepsql.spark.query import StandingQuery
+    from cepsql.spark.start_sessions import StartSessions
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
 
@@ -87,6 +89,8 @@ SETTINGS = {
     "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
     "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
+    "cepsql.undecided_rows": "rows of one key that may wait on a stream for the end of a match; with more the query "
+    f"fails; default {UNDECIDED_ROWS}",
 }
 """Settings of cepsql itself, with what they mean; SET passes those of Spark to it."""
 
@@ -207,6 +211,8 @@ class Engine:
         self._home: Home | None = None
         # A shell looks after its queries in a thread beside the one that executes statements.
         self._home_lock = threading.RLock()
+        self._starts_abreast = False
+        self._start_sessions: StartSessions | None = None
         self._inserting: StandingQuery | None = None
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
@@ -280,17 +286,24 @@ class Engine:
         with self._home_lock:
             return self._home or self.open_home()
 
-    def open_home(self, adopts: Callable[[], bool] = lambda: False, lease: float | None = None) -> "Home":
+    def open_home(self, adopts: Callable[[], bool] | None = None, lease: float | None = None) -> "Home":
         """Make `home`, in which this process takes over all queries of the catalog while `adopts` says so.
 
+        adopts: None: it takes over none, and starts those that it is told to in the engine's session.
         lease: seconds after which another process may take over what this one, if it has died, ran.
         """
-        from cepsql.standing.home import LEASE_SECONDS, Home
+        from cepsql.standing.home import ABREAST, LEASE_SECONDS, Home
 
         with self._home_lock:
             self.check_open()
+            given = (self.catalog, self._start_owned, lambda: self.spark)
             seconds, restrictions = lease or LEASE_SECONDS, self.restrictions
-            self._home = Home(self.catalog, self._start_owned, lambda: self.spark, adopts, seconds, restrictions)
+            if adopts is None:
+                self._home = Home(*given, lambda: False, seconds, restrictions)
+            else:
+                self._starts_abreast = True
+                # No statement gives this session settings, views or functions that a copy would not have.
+                self._home = Home(*given, adopts, seconds, restrictions, abreast=ABREAST)
             return self._home
 
     def warm(self) -> None:
@@ -691,7 +704,7 @@ class Engine:
 
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
         """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
-        spark = self.spark
+        load_spark()
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.settings import lent_settings
         from cepsql.standing.replacement import kept_session, refuse_lost
@@ -704,8 +717,13 @@ class Engine:
         assert isinstance(statement, st.Query)
         sink = self._allowed(self.catalog.sink(definition.sink)) if definition.sink else None
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
-        tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
-        with translated_failures(definition.sql), lent_settings(spark, kept_session(self.home, definition) | settings):
+        own = {key: value for key, value in options.items() if key in SETTINGS}
+        with (
+            self._session_of_start() as spark,
+            translated_failures(definition.sql),
+            lent_settings(spark, kept_session(self.home, definition) | settings),
+        ):
+            tuned = Tuned(self, spark, own)
             return Query(tuned, self.plan(statement), options.get("start")).start(
                 sink=sink or Sink("nothing", (), "noop"),
                 name=definition.name,
@@ -714,6 +732,17 @@ class Engine:
                 trigger=options.get("trigger"),
                 upgrades=True,
             )
+
+    def _session_of_start(self) -> "AbstractContextManager[SparkSession]":
+        """Lend the session in which a query is started: where several are started at once, one of its own."""
+        spark = self.spark
+        if not self._starts_abreast or not hasattr(spark, "_jsparkSession"):
+            return nullcontext(spark)
+        from cepsql.spark.start_sessions import StartSessions
+
+        with self._lock:
+            self._start_sessions = self._start_sessions or StartSessions(lambda: self.spark)
+        return self._start_sessions.lent()
 
     def _insert(self, sink: Sink, query: Query) -> Answer:
         """Write the rows that there are now; those of a stream until all of them are decided."""

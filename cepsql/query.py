@@ -19,7 +19,7 @@ from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
 from cepsql.pattern.ir import dump
-from cepsql.pattern.program import STEP_BUDGET, MatchProgram
+from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.matched_series import matched_series
@@ -702,8 +702,9 @@ def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:
     """Return a program with the limits that settings give its search."""
     strict = program.strict or settings.get("cepsql.strict", "").lower() == "true"
     budget = int(settings.get("cepsql.step_budget", STEP_BUDGET))
+    undecided = int(settings.get("cepsql.undecided_rows", UNDECIDED_ROWS))
     beside = tuple(limited(each, settings) for each in program.beside)
-    return replace(program, strict=strict, step_budget=budget, beside=beside)
+    return replace(program, strict=strict, step_budget=budget, undecided_rows=undecided, beside=beside)
 
 
 def _watermarks(origins: list[Source | Registered]) -> list[Watermark]:
