@@ -298,6 +298,8 @@ class TableJoin(ChangeOperator):
     inputs:  changes of the left one and of the right one.
     keys:    pairs of expressions over the columns of the left and of the right that must be equal.
     columns: the columns of the left and of the right that come out, after LEFT or RIGHT.
+    condition: what a pair must fulfil beside, over the columns of `left` and `right`; None for nothing.
+    null_safe: the numbers of the keys whose NULLs are equal.
     """
 
     name: str
@@ -305,6 +307,8 @@ class TableJoin(ChangeOperator):
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     kind: JoinKind
+    condition: exp.Expr | None = None
+    null_safe: frozenset[int] = frozenset()
     sides: ClassVar[tuple[int, ...]] = (0, 1)
 
     @property

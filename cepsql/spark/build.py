@@ -384,7 +384,7 @@ class _Builder:
     def _staged_rows(self, staged: Staged, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
         if over is not None:
             staged = with_filter(staged, over)
-        rows = run_staged(staged, self._observation(), self.buckets, self.packet_folder)
+        rows = run_staged(staged, self._observation(), self.buckets, self.packet_folder, self.control)
         found = staged_rows(staged, rows.stage, markers)
         return found if staged.gathered is not None else self._known(found, rows)
 
