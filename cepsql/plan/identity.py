@@ -17,6 +17,7 @@ from cepsql.analysis.window_totals import totals
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangeOperator,
     ChangingGroups,
@@ -236,6 +237,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return _describe(below, frame_identity)
         case LabelledChanges(_, below):
             return _describe(below, frame_identity)
+        case AddedRows(_, below):
+            return {"added": _describe(below, frame_identity)}
 
 
 def _describe_source(source: Source) -> dict:

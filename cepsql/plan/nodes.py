@@ -516,6 +516,19 @@ class LabelledChanges:
         return replace(rows, name=self.name, columns=(*columns, operation), changes=False)
 
 
+@dataclass(frozen=True)
+class AddedRows:
+    """The rows of a table at rest, as ones that a stream adds with the first micro-batch."""
+
+    name: str
+    input: "Node"
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of the rows."""
+        return replace(self.input.properties, name=self.name, streaming=True)
+
+
 Ordered = (
     Match
     | Deduplicate
@@ -529,7 +542,7 @@ Ordered = (
     | TableJoin
     | RankedRows
 )
-Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges
+Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges | AddedRows
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""
@@ -540,7 +553,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case SparkWatermark() | LabelledChanges():
+        case SparkWatermark() | LabelledChanges() | AddedRows():
             return (node.input,)
         case Read():
             return ()
@@ -556,7 +569,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case SparkWatermark() | LabelledChanges():
+        case SparkWatermark() | LabelledChanges() | AddedRows():
             return replace(node, input=after[0])
         case Read():
             return node

@@ -27,6 +27,7 @@ _EXTENDING = ("LEFT", "RIGHT", "FULL")
 _INNER = ("INNER", "CROSS")
 _NUMBERS_OF_NOTHING = ("COUNT", "COUNTIF", "COUNT_IF", "APPROXDISTINCT", "APPROX_COUNT_DISTINCT", "REGR_COUNT")
 _LISTS = ("ARRAYAGG", "ARRAY_AGG", "COLLECT_LIST", "ARRAYUNIQUEAGG", "COLLECT_SET")
+_FURTHER = ("group", "having", "distinct", "qualify", "limit", "offset", "order")
 _SETS = ("grouping_sets", "rollup", "cube", "totals", "all")
 
 
@@ -307,10 +308,9 @@ class SubqueryJoins:
     def _by_pairs(self, query: exp.Query, asked: exp.Expr, select: exp.Select) -> "_Keyed | None":
         """Return the rows of a subquery under all conditions that read the relations around it, None if a join cannot
         ask for these."""
-        plain = isinstance(query, exp.Select) and not any(
-            query.args.get(part) for part in ("group", "having", "distinct", "qualify", "limit", "offset", "order")
-        )
-        if not plain or own_aggregates(query):
+        if not isinstance(query, exp.Select) or own_aggregates(query):
+            return None
+        if any(query.args.get(part) for part in _FURTHER):
             return None
         inner = query.copy()
         parts = conjuncts(inner.args["where"].this if inner.args.get("where") else None)
@@ -331,18 +331,17 @@ class SubqueryJoins:
             keys.append(_Key("", condition))
         rest = [part.copy() for part in without_parts(parts, outer)]
         inner.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
-        inner = _with_values(inner, asked)
-        if outside_columns(inner):
+        rows = _with_values(inner, asked)
+        if outside_columns(rows):
             return None
         try:
             for key in keys:
                 check_pair_condition(key.condition, self.place)
         except Error:
             return None
-        assert isinstance(inner, exp.Select)
         for column, own in made.items():
-            inner.append("expressions", exp.alias_(column.copy(), own, quoted=True))
-        return _Keyed(inner, name, tuple(keys))
+            rows.append("expressions", exp.alias_(column.copy(), own, quoted=True))
+        return _Keyed(rows, name, tuple(keys))
 
     def _keyed(self, query: exp.Query, select: exp.Select) -> "_Keyed":
         """Return a subquery with one more column for each that it reads of the relations of a SELECT around it."""
@@ -375,7 +374,7 @@ class SubqueryJoins:
             inner = self._first_of_each(inner, [key.name for key in keys], *limited)
         return _Keyed(inner, name, tuple(keys))
 
-    def _take_limit(self, query: exp.Query) -> tuple[list[exp.Ordered], int, int] | None:
+    def _take_limit(self, query: exp.Query) -> tuple[list[exp.Expr], int, int] | None:
         """Take ORDER BY and LIMIT off a subquery; return what it is ordered by, as columns __o0, ..., and the numbers
         of rows to skip and to take."""
         limit, offset, order = whole_number(query, "limit"), whole_number(query, "offset") or 0, query.args.get("order")
@@ -394,7 +393,7 @@ class SubqueryJoins:
         return items, offset, limit
 
     def _first_of_each(
-        self, query: exp.Query, keys: list[str], items: list[exp.Ordered], offset: int, limit: int
+        self, query: exp.Query, keys: list[str], items: list[exp.Expr], offset: int, limit: int
     ) -> exp.Select:
         """Return the first rows of each key of a subquery."""
         alias = self.name("__first")
@@ -409,7 +408,7 @@ class SubqueryJoins:
         )
         outer = exp.select(*(exp.alias_(_column(alias, name), name, quoted=True) for name in named))
         outer = outer.from_(query.subquery(alias))
-        wanted = [exp.LTE(this=rank, expression=exp.Literal.number(offset + limit))]
+        wanted: list[exp.Expr] = [exp.LTE(this=rank, expression=exp.Literal.number(offset + limit))]
         if offset:
             wanted.append(exp.GT(this=rank.copy(), expression=exp.Literal.number(offset)))
         outer.set("qualify", exp.Qualify(this=exp.and_(*wanted)))
@@ -493,8 +492,8 @@ class SubqueryJoins:
         asked = [part for part in having if self._next([part]) is not None]
         rest = [part.copy() for part in without_parts(having, asked)]
         inner.set("having", exp.Having(this=exp.and_(*rest)) if rest else None)
-        for part in ("joins", "where", "group", "having", "laterals"):
-            outer.set(part, None)
+        for clause in ("joins", "where", "group", "having", "laterals"):
+            outer.set(clause, None)
         outer.set("from_", exp.From(this=inner.subquery(name)))
 
         keys = _keys(select)

@@ -29,7 +29,7 @@ from cepsql.plan.join_condition import KINDS, SIDES, equal_sides, meeting_keys, 
 from cepsql.plan.join_order import own_columns, relations, streams_first
 from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.markers import join_kind
-from cepsql.plan.nodes import Node, Read, RetractingGroups, Sql, TableJoin, Upserts, reads, walk
+from cepsql.plan.nodes import AddedRows, Node, Read, RetractingGroups, Sql, TableJoin, Upserts, reads, walk
 from cepsql.plan.over import named_item, window_calls
 from cepsql.plan.rank_limits import with_rank_limits
 from cepsql.plan.ranked_rows import is_ranking, ranked_select
@@ -113,11 +113,8 @@ class _TableChanges:
         query = self._of_events(query)
         self._check(query)
         if not any(map(self._reads_stream, relations(query))):
-            raise NotSupportedError(
-                "UNION, INTERSECT or EXCEPT of tables that change and tables at rest is not supported",
-                span_of(query, self.place),
-                "a stream over the same source gives its rows as ones that are added",
-            )
+            name, names = self._added_rows(query), {item.alias_or_name.lower() for item in query.selects}
+            return self._added(name, self.nodes[name], frozenset(names))
         select = self._joined(with_composed_aggregates(query, self._time(query), self.place))
         if window_calls(select):
             select = self._ranked(select)
@@ -312,8 +309,41 @@ class _TableChanges:
         windowed = all(select is not None and groups_windows(select, self.nodes) for select in selects)
         return windowed and item.find(exp.Window) is None
 
+    def _added_rows(self, query: exp.Query) -> str:
+        """Return the name of a node that adds the rows of a query over tables at rest."""
+        name = self._name("__added")
+        self.nodes[name] = AddedRows(name, self._sql(query))
+        return name
+
     def _joined(self, select: exp.Select) -> exp.Select:
         """Return a SELECT that reads changes once, and tables that do not change."""
+        try:
+            return self._joined_at_rest(select)
+        except NotSupportedError:
+            added = self._with_added_rows(select)
+            if added is None:
+                raise
+            return self._joined_at_rest(added)
+
+    def _with_added_rows(self, select: exp.Select) -> exp.Select | None:
+        """Return a SELECT that reads the rows of tables at rest as ones that are added; None if it reads no such
+        table."""
+        copy = select.copy()
+        tables = [
+            item for item in relations(copy) if not self._reads_stream(item) and not isinstance(item, exp.Lateral)
+        ]
+        for item in tables:
+            alias = item.alias_or_name
+            columns = [column for column in own_columns(copy) if column.table.lower() == alias.lower()]
+            names = dict.fromkeys(column.name.lower() for column in columns)
+            named = [exp.column(name, table=alias, quoted=True) for name in names]
+            given = [exp.alias_(column, column.name, quoted=True) for column in named]
+            inner = exp.select(*given or [exp.alias_(exp.Literal.number(1), "__one")]).from_(item.copy())
+            item.replace(exp.alias_(exp.to_table(self._added_rows(inner)), alias, table=True))
+        return copy if tables else None
+
+    def _joined_at_rest(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT that reads changes once, and tables at rest beside it."""
         while True:
             select = streams_first(select, self._reads_stream)
             streams = [item for item in relations(select) if self._reads_stream(item)]
@@ -412,9 +442,9 @@ class _TableChanges:
                 column.set("this", exp.to_identifier(prefix + column.name.lower(), quoted=True))
                 column.set("table", exp.to_identifier(name))
         plain = tuple((without_tables(one), without_tables(other)) for one, other in pairing.keys)
-        columns = kept[0], kept[1]
+        given = kept[0], kept[1]
         self.nodes[name] = TableJoin(
-            name, tuple(inputs), plain, columns, pairing.kind, pairing.condition, pairing.null_safe
+            name, tuple(inputs), plain, given, pairing.kind, pairing.condition, pairing.null_safe
         )
         return select
 

@@ -1,7 +1,8 @@
-"""The first micro-batch of an operator that gives out a row before any row came, such as a count of 0.
+"""What comes with the first micro-batch of a query, whatever its streams bring.
 
-A stage runs where packets come. So one more stream, of a folder with one file, brings an empty packet with the first
-micro-batch; a checkpoint knows that it has been read.
+A stream of a folder with one file does so; a checkpoint knows that it has been read. A stage runs where packets come:
+an empty one lets an operator give out a row before any row came, such as a count of 0. And the rows of tables at rest
+are joined with this stream to become rows of a stream.
 """
 
 from functools import cache
@@ -9,11 +10,12 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from cepsql.language.tokens import quoted
 from cepsql.ordered.packet import empty_packet
 from cepsql.spark.checkpoint_path import CheckpointPath, write_whole
 from cepsql.temporary import temporary_folder
 
-_FOLDER, _FILE = "begin", "begin.txt"
+_FOLDER, _FILE, _BEGUN = "begin", "begin.txt", "__begun"
 
 
 def write_begin(control: CheckpointPath) -> None:
@@ -32,9 +34,23 @@ def begin_packets(spark: SparkSession, control: str | None) -> DataFrame:
 
     control: the control folder of the query's checkpoint; None: a query without one, which runs on this machine.
     """
-    folder = _own_folder() if control is None else f"{control.rpartition('/')[0]}/{_FOLDER}"
     packet = f"X'{empty_packet().hex()}' AS packet"
-    return spark.readStream.text(folder).selectExpr("0 AS bucket", packet)
+    return _first_batch(spark, control).selectExpr("0 AS bucket", packet)
+
+
+def added_rows(table: DataFrame, control: str | None) -> DataFrame:
+    """Return the rows of a table at rest as a stream that has all of them in its first micro-batch.
+
+    control: as of `begin_packets`.
+    """
+    names = list(map(quoted, table.columns))
+    return _first_batch(table.sparkSession, control).crossJoin(table).selectExpr(*names)
+
+
+def _first_batch(spark: SparkSession, control: str | None) -> DataFrame:
+    """Return a stream of one row."""
+    folder = _own_folder() if control is None else f"{control.rpartition('/')[0]}/{_FOLDER}"
+    return spark.readStream.text(folder).selectExpr(f"value AS {_BEGUN}")
 
 
 @cache
