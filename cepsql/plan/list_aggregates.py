@@ -38,6 +38,7 @@ class _Pairs:
         self._values = {
             name: where(there, exp.cast(value.copy(), "double", dialect="spark")) for name, value in ((_X, x), (_Y, y))
         }
+        self._plain = {_X: where(there, x.copy()), _Y: where(there, y.copy())}
         self._condition = condition
         named = [part for name, value in self._values.items() for part in (exp.Literal.string(name), value.copy())]
         self._pair = where(there, exp.func("named_struct", *named))
@@ -46,6 +47,10 @@ class _Pairs:
     def mean(self, name: str) -> exp.Expr:
         """Return the mean of one of the two."""
         return filtered(exp.Avg(this=self._values[name].copy()), self._condition)
+
+    def average(self, name: str) -> exp.Expr:
+        """Return the mean of one of the two, of the type that AVG has."""
+        return filtered(exp.Avg(this=self._plain[name].copy()), self._condition)
 
     def squares(self, name: str) -> exp.Expr:
         """Return the sum of the squares of the distances of one from its mean."""
@@ -180,8 +185,8 @@ OF_LISTS: dict[str, Composer] = {
     "COVARPOP": _of_pairs(_covariance, y_first=False),
     "COVARSAMP": _of_pairs(lambda pairs: _covariance(pairs, 1), y_first=False),
     "REGRCOUNT": _of_pairs(lambda pairs: pairs.number, y_first=True),
-    "REGRAVGX": _of_pairs(lambda pairs: pairs.mean(_X), y_first=True),
-    "REGRAVGY": _of_pairs(lambda pairs: pairs.mean(_Y), y_first=True),
+    "REGRAVGX": _of_pairs(lambda pairs: pairs.average(_X), y_first=True),
+    "REGRAVGY": _of_pairs(lambda pairs: pairs.average(_Y), y_first=True),
     "REGRSXX": _of_pairs(lambda pairs: pairs.squares(_X), y_first=True),
     "REGRSYY": _of_pairs(lambda pairs: pairs.squares(_Y), y_first=True),
     "REGRSXY": _of_pairs(_if_any(lambda pairs: pairs.products()), y_first=True),

@@ -20,6 +20,8 @@ from cepsql.plan.correlation import outside_columns, with_other_aliases
 from cepsql.plan.join_condition import without_parts
 from cepsql.plan.join_order import own_columns, relations
 from cepsql.plan.markers import join_kind
+from cepsql.plan.over import window_calls
+from cepsql.plan.ranked_rows import is_ranking
 from cepsql.plan.top_rows import order_by_items, whole_number
 from cepsql.plan.value_joins import NULL_OF_NOTHING
 
@@ -77,8 +79,21 @@ class SubqueryJoins:
             elif isinstance(node, exp.In) and (inner := self._next([node.this])) is not None:
                 return inner
             elif any(table_name(table) in self.streams for table in catalog_tables(query)):
+                self._check_windows(query)
                 return node
         return None
+
+    def _check_windows(self, query: exp.Query) -> None:
+        """Refuse window functions that look like aggregates of a subquery."""
+        for branch in _branches(query):
+            for call in window_calls(branch):
+                if not is_ranking(call):
+                    spoken = sql_of(without_tables(call.this))
+                    raise NotSupportedError(
+                        f"the window function {spoken} in a subquery over a table that changes is not supported",
+                        span_of(call, self.place),
+                        "ROW_NUMBER, RANK and DENSE_RANK are",
+                    )
 
     def _rename(self, select: exp.Select) -> None:
         """Give the relations of subqueries other names than those around them have."""

@@ -41,6 +41,7 @@ from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.subquery_joins import SubqueryJoins
 from cepsql.plan.top_rows import with_first_rows_ranked
 from cepsql.plan.value_joins import with_value_joins
+from cepsql.plan.whole_partitions import with_whole_partitions
 from cepsql.plan.window_groups import groups_windows, over_groups, window_call
 
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
@@ -110,6 +111,8 @@ class _TableChanges:
         query = self._with_window_rows(query)
         query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
         query = self._without_subqueries(query)
+        if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
+            query = with_whole_partitions(query, self._name, frozenset({OPERATION, *_HIDDEN}))
         query = self._of_events(query)
         self._check(query)
         if not any(map(self._reads_stream, relations(query))):

@@ -21,23 +21,18 @@ ROWS = """
 
 
 def test_composed_aggregates_have_sparks_values(spark):
-    items = ", ".join(f"{call} AS r{number}" for number, call in enumerate(CALLS))
-    select = parse_one(f"SELECT k, {items} FROM t GROUP BY k", read="spark")
+    text = f"SELECT k, {', '.join(f'{call} AS r{number}' for number, call in enumerate(CALLS))} FROM t GROUP BY k"
+    select = parse_one(text, read="spark")
     assert isinstance(select, exp.Select)
     composed = with_composed_aggregates(select, None, Span(0, 0)).copy()
     for node in [*composed.find_all(exp.ArrayAgg)]:
         # An operator gives lists in the order of their values.
         around = node.parent if isinstance(node.parent, exp.Filter) else node
         around.replace(exp.func("array_sort", around.copy()))
-    table = f"WITH t (k, x, y) AS ({ROWS})"
-    wanted, found = (
-        {row.k: row for row in spark.sql(f"{table} {text}").collect()} for text in map(sql_of, (select, composed))
-    )
-    for key, row in wanted.items():
+    spark_own, of_lists = (spark.sql(f"WITH t (k, x, y) AS ({ROWS}) {one}") for one in (text, sql_of(composed)))
+    found = {row.k: row for row in of_lists.collect()}
+    for row in spark_own.collect():
         for number, call in enumerate(CALLS):
-            one, other = row[number + 1], found[key][number + 1]
-            assert other == (pytest.approx(one) if isinstance(one, float) else one), (key, call)
-    # Spark's own types, too.
-    types = [[field.dataType for field in spark.sql(f"{table} {text}").schema]
-             for text in map(sql_of, (select, composed))]  # fmt: skip
-    assert types[0] == types[1]
+            one, other = row[number + 1], found[row.k][number + 1]
+            assert other == (pytest.approx(one) if isinstance(one, float) else one), (row.k, call)
+    assert [field.dataType for field in of_lists.schema] == [field.dataType for field in spark_own.schema]
