@@ -35,4 +35,4 @@ def test_composed_aggregates_have_sparks_values(spark):
         for number, call in enumerate(CALLS):
             one, other = row[number + 1], found[row.k][number + 1]
             assert other == (pytest.approx(one) if isinstance(one, float) else one), (row.k, call)
-    assert [field.dataType for field in of_lists.schema] == [field.dataType for field in spark_own.schema]
+    assert [kind for _, kind in of_lists.dtypes] == [kind for _, kind in spark_own.dtypes]
