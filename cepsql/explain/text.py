@@ -39,6 +39,7 @@ from cepsql.pattern.program import (
     Scalar,
 )
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangingGroups,
     Deduplicate,
@@ -152,6 +153,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = change_lines(node)
         case LabelledChanges():
             lines = [f"Changes  with what each does in {OPERATION}"]
+        case AddedRows():
+            lines = ["Rows at rest  added with the first micro-batch"]
         case _:
             lines = [f"Sql  {_query(node)}"]
     if isinstance(node, Ordered) and scanned([node]):

@@ -18,6 +18,7 @@ from cepsql.analysis.window_totals import totals
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangeOperator,
     ChangingGroups,
@@ -152,6 +153,7 @@ def describe_group_changes(groups: GroupChanges) -> dict:
         "changes of": [[column.name, call.function, call.column] for column, call in groups.calls],
         "aggregates": list(groups.spoken),
         "group by": [column.name for column in groups.keys],
+        **({} if groups.keys else {"begins": True}),
     }
 
 
@@ -172,6 +174,7 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                 ],
                 "aggregates": list(spoken),
                 "group by": [column.name for column in keys],
+                **({} if keys else {"begins": True}),
             }
         case RankedRows():
             return {
@@ -184,7 +187,13 @@ def describe_change_operator(node: ChangeOperator) -> dict:
             }
     assert isinstance(node, TableJoin)
     equal = [[canonical_sql(one), canonical_sql(other)] for one, other in node.keys]
-    return {"join of tables": node.kind, "keys": equal, "columns": [list(names) for names in node.columns]}
+    return {
+        "join of tables": node.kind,
+        "keys": equal,
+        "columns": [list(names) for names in node.columns],
+        **({"condition": canonical_sql(node.condition)} if node.condition is not None else {}),
+        **({"equal NULLs": sorted(node.null_safe)} if node.null_safe else {}),
+    }
 
 
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
@@ -247,6 +256,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return _describe(below, frame_identity)
         case LabelledChanges(_, below):
             return _describe(below, frame_identity)
+        case AddedRows(_, below):
+            return {"added": _describe(below, frame_identity)}
 
 
 def _describe_source(source: Source) -> dict:

@@ -334,6 +334,8 @@ class TableJoin(ChangeOperator):
     inputs:  changes of the left one and of the right one.
     keys:    pairs of expressions over the columns of the left and of the right that must be equal.
     columns: the columns of the left and of the right that come out, after LEFT or RIGHT.
+    condition: what a pair must fulfil beside, over the columns of `left` and `right`; None for nothing.
+    null_safe: the numbers of the keys whose NULLs are equal.
     """
 
     name: str
@@ -341,6 +343,8 @@ class TableJoin(ChangeOperator):
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     kind: JoinKind
+    condition: exp.Expr | None = None
+    null_safe: frozenset[int] = frozenset()
     sides: ClassVar[tuple[int, ...]] = (0, 1)
 
     @property
@@ -548,6 +552,19 @@ class LabelledChanges:
         return replace(rows, name=self.name, columns=(*columns, operation), changes=False)
 
 
+@dataclass(frozen=True)
+class AddedRows:
+    """The rows of a table at rest, as ones that a stream adds with the first micro-batch."""
+
+    name: str
+    input: "Node"
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of the rows."""
+        return replace(self.input.properties, name=self.name, streaming=True)
+
+
 Ordered = (
     Match
     | Deduplicate
@@ -563,7 +580,7 @@ Ordered = (
     | TableJoin
     | RankedRows
 )
-Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges
+Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges | AddedRows
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""
@@ -574,7 +591,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case SparkWatermark() | LabelledChanges():
+        case SparkWatermark() | LabelledChanges() | AddedRows():
             return (node.input,)
         case Read():
             return ()
@@ -590,7 +607,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case SparkWatermark() | LabelledChanges():
+        case SparkWatermark() | LabelledChanges() | AddedRows():
             return replace(node, input=after[0])
         case Read():
             return node

@@ -27,6 +27,7 @@ from cepsql.plan.as_of_tables import with_places
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import carry_markers, inline_ctes
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangingGroups,
     Deduplicate,
@@ -60,6 +61,7 @@ from cepsql.scan.projection import ArrowScan
 from cepsql.spark.arrow_scan import scan_packets, scan_session
 from cepsql.spark.as_of_join import as_of_join_stage
 from cepsql.spark.backfill import with_history
+from cepsql.spark.begin import added_rows
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
@@ -384,13 +386,15 @@ class _Builder:
                 return self._staged_rows(table_join_stage(node, self.feeds(node, self._rows(node))))
             case LabelledChanges(_, below):
                 return self._labelled(self.frame(below))
+            case AddedRows(_, below):
+                return added_rows(self.frame(below), self.control)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
     def _staged_rows(self, staged: Staged, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
         if over is not None:
             staged = with_filter(staged, over)
-        rows = run_staged(staged, self._observation(), self.buckets, self.packet_folder)
+        rows = run_staged(staged, self._observation(), self.buckets, self.packet_folder, self.control)
         found = staged_rows(staged, rows.stage, markers)
         return found if staged.gathered is not None else self._known(found, rows)
 
