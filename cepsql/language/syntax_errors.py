@@ -109,17 +109,15 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = f"order of the clauses: {', '.join(clauses)}"
     if "AS" in accepted and _heads_query(text, at) and word in ("INTO", "OPTIONS", "FROM", "WITH"):
         hint = f"order of the clauses: {', '.join(_QUERY_CLAUSES)}"
-    if accepted == {"USING"} and word == "WITH":
+    if "USING" in accepted and word == "WITH":
         hint = "the source is written: USING format OPTIONS (key 'value', ...)"
-    if accepted - {"DOT"} == {"LPAR"} and word == "USING" and _defined(text, at) == "STREAM":
-        hint = "a stream says its columns: CREATE STREAM name (column TYPE, ..., WATERMARK FOR ...) USING ..."
     if text.raw(at) == "(" and "OPTIONS" in accepted:
         hint = "options are written OPTIONS (key 'value', ...)"
     if accepted == {"AS"} and at > 2 and [text.word(at - 3), text.word(at - 2)] == ["WATERMARK", "FOR"]:
         hint = f"WATERMARK FOR {text.raw(at - 1)} AS {text.raw(at - 1)} - INTERVAL '10' SECONDS"
     if word in _AMONG_COLUMNS and (accepted == {"USING"} or "BACKFILL" in accepted):
         hint = _AMONG_COLUMNS[word]
-    if word == "AS" and accepted <= {"USING", "LPAR", "DOT"}:
+    if word == "AS" and "USING" in accepted:
         hint = AS_SELECT
     if word == "AS" and accepted == {"TYPE"}:
         hint = f"a computed column has a type: {text.raw(at - 1)} INT AS ..."

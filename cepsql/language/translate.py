@@ -64,6 +64,7 @@ from cepsql.language.statements import (
     StartClause,
     Statement,
     StreamKey,
+    Summarize,
     ValueClause,
     WatermarkClause,
     WindowPattern,
@@ -130,14 +131,14 @@ class _Translator:
                 raise self.text.error(
                     "a bounded table has no watermark", _begin(clause.children[0]), hint="CREATE STREAM has one"
                 )
-        using = _needed(tree, "using")
+        using = _subtree(tree, "using")
         return CreateSource(
             self._qualified(_needed(tree, "qualified_name")),
             tuple(columns),
             spans,
             watermark,
-            _unquote(_values(using)[0]).lower(),
-            self._options(using),
+            "" if using is None else _unquote(_values(using)[0]).lower(),
+            () if using is None else self._options(using),
             streaming,
             *self._replace_or_keep(tree),
             self._late_rows(_subtree(tree, "late_rows")),
@@ -175,7 +176,9 @@ class _Translator:
             raise self.text.error("a bounded table has no PRIMARY KEY", begin, hint="CREATE STREAM has one")
         values = _values(trees[0])
         deletion = values.pop() if values[-1].type == "EXPRESSION" else None
-        names = self._key_names(values, columns, "stream")
+        # Those of a stream that are inferred are not known yet.
+        named = any(column.expression is None for column in columns)
+        names = self._key_names(values, columns if named else [], "stream")
         parsed = None if deletion is None else parse_island(self.text, self._tokens(deletion), exp.Condition)
         return StreamKey(names, parsed, self.text.span(begin, begin + 1))
 
@@ -331,7 +334,14 @@ class _Translator:
         )
 
     def insert(self, tree: Tree) -> Insert:
-        return Insert(self._qualified(_needed(tree, "qualified_name")), self.query(_needed(tree, "query")))
+        names = [child for child in _values(tree) if child.type == "NAME"]
+        columns: list[Name] = []
+        for column in map(self._name, names):
+            if any(column.text.lower() == known.text.lower() for known in columns):
+                raise self.text.error(f"column {column.text} is given twice", _begin(names[len(columns)]))
+            columns.append(column)
+        target = self._qualified(_needed(tree, "qualified_name"))
+        return Insert(target, self.query(_needed(tree, "query")), tuple(columns))
 
     # Questions and settings
 
@@ -356,6 +366,18 @@ class _Translator:
         if limit is not None and not str(limit).isdecimal():
             raise self.text.error("LIMIT takes a number of rows", _begin(limit))
         return Print(self._qualified(_needed(tree, "qualified_name")), _PRINTED if limit is None else int(limit))
+
+    def summarize(self, tree: Tree) -> Summarize:
+        if (query := _subtree(tree, "query")) is not None:
+            return Summarize(self.query(query))
+        relation = tree.children[1]
+        assert isinstance(relation, Token)
+        at = self.text.tokens[_begin(relation)]
+        select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
+        tokens = [made_token(kind, word, at) for kind, word in select] + self._tokens(relation)
+        expression = parse_island(self.text, tokens)
+        assert isinstance(expression, exp.Query)
+        return Summarize(Query(expression, (), self.text.sql, self._span(relation)))
 
     def describe_query(self, tree: Tree) -> DescribeQuery:
         return DescribeQuery(self._qualified(_needed(tree, "qualified_name")), _is_extended(tree))
