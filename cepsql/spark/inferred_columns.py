@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -300,8 +301,10 @@ class _Reading:
     def _of_parquet(self) -> tuple[ColumnDefinition, ...]:
         try:
             types = self._types(self._read(mergeSchema="true"))
-        except PySparkException as failure:
+        except (PySparkException, Py4JError) as failure:
             self._refuse_other_types()
+            if not isinstance(failure, PySparkException):
+                raise
             return parquet_columns(self.source, failure)
         return tuple(ColumnDefinition(name, kind) for name, kind in types.items())
 
