@@ -81,6 +81,9 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("cepsql")
 
+_MOST_INFERRED = 100
+"""Of so many files in FROM the columns are remembered."""
+
 SUMMARY = ("column", "type", "min", "max", "approx_unique", "avg", "null_share", "count")
 """What SUMMARIZE tells of each column; `null_share` is between 0 and 1, `count` that of all rows."""
 
@@ -641,6 +644,8 @@ class Engine:
                 source = replace(source, format=files_format(source))
             mark = files_mark(source)
             if mark not in self._inferred or mark is None:
+                if len(self._inferred) >= _MOST_INFERRED:
+                    self._inferred.clear()
                 found = inferred(self.spark, source)
                 self._inferred[mark] = replace(source, columns=found.columns, options=(*source.options, *found.options))
             return self._inferred[mark]

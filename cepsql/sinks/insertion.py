@@ -95,19 +95,23 @@ def fitted_rows(frame: DataFrame, source: Source, names: Sequence[str]) -> DataF
         if at is None:
             selected.append(f"CAST(NULL AS {column.type}) AS {quoted(column.name)}")
             continue
-        value = f"c{at}"
-        selected.append(f"try_cast({value} AS {column.type}) AS {quoted(column.name)}")
+        value, cast = f"c{at}", f"CAST(c{at} AS {column.type})"
         if not fits(given[at][1], column.type):
-            checks.append((column, value, _check(source, column, value, given[at][1])))
+            wrong = _check(source, column, value, given[at][1])
+            checks.append((column, value, wrong))
+            # The rows may be others when they are written than when they were looked at.
+            raised = f"CAST(raise_error('the rows changed while they were inserted') AS {column.type})"
+            cast = f"if({wrong}, {raised}, try_cast({value} AS {column.type}))"
+        selected.append(f"{cast} AS {quoted(column.name)}")
         if source.format in ("csv", "text") and parse_type(column.type) == STRING and not _takes_lines(source):
             checks.append((column, value, f"{value} RLIKE '[\\\\n\\\\r]'"))
     rows = frame.toDF(*(f"c{i}" for i in range(len(given))))
     if checks:
-        wrong = [
+        examples = [
             F.max(F.when(F.expr(condition), F.expr(f"left(CAST({value} AS STRING), 100)"))).alias(f"w{i}")
             for i, (_, value, condition) in enumerate(checks)
         ]
-        (found,) = rows.agg(*wrong).collect()
+        (found,) = rows.agg(*examples).collect()
         for (column, value, _), example in zip(checks, found, strict=True):
             if example is not None:
                 raise _wrong_value(source, column, example, given[int(value[1:])][1])

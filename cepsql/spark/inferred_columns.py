@@ -26,7 +26,7 @@ from cepsql.spark.parquet_files import parquet_columns
 from cepsql.spark.source import located_options
 from cepsql.spark.unread_files import ListedFile, listed_folder
 
-INFERRED = ("csv", "json", "parquet", "orc", "text", "xml", "avro")
+INFERRED = ("csv", "json", "parquet", "orc", "text")
 """The formats of files whose columns can be inferred."""
 
 _SAMPLE_BYTES = 1 << 28
