@@ -2,7 +2,7 @@
 
 HELP = {
     "SELECT": (
-        "SELECT ... FROM stream_or_table [MATCH_RECOGNIZE (...)] [WHERE ...] [LIMIT n]",
+        "SELECT ... FROM stream_or_table [MATCH_RECOGNIZE (...)] [WHERE ...]\n  [ORDER BY event_time, ...] [LIMIT n]",
         "SELECT sym, price FROM ticks WHERE price > 100 LIMIT 10;",
     ),
     "MATCH_RECOGNIZE": (

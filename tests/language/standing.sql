@@ -88,9 +88,9 @@ Drop 'table' start False False
 ====
 SHOW QUERIES; SHOW SINKS; SHOW SAVEPOINTS; DROP SAVEPOINT 'before upgrade'; DROP SAVEPOINT IF EXISTS x; SHOW QUERY fraud HISTORY; SHOW CREATE QUERY fraud; SHOW CREATE STREAM ticks; SHOW CREATE SINK a.b
 ----
-Show 'queries'
-Show 'sinks'
-Show 'savepoints'
+Show 'queries' None
+Show 'sinks' None
+Show 'savepoints' None
 DropSavepoint before upgrade False
 DropSavepoint x True
 ShowHistory fraud

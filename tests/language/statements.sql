@@ -154,15 +154,15 @@ Drop 'stream' stream False False
 ====
 SHOW STREAMS
 ----
-Show 'streams'
+Show 'streams' None
 ====
 SHOW TABLES
 ----
-Show 'tables'
+Show 'tables' None
 ====
 show views
 ----
-Show 'views'
+Show 'views' None
 ====
 DESCRIBE ticks
 ----
@@ -186,11 +186,11 @@ Describe extended False
 ====
 PRINT ticks
 ----
-Print ticks 10
+Print ticks 10 False
 ====
 PRINT print LIMIT 3
 ----
-Print print 3
+Print print 3 False
 ====
 SHOW FUNCTIONS; SHOW FUNCTIONS LIKE 'date*'
 ----
@@ -307,7 +307,7 @@ ResetOption spark.sql.shuffle.partitions
 SELECT 1 AS a; SHOW TABLES; ; SET x.y = ';'
 ----
 query: SELECT 1 AS a
-Show 'tables'
+Show 'tables' None
 SetOption x.y ';'
 ====
 -- only a comment
