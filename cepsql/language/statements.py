@@ -282,7 +282,7 @@ class WatermarkClause:
 
 @dataclass(frozen=True)
 class CreateSource:
-    """CREATE STREAM or CREATE TABLE ... USING."""
+    """CREATE STREAM or CREATE TABLE ... USING; `format` is "" for a stream without USING."""
 
     name: Name
     columns: tuple[ColumnDefinition, ...]
@@ -388,9 +388,20 @@ class Deallocate:
 
 @dataclass(frozen=True)
 class Insert:
-    """INSERT INTO sink query: once, with what is there now."""
+    """INSERT INTO target (columns) query: once, with what is there now. The target is a sink, a stream or a table.
 
-    sink: Name
+    columns: what the columns of the query are called there, in order; empty: as the target goes by.
+    """
+
+    target: Name
+    query: Query
+    columns: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True)
+class Summarize:
+    """SUMMARIZE of a query, or of a relation: the query is then SELECT * of it."""
+
     query: Query
 
 
@@ -559,6 +570,7 @@ Statement = (
     | ShowFunctions
     | Describe
     | Print
+    | Summarize
     | DescribeQuery
     | Explain
     | ExplainQuery

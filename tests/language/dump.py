@@ -17,6 +17,7 @@ from cepsql.language.statements import (
     Name,
     Query,
     Statement,
+    Summarize,
     WindowClause,
 )
 from cepsql.language.tokens import DIALECT
@@ -39,8 +40,11 @@ def dump(statement: Statement) -> str:
             return "\n".join(_registered(statement))
         case ExplainReplace(create):
             return "\n".join(["explain", *_registered(create)])
-        case Insert(sink, query):
-            return "\n".join([f"insert into {sink.text}", *_query(query)])
+        case Insert(target, query, columns):
+            listed = f" ({', '.join(column.text for column in columns)})" if columns else ""
+            return "\n".join([f"insert into {target.text}{listed}", *_query(query)])
+        case Summarize(query):
+            return "\n".join(["summarize", *_query(query)])
         case CreateSink():
             return "\n".join(_sink(statement))
         case CreateSource():
