@@ -479,7 +479,7 @@ class Engine:
     def loss(self, text: str) -> str | None:
         """Say what a statement would drop that cannot be had again, such as a query's state; None for nothing.
 
-        Nothing is executed, and what is wrong with the statement is left for its execution to say.
+        Nothing is executed. Errors of the statement are not reported here.
         Raises OperationalError if the catalog cannot be reached.
         """
         self.check_open()
@@ -515,7 +515,7 @@ class Engine:
     def close(self, at_exit: bool = False) -> None:
         """Stop what runs in this engine, and Spark if an engine started it and no other uses it; twice is as once.
 
-        at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that, nor for a start.
+        at_exit: this process ends now: do not wait for Java, which stops by itself, nor for queries that start.
         A closed engine and its queries raise InterfaceError. In a process forked from its own it stops nothing.
         """
         if self._process != os.getpid():

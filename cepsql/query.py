@@ -171,7 +171,7 @@ class Query:
         by_spark: "DataFrame | None" = None,
         packet_folder: Path | None = None,
     ) -> "DataFrame":
-        """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
+        """Build the DataFrame again; see `cepsql.spark.build.build`. Raises Error."""
         spark = self._engine.spark
         from cepsql.spark.build import build
         from cepsql.spark.failures import translated_failures
@@ -320,10 +320,10 @@ class Query:
         epoch:      grows with each owner of the query: a sink refuses what an earlier one writes, and a checkpoint is
                     taken over from it. None: a checkpoint is never taken over from a process that lives.
         drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
-        checkpoint: folder from which a later start goes on; None: nothing is kept.
+        checkpoint: folder from which a later start resumes; None: nothing is kept.
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
-        upgrades:   go on from the checkpoint of another text of the query, too, if the plans differ only in what is
-                    done, row by row, above all that remembers rows.
+        upgrades:   resume from the checkpoint of another text of the query, too, if the plans differ only in columns and
+                    conditions above the operators.
         Raises InterfaceError for a bounded query, NotSupportedError over Spark Connect, ProgrammingError if there is no
         such sink or the columns do not fit it, OperationalError if the checkpoint is in use or belongs to another
         query, or the sink cannot be reached.
@@ -648,7 +648,7 @@ class Query:
         return replace(asked, match=replace(asked.match, program=program))
 
     def explain_spark(self) -> str:
-        """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
+        """Return Spark's plan of the query as text; of a stream the analyzed one, since each batch is planned again."""
         frame = self.df
         from cepsql.spark.failures import translated_failures
 
