@@ -9,7 +9,6 @@ from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import CreateSource, Name, WatermarkClause
 
-
 _NUMBERS = ("bigint", "long", "int", "integer", "decimal", "double", "float")
 
 

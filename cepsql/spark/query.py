@@ -41,6 +41,7 @@ from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles, rewrite_log
 from cepsql.spark.polling import Polling
 from cepsql.spark.progress import Progress, Watch, watch
+from cepsql.spark.quick_python import python_turn
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import BatchSink
@@ -516,7 +517,8 @@ class StandingQuery:
         folder = self._checkpoint.folder
         settings = local_checkpoint_settings(spark) if isinstance(folder, Path) else {}
         needed = object_store_settings(spark) if on_object_store(folder) else {}
-        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
+        python = python_turn() if self._options.python_sources else contextlib.nullcontext()
+        with self._lock, python, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
             self._query = writer.trigger(**timing).start()
             self._busy, self._polling = time.monotonic(), Polling(self._query)
             self._started.set()

@@ -210,7 +210,7 @@ class NamedQuery:
 
     def _runner(self) -> str:
         state = self.state
-        if state.state in (FAILED, FAILING):
+        if state.state in (FAILED, FAILING) and (state.error_at or 0.0) >= state.desired_since:
             stop = f"STOP QUERY {quoted_name(self.name)}"
             again = f"{state.owner} tries again in growing pauses; its log tells more, {stop} ends it"
             hint = None if state.epoch is None else again
