@@ -10,6 +10,7 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.analysis.emission import ON_CLOSE
+from cepsql.analysis.fill import FilledGroups
 from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
@@ -22,6 +23,7 @@ from cepsql.plan.nodes import (
     ChangeOperator,
     ChangingGroups,
     Deduplicate,
+    Fill,
     IntervalJoin,
     LabelledChanges,
     Match,
@@ -134,6 +136,17 @@ def describe_window_groups(groups: WindowGroups) -> dict:
     }
 
 
+def describe_fill(groups: FilledGroups) -> dict:
+    """Return what decides which rows fill gaps, and with what, as data that JSON can hold."""
+    fill = groups.fill
+    fillers = zip(groups.columns, fill.fillers, strict=True)
+    return {
+        "fill": [[column.name, one.kind, None if one.value is None else str(one.value)] for column, one in fillers],
+        "keys": list(groups.keys),
+        "windows": [fill.size, fill.step, fill.most],
+    }
+
+
 def describe_group_changes(groups: GroupChanges) -> dict:
     """Return what decides which rows make a changing group, and what is made of them, as data that JSON can hold."""
     return {
@@ -223,12 +236,14 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             asked = {"keys": list(rows.keys), "order by": list(rows.order), "within": rows.within}
             return {"deduplicate": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
         case Sort(rows, inputs):
-            asked = [rows.time.lower(), *(canonical_sql(item) for item in rows.order)]
-            return {"sort": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
+            sorted_by = [rows.time.lower(), *(canonical_sql(item) for item in rows.order)]
+            return {"sort": sorted_by, "inputs": [_describe(i, frame_identity) for i in inputs]}
         case Over(frames, inputs):
             return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case WindowAggregate(groups, inputs):
             return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Fill(groups, inputs):
+            return describe_fill(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case ChangingGroups(groups, inputs):
             return describe_group_changes(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(_, inputs):

@@ -10,6 +10,7 @@ from sqlglot import exp
 from cepsql.analysis.assigned_windows import AssignedWindows
 from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.fill import FilledGroups
 from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
@@ -222,6 +223,23 @@ class WindowAggregate(_Operator):
         groups = self.groups
         columns = (*groups.output, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.output
         return Properties(groups.name, columns, True, groups.watermark, True)
+
+
+@dataclass(frozen=True)
+class Fill(_Operator):
+    """An ordered operator: groups of windows, with rows for those in which nothing came. `inputs` and `markers` as of
+    `Match`."""
+
+    groups: FilledGroups
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: those of a gap may wait for its end."""
+        groups, streaming = self.groups, any(node.properties.streaming for node in self.inputs)
+        columns = (*groups.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.columns
+        return Properties(groups.name, columns, streaming, groups.watermark if streaming else None, streaming)
 
 
 @dataclass(frozen=True)
@@ -553,6 +571,7 @@ Ordered = (
     | Sort
     | Over
     | WindowAggregate
+    | Fill
     | ChangingGroups
     | IntervalJoin
     | AsOfJoin
@@ -657,6 +676,12 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
     if isinstance(node, IntervalJoin | AsOfJoin):
         hint = "keep the event time of one of the two streams, as it is, in the subquery"
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
+    if isinstance(node, Fill):
+        return NotSupportedError(
+            f"{follower} over FILL needs to know how late its rows come out",
+            place,
+            "FILL (... FOR AT MOST INTERVAL '1' HOUR) bounds it; keep the end of the window, as it is, in the subquery",
+        )
     if isinstance(node, WindowAggregate):
         hint = "keep the end of the window, as it is, in the subquery"
         if follower == "ORDER BY":
@@ -675,7 +700,7 @@ def _spoken_rows(node: Node) -> str:
             return "the matches of a stream"
         case StreamJoin():
             return JOINED
-        case WindowAggregate():
+        case WindowAggregate() | Fill():
             return "windows of a stream"
         case Over():
             return "window functions of a stream"

@@ -19,6 +19,7 @@ from cepsql.plan.nodes import (
     ChangeOperator,
     ChangingGroups,
     Deduplicate,
+    Fill,
     IntervalJoin,
     Match,
     Node,
@@ -237,6 +238,8 @@ def _layout(stage: Ordered) -> RowLayout:
         case WindowAggregate(groups):
             summed = totals(groups)
             return groups.layout if summed is None else summed.layout
+        case Fill(groups):
+            return groups.fill.layout
         case ChangingGroups(groups):
             return groups.layout
         case RankedRows() if not any(map(takes_rows_away, stage.inputs)):

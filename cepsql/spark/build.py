@@ -31,6 +31,7 @@ from cepsql.plan.nodes import (
     AsOfJoin,
     ChangingGroups,
     Deduplicate,
+    Fill,
     IntervalJoin,
     LabelledChanges,
     Match,
@@ -69,6 +70,7 @@ from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
 from cepsql.spark.deduplicate import deduplicate_table, deduplication_stage
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.fill import fill_stage, fill_table
 from cepsql.spark.finished_rows import finished_rows
 from cepsql.spark.frame_sql import frame_sql
 from cepsql.spark.frames import alike
@@ -362,7 +364,9 @@ class _Builder:
                 return self._matches_in_table(node)
             case Deduplicate(rows) if not node.properties.streaming:
                 return deduplicate_table(self.inputs(node)[0], rows)
-            case Match() | Deduplicate() | Sort() | Over() | WindowAggregate():
+            case Fill(groups) if not node.properties.streaming:
+                return fill_table(self.inputs(node)[0], groups)
+            case Match() | Deduplicate() | Fill() | Sort() | Over() | WindowAggregate():
                 return self._staged_rows(self.staged(node), node.markers)
             case ChangingGroups(changing):
                 return self._staged_rows(group_changes_stage(self.feeds(node, self.inputs(node)), changing))
@@ -466,7 +470,7 @@ class _Builder:
             self._labels[id(node), number] = free
         return self._labels[id(node), number]
 
-    def staged(self, node: Match | Deduplicate | Sort | Over | WindowAggregate) -> Staged:
+    def staged(self, node: Match | Deduplicate | Fill | Sort | Over | WindowAggregate) -> Staged:
         """Return what runs an operator over streams, together with the one below it if they share a stage."""
         frames = self.inputs(node)
         alone = replace(self._alone(node, self.feeds(node, frames), frames[0]), nodes=(node,))
@@ -485,11 +489,13 @@ class _Builder:
             yield from self.stages(below)
 
     def _alone(
-        self, node: Match | Deduplicate | Sort | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame
+        self, node: Match | Deduplicate | Fill | Sort | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame
     ) -> Staged:
         match node:
             case Deduplicate(rows):
                 return deduplication_stage(feeds, rows)
+            case Fill(groups):
+                return fill_stage(feeds, groups)
             case Sort(rows):
                 return sort_stage(feeds, rows)
             case Over(frames):
