@@ -45,6 +45,7 @@ def alike(text: str) -> str:
     """Return what a screen shows without what differs from run to run: durations, moments, processes, order of rows."""
     text = re.sub(r"(?<=, )[\d.]+ s$", "... s", text, flags=re.MULTILINE)
     text = re.sub(r"^( (?:since|lag|owner) +\| ).*$", r"\1...", text, flags=re.MULTILINE)
+    text = re.sub(r"\| \d+ (?:s|min|h|d) +\|", "| ... |", text)
     rows = re.compile(r"^(-[-+]*\n)((?: .*\n)+)", re.MULTILINE)
     return rows.sub(lambda found: found[1] + "".join(sorted(found[2].splitlines(keepends=True))), text)
 

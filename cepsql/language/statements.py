@@ -370,9 +370,10 @@ class DropSavepoint:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS."""
+    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS; SHOW EXTENDED QUERIES."""
 
     kind: str
+    extended: bool = False
 
 
 @dataclass(frozen=True)
@@ -422,22 +423,37 @@ class Print:
 
 
 @dataclass(frozen=True)
+class Defined:
+    """QUERY name or VIEW name in place of a query: the one that the catalog has under that name."""
+
+    kind: str
+    name: Name
+
+
+@dataclass(frozen=True)
 class Explain:
-    """EXPLAIN a query; `part` is rewritten, logical, pattern or physical, None for all.
+    """EXPLAIN a query; `part` is rewritten, logical, pattern, physical or all, None for the plan and its patterns.
 
     EXPLAIN PATTERN AS DOT or MERMAID has the part "dot" or "mermaid".
     """
 
-    query: Query
+    query: Query | Defined
     part: str | None
 
 
 @dataclass(frozen=True)
 class ExplainMatch:
-    """EXPLAIN MATCH query FOR KEY (...): the key's values, each a constant or `column = constant`."""
+    """EXPLAIN MATCH query FOR KEY (...): the key's values, each a constant or `column = constant`; none without it."""
 
-    query: Query
+    query: Query | Defined
     key: tuple[exp.Expr, ...]
+
+
+@dataclass(frozen=True)
+class ExplainAnalyze:
+    """EXPLAIN ANALYZE QUERY: what each operator of a running query has done."""
+
+    name: Name
 
 
 @dataclass(frozen=True)
@@ -482,6 +498,7 @@ Statement = (
     | DescribeQuery
     | Explain
     | ExplainMatch
+    | ExplainAnalyze
     | ExplainReplace
     | SetOption
     | ResetOption

@@ -10,6 +10,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign_statements import (
+    ANALYZED,
     AS_SELECT,
     CREATED,
     ELSEWHERE,
@@ -138,6 +139,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = f"DESCRIBE {text.raw(at)} says what it is"
     if before[-2:] == ["DESCRIBE", "FORMATTED"]:
         hint = "did you mean DESCRIBE EXTENDED?"
+    if tuple(before) == ANALYZED[0]:
+        hint = ANALYZED[1]
     if at == 1 or (at > 1 and text.raw(at - 2) == ";"):
         meant = ELSEWHERE_AFTER.get(text.word(at - 1), {})
         if word in meant:

@@ -38,12 +38,14 @@ from cepsql.language.statements import (
     CreateSource,
     CreateView,
     DeduplicateClause,
+    Defined,
     Describe,
     DescribeQuery,
     Drop,
     DropSavepoint,
     EmitClause,
     Explain,
+    ExplainAnalyze,
     ExplainMatch,
     ExplainReplace,
     Insert,
@@ -338,6 +340,9 @@ class _Translator:
     def show(self, tree: Tree) -> Show:
         return Show(_type(tree.children[1]).lower())
 
+    def show_extended(self, tree: Tree) -> Show:
+        return Show(_type(tree.children[2]).lower(), extended=True)
+
     def show_create(self, tree: Tree) -> ShowCreate:
         return ShowCreate(_type(tree.children[2]).lower(), self._qualified(_needed(tree, "qualified_name")))
 
@@ -362,19 +367,30 @@ class _Translator:
 
     def explain(self, tree: Tree) -> Explain:
         part = tree.children[1]
-        return Explain(self.query(_needed(tree, "query")), _type(part).lower() if part else None)
+        return Explain(self._explained(tree), _PARTS.get(_type(part), _type(part).lower()) if part else None)
+
+    def _explained(self, tree: Tree) -> Query | Defined:
+        """Return the query that EXPLAIN is about, or what it is called in the catalog."""
+        defined = _subtree(tree, "defined")
+        if defined is None:
+            return self.query(_needed(tree, "query"))
+        return Defined(_type(defined.children[0]).lower(), self._qualified(_needed(defined, "qualified_name")))
 
     def explain_picture(self, tree: Tree) -> Explain:
         form = _values(tree)[0]
         if form.lower() not in PICTURES:
             hint = f"pictures: {', '.join(map(str.upper, PICTURES))}"
             raise self.text.error(f"there is no picture of the form {form}", _begin(form), hint=hint)
-        return Explain(self.query(_needed(tree, "query")), form.lower())
+        return Explain(self._explained(tree), form.lower())
 
     def explain_match(self, tree: Tree) -> ExplainMatch:
-        query = self.query(_needed(tree, "query"))
         values = _values(_subtree(tree, "for_key"))
-        return ExplainMatch(query, tuple(parse_island(self.text, self._tokens(v), exp.Condition) for v in values))
+        return ExplainMatch(
+            self._explained(tree), tuple(parse_island(self.text, self._tokens(v), exp.Condition) for v in values)
+        )
+
+    def explain_analyze(self, tree: Tree) -> ExplainAnalyze:
+        return ExplainAnalyze(self._qualified(_needed(tree, "qualified_name")))
 
     def explain_replace(self, tree: Tree) -> ExplainReplace:
         return ExplainReplace(replace(self.create_query(tree), replace=True))
@@ -733,6 +749,9 @@ _OPERATORS = ("match_recognize", "deduplicate", "window", "window_function")
 
 _PRINTED = 10
 """Rows that PRINT shows if nothing else is said."""
+
+_PARTS = {"SPARK": "physical", "FORMATTED": "physical", "EXTENDED": "all"}
+"""Words behind EXPLAIN that ask for what another one asks for, too."""
 
 _ISLAND_TYPES = {"NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT"}
 
