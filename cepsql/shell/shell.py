@@ -21,6 +21,7 @@ from cepsql.runner.interrupt import interruptible
 from cepsql.runner.pager import pager_command
 from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
+from cepsql.runner.working import working
 from cepsql.shell.commands import Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.language import language
@@ -32,7 +33,6 @@ from cepsql.shell.top import top
 
 if TYPE_CHECKING:
     from cepsql.engine import Engine
-    from cepsql.query import Query
 
 
 def run(
@@ -266,14 +266,19 @@ class _Shell:
             return False
         (*_, (_, last)) = language().split(self._last.removesuffix(VERTICAL))
 
-        def draw(query: "Query") -> None:
+        def draw(engine: "Engine", stop: threading.Event) -> None:
+            with working(self._console, lambda: "drawing" if engine.has_started else "waiting for Spark"):
+                query = engine.query(last, dict(self._settings.args))
+                if file:
+                    query.plot(x, y).savefig(Path(file).expanduser())
+                    drawn = []
+                else:
+                    drawn = query.drawing(x, y, (self._console.columns or 80) - 1).splitlines()
+            self._console.rows(drawn)
             if file:
-                query.plot(x, y).savefig(Path(file).expanduser())
                 self._console.say(f"{file} written")
-            else:
-                self._console.rows(query.drawing(x, y, (self._console.columns or 80) - 1).splitlines())
 
-        return self._interruptible(last, lambda engine, _: draw(engine.query(last, dict(self._settings.args))))
+        return self._interruptible(last, draw)
 
     def _execute(self, text: str, settings: Settings, file: str | None = None) -> bool:
         """Execute statements; tell whether they came to their end."""

@@ -154,15 +154,15 @@ Drop 'stream' stream False False
 ====
 SHOW STREAMS
 ----
-Show 'streams'
+Show 'streams' False
 ====
 SHOW TABLES
 ----
-Show 'tables'
+Show 'tables' False
 ====
 show views
 ----
-Show 'views'
+Show 'views' False
 ====
 DESCRIBE ticks
 ----
@@ -336,7 +336,7 @@ ResetOption spark.sql.shuffle.partitions
 SELECT 1 AS a; SHOW TABLES; ; SET x.y = ';'
 ----
 query: SELECT 1 AS a
-Show 'tables'
+Show 'tables' False
 SetOption x.y ';'
 ====
 -- only a comment
