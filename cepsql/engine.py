@@ -1,5 +1,6 @@
 """The front door: statements in, lazy queries and answers out. Shell, command line and programs use this alone."""
 
+import fnmatch
 import logging
 import os
 import threading
@@ -200,6 +201,7 @@ class Engine:
         self.settings: dict[str, str] = {}
         self._spark_settings: dict[str, str] = {}
         self._names_quoted: bool | None = None
+        self._prepared: dict[str, str] = {}
         self._home: Home | None = None
         # A shell looks after its queries in a thread beside the one that executes statements.
         self._home_lock = threading.RLock()
@@ -383,6 +385,16 @@ class Engine:
                 refuse_endless_aggregate(plan_query(query, self._lookup).logical)
             case st.Explain(query) | st.ExplainMatch(query):
                 self._explained(query)
+            case st.CreateAs(name):
+                refuse_endless_aggregate(self.plan(statement.query).logical)
+                if self.catalog.names.find(name.text) is None:
+                    self.catalog.add(View(name.text, statement.sql, *_rows_of(self.plan(statement.query))))
+            case st.Prepare() | st.Deallocate():
+                self._execute(statement)
+            case st.ExecutePrepared():
+                sql, inner = self._unprepared(statement)
+                with in_text(sql):
+                    self._check(inner)
             case st.ExplainAnalyze(name):
                 self.catalog.query(name.text, name.span)
             case st.Insert(sink, query):
@@ -400,8 +412,8 @@ class Engine:
                 self._execute(statement)
             case st.Drop() | st.Describe():
                 self._execute(statement)
-            case st.Print(name):
-                self.catalog.get(name.text, name.span)
+            case st.Print():
+                self._printed(statement)
             case st.SetOption(st.Name(key)) | st.ResetOption(st.Name(key)) if (
                 key.startswith(OWN) or key == NAMES_IN_DOUBLE_QUOTES
             ):
@@ -516,8 +528,23 @@ class Engine:
                 return self._create_source(statement)
             case st.CreateView():
                 return self._create_view(statement)
-            case st.Show(kind, extended):
-                return self._show(kind, extended)
+            case st.CreateAs():
+                from cepsql.standing.create_as import create_as
+
+                return create_as(self, statement, lambda plan, sink: Query(self, plan).write(sink))
+            case st.Prepare(name, sql):
+                self._prepared[name.text.lower()] = sql
+                return Answer(message=f"{name.text} prepared; EXECUTE {name.text} runs it")
+            case st.ExecutePrepared():
+                sql, inner = self._unprepared(statement)
+                with in_text(sql):
+                    return self._execute(inner, given)
+            case st.Deallocate(name):
+                if self._prepared.pop(name.text.lower(), None) is None:
+                    raise self._not_prepared(name)
+                return Answer(message=f"{name.text} deallocated")
+            case st.Show(kind, like, extended):
+                return _alike(self._show(kind, extended), like)
             case st.ShowFunctions(like):
                 spark = self.spark
                 from cepsql.spark.functions import functions
@@ -525,8 +552,8 @@ class Engine:
                 return Answer(("function", "meaning"), tuple(functions(spark, like).items()))
             case st.Describe(name, extended):
                 return self._describe_extended(name) if extended else self._describe(name)
-            case st.Print(name, limit):
-                return self._print(name, limit)
+            case st.Print():
+                return self._print(self._printed(statement), statement.limit)
             case st.Explain(query, part):
                 from cepsql.standing.explained import explained
 
@@ -749,9 +776,46 @@ class Engine:
         found = names.find(name.text) or self.catalog.get(name.text, name.span)
         return Answer(("property", "value"), described(found, names.dependents(found)))
 
-    def _print(self, name: st.Name, limit: int) -> Query:
+    def _unprepared(self, execute: st.ExecutePrepared) -> tuple[str, st.Statement]:
+        """Return the text of a prepared statement, and the statement with the values that EXECUTE gives it.
+
+        Raises ProgrammingError for a name that is not prepared, and for values that do not fit.
+        """
+        sql = execute.sql
+        if execute.name is not None:
+            if execute.name.text.lower() not in self._prepared:
+                raise self._not_prepared(execute.name)
+            sql = self._prepared[execute.name.text.lower()]
+        assert sql is not None
+        parsed = self._parsed(sql)
+        if len(parsed) != 1 or not isinstance(parsed[0], st.Query | st.Insert):
+            raise ProgrammingError("EXECUTE IMMEDIATE runs one query or INSERT", execute.span)
+        for value in execute.values:
+            if value.find(exp.Column, exp.Query, exp.Placeholder) is not None:
+                raise ProgrammingError("a value of EXECUTE is a constant", span_of(value, execute.span))
+        try:
+            return sql, bind_parameters(parsed[0], named_values(parsed, execute.values))
+        except InterfaceError as error:
+            raise ProgrammingError(error.message, execute.span) from None
+
+    def _not_prepared(self, name: st.Name) -> ProgrammingError:
+        hint = suggestion(name.text, self._prepared, "prepared")
+        return ProgrammingError(f"there is no prepared statement {name.text}", name.span, hint)
+
+    def _printed(self, asked: st.Print) -> Relation:
+        """Return the relation that PRINT shows: that of a name, or one that reads a topic."""
+        name = asked.name
+        if asked.topic and self.catalog.find(name.text) is None:
+            for relation in self.catalog:
+                topics = dict(relation.options).get("subscribe", "") if isinstance(relation, Source) else ""
+                if name.text in map(str.strip, topics.split(",")):
+                    return self._allowed(relation)
+            hint = f"CREATE STREAM name (value STRING) USING kafka OPTIONS (subscribe '{name.text}', ...) reads it"
+            raise ProgrammingError(f"no stream reads the topic {name.text}", name.span, hint)
+        return self._allowed(self.catalog.get(name.text, name.span))
+
+    def _print(self, relation: Relation, limit: int) -> Query:
         """Return the query of PRINT: the rows that there are now as they are read, or of a view, or as they come."""
-        relation = self._allowed(self.catalog.get(name.text, name.span))
         (shown,) = statements(f"SELECT * FROM {quoted_name(relation.name)} LIMIT {limit}")
         assert isinstance(shown, st.Query)
         if not isinstance(relation, Source):
@@ -857,6 +921,20 @@ class Engine:
             error = translate_failure(failure)
             error.span = error.span or key.span
             raise error from None
+
+
+def _rows_of(plan: Plan) -> tuple[tuple[ColumnDefinition, ...], bool, Watermark | None, tuple[str, ...]]:
+    """Return what a view says of the rows of its query."""
+    rows = plan.properties
+    return rows.columns, rows.streaming, rows.watermark, tuple(sorted(plan.reads))
+
+
+def _alike(answer: Answer, like: str | None) -> Answer:
+    """Return an answer with the rows alone whose name fits a pattern of LIKE."""
+    if like is None:
+        return answer
+    pattern = like.lower()
+    return replace(answer, rows=tuple(row for row in answer.rows if fnmatch.fnmatchcase(str(row[0]).lower(), pattern)))
 
 
 def _with_reader(source: Source, span: Span) -> Source:

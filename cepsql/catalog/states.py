@@ -27,7 +27,7 @@ class QueryState(Readable):
     owner, epoch:   the process that runs it now, None if none does.
     restarts:       how often it was started again after a failure, or was taken over.
     error:          the last error, without secrets.
-    progress:       what the query has done, as data; None before its first report.
+    progress:       what the query has done, as data; before its first report None, or its id alone.
     """
 
     name: str

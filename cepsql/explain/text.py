@@ -52,6 +52,7 @@ from cepsql.plan.nodes import (
     RankedRows,
     Read,
     RetractingGroups,
+    Sort,
     SparkWatermark,
     Sql,
     TableJoin,
@@ -151,6 +152,8 @@ def _node(node: Node, told: _Told) -> list[str]:
             lines = _join_lines(node) if isinstance(node, IntervalJoin) else _as_of_lines(node)
         case Deduplicate():
             lines = _deduplicate_lines(node)
+        case Sort():
+            lines = _sort_lines(node)
         case Over():
             lines = _over_lines(node)
         case WindowAggregate():
@@ -224,6 +227,16 @@ def _deduplicate_state(within: int | None) -> str:
         return waiting
     kept = "every key seen" if within is None else f"the keys of the last {_duration(within)}"
     return f"{waiting}; the time of the last row given out for {kept}"
+
+
+def _sort_lines(node: Sort) -> list[str]:
+    rows = node.rows
+    delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
+    return [
+        f"Sort  {', '.join([rows.time, *map(sql_of, rows.order)])}",
+        f"  watermark: {rows.time} - {', '.join(delays)}",
+        "  state: rows not yet released by the watermark",
+    ]
 
 
 def _over_lines(node: Over) -> list[str]:

@@ -2,14 +2,10 @@
 
 import re
 
-SYNONYMS = {"LIST": "SHOW", "TERMINATE": "STOP QUERY", "UNSET": "RESET"}
+SYNONYMS = {"UNSET": "RESET"}
 """What other engines' statements begin with that say the same."""
 
-AS_SELECT = "CREATE VIEW name AS SELECT ... names a query; CREATE QUERY name INTO sink AS SELECT ... writes its rows"
-"""Instead of CREATE TABLE ... AS SELECT."""
-
 CREATED = {
-    "MATERIALIZED": AS_SELECT,
     "SOURCE": "CREATE STREAM name (...) USING format OPTIONS (...)",
     "TEMPORARY": "CREATE VIEW name AS SELECT ... lasts as long as its catalog, that of a process or a file",
 }

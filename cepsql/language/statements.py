@@ -326,6 +326,48 @@ class CreateQuery:
 
 
 @dataclass(frozen=True)
+class CreateAs:
+    """CREATE TABLE or CREATE STREAM name USING format OPTIONS (...) AS query; `sql` is the query's text.
+
+    format: None where the statement does not say where the rows are kept.
+    """
+
+    name: Name
+    streaming: bool
+    format: str | None
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    query: Query
+    sql: str
+    replace: bool
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """PREPARE name FROM statement; `sql` is the text of the statement, whose parameters are written `?`."""
+
+    name: Name
+    sql: str
+
+
+@dataclass(frozen=True)
+class ExecutePrepared:
+    """EXECUTE name USING values, or EXECUTE IMMEDIATE 'text' USING values, where `sql` is the text."""
+
+    name: Name | None
+    sql: str | None
+    values: tuple[exp.Expr, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Deallocate:
+    """DEALLOCATE name."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
 class Insert:
     """INSERT INTO sink query: once, with what is there now."""
 
@@ -370,9 +412,13 @@ class DropSavepoint:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS; SHOW EXTENDED QUERIES."""
+    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS [LIKE pattern]; SHOW EXTENDED QUERIES.
+
+    like: the pattern, in which `*` stands for any text and `?` for a character; None for all.
+    """
 
     kind: str
+    like: str | None = None
     extended: bool = False
 
 
@@ -401,7 +447,7 @@ class DescribeQuery:
 
 @dataclass(frozen=True)
 class ShowFunctions:
-    """SHOW FUNCTIONS [LIKE pattern], in which `*` stands for any text; None for all."""
+    """SHOW FUNCTIONS [LIKE pattern]; the pattern as in `Show`."""
 
     like: str | None
 
@@ -416,10 +462,14 @@ class Describe:
 
 @dataclass(frozen=True)
 class Print:
-    """PRINT name [LIMIT n]: a look at the rows that a relation reads."""
+    """PRINT name [LIMIT n]: a look at the rows that a relation reads.
+
+    topic: the name is that of a topic of Kafka.
+    """
 
     name: Name
     limit: int
+    topic: bool = False
 
 
 @dataclass(frozen=True)
@@ -485,6 +535,10 @@ Statement = (
     | CreateView
     | CreateSink
     | CreateQuery
+    | CreateAs
+    | Prepare
+    | ExecutePrepared
+    | Deallocate
     | ControlQuery
     | AlterQuery
     | Drop

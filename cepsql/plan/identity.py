@@ -29,6 +29,7 @@ from cepsql.plan.nodes import (
     RankedRows,
     Read,
     RetractingGroups,
+    Sort,
     SparkWatermark,
     Sql,
     TableJoin,
@@ -212,6 +213,9 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
         case Deduplicate(rows, inputs):
             asked = {"keys": list(rows.keys), "order by": list(rows.order), "within": rows.within}
             return {"deduplicate": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Sort(rows, inputs):
+            asked = [rows.time.lower(), *(canonical_sql(item) for item in rows.order)]
+            return {"sort": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
         case Over(frames, inputs):
             return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case WindowAggregate(groups, inputs):

@@ -58,7 +58,7 @@ def split_condition(
     missing = missing_bounds(conditions, times)
     conditions, said = _own_limits(conditions, times, missing)
     for part in conditions:
-        found, whole = time_limits(part, times)
+        found, whole = time_limits(part, times, months=True)
         for limit in found:
             order = (limit.earlier, limit.later)
             limits[order] = min(limits[order], limit.widest)
@@ -71,7 +71,7 @@ def split_condition(
             own[side].append(part)
         else:
             further.append(part)
-    for earlier, later in (pair for pair in missing if pair not in said):
+    for earlier, later in (pair for pair in missing if pair not in said and limits[pair] == UNBOUNDED):
         before, after = spoken(earlier, times[earlier]), spoken(later, times[later])
         added = f"add AND {after} <= {before} + INTERVAL '1' HOUR"
         # USING, and a comma between two relations, have no condition that something could be added to.

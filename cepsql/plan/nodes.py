@@ -16,6 +16,7 @@ from cepsql.analysis.over import Frames
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.properties import CHANGE, IDENTITY, Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
+from cepsql.analysis.row_order import RowOrder
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.analysis.written import Written
 from cepsql.cached_property import cached_property
@@ -167,6 +168,23 @@ class Deduplicate(_Operator):
         rows, streaming = self.rows, any(node.properties.streaming for node in self.inputs)
         columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
         return Properties(rows.name, columns, streaming, Watermark(rows.time, 0) if streaming else None, streaming)
+
+
+@dataclass(frozen=True)
+class Sort(_Operator):
+    """An ordered operator: all rows in the order of event time. `inputs` and `markers` as of `Match`; it stands over
+    streams only."""
+
+    rows: RowOrder
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: they come out as soon as they are released."""
+        rows = self.rows
+        columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
+        return Properties(rows.name, columns, True, Watermark(rows.time, 0), True)
 
 
 @dataclass(frozen=True)
@@ -515,6 +533,7 @@ class LabelledChanges:
 Ordered = (
     Match
     | Deduplicate
+    | Sort
     | Over
     | WindowAggregate
     | ChangingGroups
@@ -623,6 +642,8 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
     if isinstance(node, WindowAggregate):
         hint = "keep the end of the window, as it is, in the subquery"
+        if follower == "ORDER BY":
+            hint = "ORDER BY window_end first, or window.end"
         return ProgrammingError(f"{follower} over windows of a stream needs their event time", place, hint)
     if isinstance(node, Over):
         return _missing_time_of_frames(node, follower, place)

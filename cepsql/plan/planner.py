@@ -8,7 +8,7 @@ from functools import partial
 from sqlglot import exp
 
 from cepsql.analysis.deduplicate import plan_deduplicate
-from cepsql.analysis.emission import OPERATION, plan_emission
+from cepsql.analysis.emission import ON_CLOSE, OPERATION, plan_emission
 from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
@@ -44,6 +44,7 @@ from cepsql.plan.refuse import (
     refuse_order,
     refuse_unmarked,
 )
+from cepsql.plan.row_order import hoist_order
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
@@ -252,10 +253,14 @@ class _Planner:
             root = with_emission(root, query.emit, self._checked) if query.emit is not None else root
             return with_calendar_windows(root), None
         if changelog_read(root) is None:
-            refuse_order(root, changing=query.emit is not None and query.emit.kind == "changes")
+            on_close = query.emit is None or plan_emission(query.emit) == ON_CLOSE
+            refuse_order(root, changing=query.emit is not None and query.emit.kind == "changes", last=on_close)
         if query.emit is not None:
-            root = with_emission(root, query.emit, self._checked)
+            emitted = with_emission(root, query.emit, self._checked)
+            ordered = root.query.args.get("order") is not None and plan_emission(query.emit) == ON_CLOSE
+            root = root if ordered else emitted
         refuse_changelog(root, None, query.span)
+        root = hoist_order(root, query.span, self._checked)
         if query.emit is None:
             root = hoist_outer_distinct(root, query.span, self._checked)
         root = hoist_over(root, self._checked, query.span)

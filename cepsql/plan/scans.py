@@ -26,6 +26,7 @@ from cepsql.plan.nodes import (
     RankedRows,
     Read,
     RetractingGroups,
+    Sort,
     Sql,
     StreamJoin,
     WindowAggregate,
@@ -225,6 +226,8 @@ def _layout(stage: Ordered) -> RowLayout:
         case Match(match):
             return row_layout(match.program)
         case Deduplicate(rows):
+            return rows.layout
+        case Sort(rows):
             return rows.layout
         case Over(frames):
             return frames.layout

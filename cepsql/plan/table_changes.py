@@ -28,6 +28,7 @@ from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_si
 from cepsql.plan.join_order import own_columns, relations, streams_first
 from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.markers import join_kind
+from cepsql.plan.named_columns import with_columns_named
 from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, reads, walk
 from cepsql.plan.over import named_item, window_calls
 from cepsql.plan.rank_limits import with_rank_limits
@@ -69,7 +70,7 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
     flat = inline_views(root, windows=False)
     assert isinstance(flat, Sql)
     planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked)
-    whole = _outermost(flat.inlined.qualified)
+    whole = with_columns_named(_outermost(flat.inlined.qualified), planner.nodes)
     names = [named_item(item).alias_or_name for item in whole.selects]
     query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
     limit = query.args.pop("limit", None)

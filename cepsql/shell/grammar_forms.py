@@ -15,7 +15,8 @@ _ISLANDS = {
     "SQL": "query", "RELATION": "relation", "TABLE_ALIAS": "[AS] alias", "EXPRESSION": "expression",
     "ORDERED": "expression [ASC | DESC]", "TYPE": "TYPE", "NAME": "name", "PATTERN_TEXT": "row pattern",
     "FRAME": "ROWS BETWEEN CURRENT ROW AND n FOLLOWING", "VALUE": "value", "OPTION_KEY": "'text'",
-    "ARGUMENT": "argument", "PATTERN_WINDOW": "OVER (",
+    "ARGUMENT": "argument", "PATTERN_WINDOW": "OVER (", "EXPLAIN_DETAILS": "PLAN FOR", "QUERY_NAME": "name",
+    "TOPIC_TEXT": "'topic'", "CONSTANT_LIST": "constant, ...",
 }  # fmt: skip
 """Terminals that stand for a stretch of plain SQL or a name, as people read them."""
 

@@ -75,7 +75,7 @@ TOPICS = {
     "CREATE STREAM": Topic(("create_stream",), _STREAM),
     "WATERMARK": Topic(("watermark",), _STREAM),
     "CREATE TABLE": Topic(
-        ("create_table",), "CREATE TABLE shares USING csv OPTIONS (path 'shares.csv', header 'true');"
+        ("create_table", "create_as"), "CREATE TABLE shares USING csv OPTIONS (path 'shares.csv', header 'true');"
     ),
     "CREATE VIEW": Topic(("create_view",), "CREATE VIEW dear AS SELECT * FROM ticks WHERE price > 100;"),
     "CREATE SINK": Topic(
@@ -90,13 +90,17 @@ TOPICS = {
     "ALTER QUERY": Topic(("alter",), "ALTER QUERY dear_ticks SET (trigger '5 seconds');"),
     "DROP": Topic(("drop", "drop_savepoint"), "DROP VIEW IF EXISTS dear;"),
     "INSERT": Topic(("insert",), "INSERT INTO alerts SELECT sym, ts FROM ticks;"),
+    "PREPARE": Topic(
+        ("prepare", "execute", "execute_text", "deallocate"),
+        "PREPARE dear FROM SELECT * FROM ticks WHERE price > ?;\nEXECUTE dear USING 100;",
+    ),
     "SHOW": Topic(
         ("show", "show_extended", "show_functions", "show_create", "show_history"), "SHOW FUNCTIONS LIKE 'date*';"
     ),
     "DESCRIBE": Topic(("describe", "describe_query"), "DESCRIBE EXTENDED ticks;"),
     "PRINT": Topic(("print",), "PRINT ticks LIMIT 5;"),
     "EXPLAIN": Topic(
-        ("explain", "explain_picture", "explain_match", "explain_analyze", "explain_replace"),
+        ("explain", "explain_query", "explain_picture", "explain_match", "explain_analyze", "explain_replace"),
         "EXPLAIN MATCH QUERY dear_ticks FOR KEY ('ACME');",
     ),
     "SET": Topic(("set", "reset"), "SET cepsql.strict = true;"),

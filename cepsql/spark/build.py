@@ -39,6 +39,7 @@ from cepsql.plan.nodes import (
     RankedRows,
     Read,
     RetractingGroups,
+    Sort,
     SparkWatermark,
     Sql,
     StreamJoin,
@@ -83,6 +84,7 @@ from cepsql.spark.ranked_rows import ranked_rows_stage
 from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain, setting
 from cepsql.spark.snapshots import snapshot_rows
+from cepsql.spark.sort import sort_stage
 from cepsql.spark.source import (
     MALFORMED,
     PRODUCER,
@@ -363,7 +365,7 @@ class _Builder:
                 return self._matches_in_table(node)
             case Deduplicate(rows) if not node.properties.streaming:
                 return deduplicate_table(self.inputs(node)[0], rows)
-            case Match() | Deduplicate() | Over() | WindowAggregate():
+            case Match() | Deduplicate() | Sort() | Over() | WindowAggregate():
                 return self._staged_rows(node, self.staged(node), node.markers)
             case ChangingGroups(changing):
                 return self._staged_rows(node, group_changes_stage(self.feeds(node, self.inputs(node)), changing))
@@ -469,7 +471,7 @@ class _Builder:
             self._labels[id(node), number] = free
         return self._labels[id(node), number]
 
-    def staged(self, node: Match | Deduplicate | Over | WindowAggregate) -> Staged:
+    def staged(self, node: Match | Deduplicate | Sort | Over | WindowAggregate) -> Staged:
         """Return what runs an operator over streams, together with the one below it if they share a stage."""
         frames = self.inputs(node)
         alone = replace(self._alone(node, self.feeds(node, frames), frames[0]), nodes=(node,))
@@ -487,10 +489,14 @@ class _Builder:
         for below in inputs(node if staged is None else staged.nodes[0]):
             yield from self.stages(below)
 
-    def _alone(self, node: Match | Deduplicate | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame) -> Staged:
+    def _alone(
+        self, node: Match | Deduplicate | Sort | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame
+    ) -> Staged:
         match node:
             case Deduplicate(rows):
                 return deduplication_stage(feeds, rows)
+            case Sort(rows):
+                return sort_stage(feeds, rows)
             case Over(frames):
                 return over_stage(feeds, frames)
             case WindowAggregate(groups):

@@ -22,6 +22,7 @@ from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.locations import local_path
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
 from cepsql.language.tokens import quoted
+from cepsql.ordered.arrival import URL
 from cepsql.scan.long_lines import LONG_LINE
 from cepsql.secrets import secret_values
 from cepsql.spark.checked_lines import BLANK, OPENERS, checked_options, checks_lines
@@ -62,14 +63,18 @@ _FILE_PLACE = (
     "lpad(_metadata.file_block_start, 20, '0'))"
 )
 _FILE_NAME = "_metadata.file_path"
-FILE_ORIGIN = (
-    "named_struct('rank', unix_micros(_metadata.file_modification_time), "
+_FILE_ORIGIN = (
+    "named_struct('rank', unix_micros(_metadata.file_modification_time), {}, 'part', _metadata.file_block_start)"
+)
+FILE_ORIGIN = _FILE_ORIGIN.format(
     # As a URL, it would be in another order than the path.
     f"'name', if(instr({_FILE_NAME}, '%') > 0, "
-    f"coalesce(try_url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), {_FILE_NAME}), "
-    "'part', _metadata.file_block_start)"
+    f"coalesce(try_url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), {_FILE_NAME})"
 )
-"""The SQL of ORIGIN of the rows of files."""
+"""The SQL of ORIGIN of the rows of files that are a table."""
+
+STREAMED_ORIGIN = _FILE_ORIGIN.format(f"'{URL}', {_FILE_NAME}")
+"""The SQL of ORIGIN of the rows of files that are a stream, whose stage reads a URL once and not for each row."""
 
 RECORD_ORIGIN = (
     "named_struct('rank', 0L, 'name', topic, 'part', shiftleft(CAST(partition AS BIGINT), 21) + shiftright(offset, 42))"
@@ -184,7 +189,8 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: 
         lines = lines.selectExpr("*", *_file_places(source)) if placed else lines
         return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _corrupt(source))
     if source.format.lower() == _PARQUET:
-        places = ({ARRIVAL: _FILE_PLACE} if source.key else {}) | ({ORIGIN: FILE_ORIGIN} if placed else {})
+        origin = STREAMED_ORIGIN if source.streaming else FILE_ORIGIN
+        places = ({ARRIVAL: _FILE_PLACE} if source.key else {}) | ({ORIGIN: origin} if placed else {})
         if (cast := cast_parquet(spark, source, options, MALFORMED, places)) is not None:
             # A task reads a file from its beginning to its end.
             return cast if not placed or source.streaming else cast.withColumn(PLACE, F.monotonically_increasing_id())
@@ -223,12 +229,11 @@ def _spark_table(reader: DataFrameReader | DataStreamReader, source: Source, opt
 
 def _file_places(source: Source) -> list[str]:
     """Return the SQL of ORIGIN and PLACE over files; tasks of a stream number its rows themselves."""
-    found = [f"{FILE_ORIGIN} AS {ORIGIN}"]
     if source.streaming:
-        return found
+        return [f"{STREAMED_ORIGIN} AS {ORIGIN}"]
     # Unlike the number that Spark counts it lets conditions be looked at before rows are read.
     place = "_metadata.row_index" if source.format.lower() == "parquet" else "monotonically_increasing_id()"
-    return [*found, f"{place} AS {PLACE}"]
+    return [f"{FILE_ORIGIN} AS {ORIGIN}", f"{place} AS {PLACE}"]
 
 
 def _declared(source: Source, frame: DataFrame, placed: bool) -> DataFrame:

@@ -15,10 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
 
-from cepsql.analysis import properties
 from cepsql.errors import OperationalError
 from cepsql.operators.windows import REPEATED
-from cepsql.ordered import arrival
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
@@ -26,6 +24,7 @@ from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL
 from cepsql.ordered.row_layout import AT_ONCE, END_OF_TIME, UNTIMED, RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
+from cepsql.spark.arrival_columns import placed_columns, with_origins
 from cepsql.spark.arrow import arrow_schema, refuse_months
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
@@ -236,15 +235,9 @@ def row_marks(frame: DataFrame) -> list[str]:
     return [f"{name} AS {short}" for name, short in _MARKS.items() if name in frame.columns]
 
 
-def placed_columns(frame: DataFrame) -> list[str]:
-    """Return the SQL of where the rows of a frame stand in their source, if it tells, as `pack` knows it."""
-    named = {properties.ORIGIN: arrival.ORIGIN, properties.PLACE: arrival.PLACE}
-    return [f"{name} AS {short}" for name, short in named.items() if name in frame.columns]
-
-
 def _pack(packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
-    return packing.packets(_placed(batches))
+    return packing.packets(_placed(with_origins(batches)))
 
 
 def _placed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

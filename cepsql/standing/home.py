@@ -77,6 +77,11 @@ class Home:
         folder = re.sub(r"[^\w.-]", "_", f"{query.name.lower()}-{query.id}")
         return str(file.with_name(f"{file.name}.checkpoints") / folder)
 
+    def rows_folder(self, name: str) -> Path | None:
+        """Return the folder beside the catalog for the rows of a table, None for a catalog that is in no file."""
+        file = self.states.database.file
+        return None if file is None else file.with_name(f"{file.name}.rows") / name
+
     def folder(self, location: str) -> "CheckpointPath":
         """Return the folder of a checkpoint or savepoint, with the session that reaches it, if it needs one.
 

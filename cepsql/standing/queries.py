@@ -129,7 +129,8 @@ class NamedQuery:
     @property
     def progress(self) -> Mapping:
         """The numbers of `cepsql.spark.progress.Progress` by name, over all starts; empty before its first report."""
-        return self.state.progress or {}
+        progress = self.state.progress or {}
+        return progress if "batches" in progress else {}
 
     @property
     def history(self) -> list[HistoryEntry]:

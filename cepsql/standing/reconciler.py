@@ -381,9 +381,7 @@ class Reconciler:
         Where that is away at the next start, another one must not be begun.
         """
         if owned.before.get("id") != owned.id:
-            assert owned.running is not None
-            progress = added(owned.before, progress_data(owned.running.progress)) | {"id": owned.id}
-            self.states.report(owned.lease, state, progress, remember=False)
+            self.states.report(owned.lease, state, owned.before | {"id": owned.id}, remember=False)
 
     def _has_time(self) -> bool:
         """Tell whether one more query may be started in this go, if it is not asked for just now."""

@@ -88,10 +88,10 @@ Drop 'table' start False False
 ====
 SHOW QUERIES; SHOW EXTENDED QUERIES; SHOW SINKS; SHOW SAVEPOINTS; DROP SAVEPOINT 'before upgrade'; DROP SAVEPOINT IF EXISTS x; SHOW QUERY fraud HISTORY; SHOW CREATE QUERY fraud; SHOW CREATE STREAM ticks; SHOW CREATE SINK a.b
 ----
-Show 'queries' False
-Show 'queries' True
-Show 'sinks' False
-Show 'savepoints' False
+Show 'queries' None False
+Show 'queries' None True
+Show 'sinks' None False
+Show 'savepoints' None False
 DropSavepoint before upgrade False
 DropSavepoint x True
 ShowHistory fraud

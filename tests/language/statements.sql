@@ -154,15 +154,15 @@ Drop 'stream' stream False False
 ====
 SHOW STREAMS
 ----
-Show 'streams' False
+Show 'streams' None False
 ====
 SHOW TABLES
 ----
-Show 'tables' False
+Show 'tables' None False
 ====
 show views
 ----
-Show 'views' False
+Show 'views' None False
 ====
 DESCRIBE ticks
 ----
@@ -186,11 +186,11 @@ Describe extended False
 ====
 PRINT ticks
 ----
-Print ticks 10
+Print ticks 10 False
 ====
 PRINT print LIMIT 3
 ----
-Print print 3
+Print print 3 False
 ====
 SHOW FUNCTIONS; SHOW FUNCTIONS LIKE 'date*'
 ----
@@ -336,7 +336,7 @@ ResetOption spark.sql.shuffle.partitions
 SELECT 1 AS a; SHOW TABLES; ; SET x.y = ';'
 ----
 query: SELECT 1 AS a
-Show 'tables' False
+Show 'tables' None False
 SetOption x.y ';'
 ====
 -- only a comment

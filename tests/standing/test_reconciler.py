@@ -155,6 +155,15 @@ def test_counts_go_on_over_starts(process):
     assert progress["matches"] == 5
 
 
+def test_there_is_no_progress_before_a_batch(process):
+    shell = process("shell")
+    shell.query.start()
+    shell.reconciler.tick()
+    assert (shell.query.status, shell.query.progress) == ("running", {})
+    shell.query.stop()
+    assert shell.query.progress == {}
+
+
 def test_the_second_takes_over_when_the_first_dies(process, caplog):
     first, second = process("one", adopts=True), process("two", adopts=True)
     first.reconciler.states.desire("fraud", "running")
