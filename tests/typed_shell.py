@@ -38,7 +38,8 @@ def typed_again(engine, shown: str) -> tuple[str, str]:
         session.prompt = _Typist(session.prompt, keyboard.send_text, screen, exchanges).prompt
         assert run(OpeningEngine(lambda: engine), Settings(), Console(screen, screen), session=session) == 0
     greeting, end, rest = screen.getvalue().partition("\n")
-    return greeting + end, rest
+    # A page does not show how the shell is left.
+    return greeting + end, re.sub(r"^stopping quer.*\n\Z", "", rest, flags=re.MULTILINE)
 
 
 def alike(text: str) -> str:
