@@ -15,6 +15,8 @@ import cepsql
 import cepsql.errors
 import cepsql.pytest_plugin
 import cepsql.testing
+from cepsql.analysis.restrictions import Restrictions
+from cepsql.catalog import Sink
 from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.errors import ExitCode
@@ -24,9 +26,17 @@ from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.own_functions import OWN_FUNCTIONS
+from cepsql.spark.progress import Progress
 from cepsql.standing.definitions import OPTIONS as QUERIES
+from cepsql.standing.queries import NamedQuery
 
 DOCS = Path(__file__).parent
+
+MADE_BY_USERS = (cepsql.testing.Heartbeat, Sink, Restrictions)
+"""Classes that users call."""
+
+BESIDE = (cepsql.testing.play, cepsql.testing.Played, *MADE_BY_USERS, NamedQuery, Progress)
+"""What is public beside the names of the package."""
 
 ENVIRONMENT = {
     "CEPSQL_CONFIG": "the file of the settings above",
@@ -292,13 +302,14 @@ def _api() -> list[str]:
         "",
     ]
     public = [(f"cepsql.{name}", getattr(cepsql, name)) for name in cepsql.__all__ if name != "__version__"]
-    public += [("cepsql.testing.play", cepsql.testing.play), ("cepsql.testing.Heartbeat", cepsql.testing.Heartbeat)]
+    public += [(f"{found.__module__}.{found.__qualname__}", found) for found in BESIDE]
     functions = [(name, found) for name, found in public if inspect.isfunction(found)]
     kinds = [(name, found) for name, found in public if inspect.isclass(found) and not issubclass(found, Exception)]
     for name, found in functions:
         lines += [f"## {name}", "", *_documented(f"{name}{_signature(found)}", found)]
     for name, found in kinds:
-        lines += [f"## {name}", "", *_documented(None, found)]
+        made = f"{found.__name__}{_signature(found)}" if found in MADE_BY_USERS else None
+        lines += [f"## {name}", "", *_documented(made, found)]
         for member, value in _members(found):
             lines += [f"### {name.rsplit('.', 1)[1]}.{member}", "", *_documented(_called(member, value), value)]
     lines += ["## Fixtures of pytest", "", "[Tests of queries](testing.md#with-pytest) shows their use.", ""]

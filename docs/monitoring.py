@@ -77,7 +77,7 @@ ALERTS = (
     ),
     Alert(
         "CepsqlTableNotRefreshed", "increase(cepsql_query_refresh_failures_total[15m]) > 2", "0m", "ticket",
-        "a table with REFRESH EVERY cannot be read: the query goes on with its last rows",
+        "a table with REFRESH EVERY cannot be read: the query continues with its last rows",
     ),
     Alert(
         "CepsqlStateGrows",

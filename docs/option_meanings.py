@@ -1,5 +1,7 @@
 """What the options of sources, sinks and queries mean; docs/make_reference.py puts it into the page of settings."""
 
+from cepsql.datagen.fields import FIELD_OPTIONS, OPTIONS
+
 SOURCE_MEANINGS = {
     "path": "the folder in which files appear; of a table also a file",
     "maxFilesPerTrigger": "how many files a micro-batch takes at most; all by default",
@@ -22,6 +24,8 @@ SOURCE_MEANINGS = {
     "rowsPerSecond": "how many rows a second; 1 by default",
     "numPartitions": "in how many partitions",
     "rampUpTime": "how long until the rate is reached",
+    **OPTIONS,
+    **{f"fields.NAME.{name}": meaning for name, meaning in FIELD_OPTIONS.items()},
     "kafka.bootstrap.servers": "brokers, `host:port`, separated by commas",
     "subscribe": "topics, separated by commas",
     "subscribePattern": "a regular expression of topics",

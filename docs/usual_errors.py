@@ -83,7 +83,7 @@ USUAL_ERRORS = {
         (
             "are gone from Kafka",
             "the topic kept its records for a shorter time than the query stood still",
-            "[`failOnDataLoss 'false'`](sources.md#order-and-each-record-once) goes on without them",
+            "[`failOnDataLoss 'false'`](sources.md#order-and-each-record-once) continues without them",
         ),
         ("refuses a row", "a value does not fit the table", "change the table, or the query"),
         (

@@ -57,6 +57,14 @@ def test_every_public_name_is_in_its_reference():
                 assert f"\n### {name}.{member}\n" in api, f"{name}.{member} has no docstring"
 
 
+def test_what_programs_of_the_pages_import_is_in_the_reference():
+    api = (DOCS / "api.md").read_text("utf-8")
+    programs = "".join(page.read_text("utf-8") for page in DOCS.glob("*.md"))
+    imported = re.findall(r"^from (cepsql[\w.]*) import (\w+)$", programs, re.MULTILINE)
+    assert len(imported) > 3
+    assert [name for name in imported if f"\n## {'.'.join(name)}\n" not in api] == []
+
+
 def test_every_function_setting_and_option_is_in_its_reference(maker):
     assert set(REGISTRY) >= maker.OF_THE_MATCHER
     functions, settings = ((DOCS / name).read_text("utf-8") for name in ("functions.md", "settings.md"))

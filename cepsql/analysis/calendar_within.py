@@ -21,7 +21,7 @@ def with_calendar_within(clause: MatchClause) -> MatchClause:
     months = None if clause.within is None else interval_months(clause.within.unnest())
     if clause.within is None or months is None:
         return clause
-    place = span_of(clause.within, clause.span)
+    place = span_of(clause.within, clause.span) or clause.span
     if months == 0:
         raise ProgrammingError("WITHIN must be longer than zero", place)
     time = clause.order_by[0].this if clause.order_by else None

@@ -19,6 +19,7 @@ from cepsql.catalog.create_text import watermark_clauses
 from cepsql.explain.changes import change_lines
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
+from cepsql.operators.fill import FillKind
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT
 from cepsql.pattern.by_position import by_position, needs_match
@@ -40,9 +41,11 @@ from cepsql.pattern.program import (
     Scalar,
 )
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangingGroups,
     Deduplicate,
+    Fill,
     IntervalJoin,
     LabelledChanges,
     Match,
@@ -158,6 +161,8 @@ def _node(node: Node, told: _Told) -> list[str]:
             lines = _over_lines(node)
         case WindowAggregate():
             lines = _window_lines(node)
+        case Fill():
+            lines = _fill_lines(node)
         case ChangingGroups(groups):
             lines = [
                 f"ChangingGroups {groups.name}",
@@ -170,6 +175,8 @@ def _node(node: Node, told: _Told) -> list[str]:
             lines = change_lines(node)
         case LabelledChanges():
             lines = [f"Changes  with what each does in {OPERATION}"]
+        case AddedRows():
+            lines = ["Rows at rest  added with the first micro-batch"]
         case _:
             lines = [f"Sql  {_query(node)}"]
     if isinstance(node, Ordered) and scanned([node]):
@@ -237,6 +244,26 @@ def _sort_lines(node: Sort) -> list[str]:
         f"  watermark: {rows.time} - {', '.join(delays)}",
         "  state: rows not yet released by the watermark",
     ]
+
+
+def _fill_lines(node: Fill) -> list[str]:
+    groups, fill = node.groups, node.groups.fill
+    filled = []
+    for column, filler in zip(groups.columns, fill.fillers, strict=True):
+        if filler.kind == FillKind.CONSTANT:
+            filled.append(f"{column.name} {'NULL' if filler.value is None else filler.value}")
+        elif filler.kind in (FillKind.PREVIOUS, FillKind.LINEAR):
+            filled.append(f"{column.name} {filler.kind.upper()}")
+    most = "" if fill.most is None else f", at most {_duration(fill.most * fill.step)} after a group"
+    lines = [
+        f"Fill {groups.name}  every {_duration(fill.step)}{most}",
+        f"  for each: {', '.join(groups.keys) or 'nothing (one series)'}",
+        f"  with: {', '.join(filled) or 'nothing'}",
+    ]
+    if not node.properties.streaming:
+        return lines
+    wait = "when the next group of the key comes" if fill.waits else "as the watermark passes the end of their windows"
+    return [*lines, "  state: the last group of every key", f"  emit: groups at once, rows between them {wait}"]
 
 
 def _over_lines(node: Over) -> list[str]:

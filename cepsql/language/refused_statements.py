@@ -167,7 +167,6 @@ _TOLD = {
     "INSERT ALL": "INSERT INTO sink SELECT ... for each of its sinks",
     "PIVOT": "SELECT * FROM {name} PIVOT (SUM(x) FOR y IN ('a', 'b'))",
     "UNPIVOT": "SELECT * FROM {name} UNPIVOT (v FOR n IN (a, b))",
-    "SUMMARIZE": "SELECT COUNT(*), MIN(x), MAX(x), AVG(x) FROM {name}",
     "PRAGMA": "DESCRIBE name shows columns, SET settings",
     "INSTALL": "cepsql --conf spark.jars.packages=GROUP:NAME:VERSION gives Spark packages",
     "ATTACH": "CREATE TABLE name USING jdbc OPTIONS (url 'jdbc:...', dbtable 'name') reads a table of a database",

@@ -115,8 +115,6 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = f"order of the clauses: {', '.join(clauses)}"
     if "AS" in accepted and _heads_query(text, at) and word in ("INTO", "OPTIONS", "FROM", "WITH"):
         hint = f"order of the clauses: {', '.join(_QUERY_CLAUSES)}"
-    if ended and accepted == {"AS"} and _defined(text, at) == "STREAM":
-        hint = "a stream says its columns: CREATE STREAM name (column TYPE, ..., WATERMARK FOR ...) USING ..."
     if text.raw(at) == "(" and "OPTIONS" in accepted:
         hint = "options are written OPTIONS (key 'value', ...)"
     if accepted == {"AS"} and at > 2 and [text.word(at - 3), text.word(at - 2)] == ["WATERMARK", "FOR"]:

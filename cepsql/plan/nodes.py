@@ -10,6 +10,7 @@ from sqlglot import exp
 from cepsql.analysis.assigned_windows import AssignedWindows
 from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.fill import FilledGroups
 from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
@@ -225,6 +226,23 @@ class WindowAggregate(_Operator):
 
 
 @dataclass(frozen=True)
+class Fill(_Operator):
+    """An ordered operator: groups of windows, with rows for those in which nothing came. `inputs` and `markers` as of
+    `Match`."""
+
+    groups: FilledGroups
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: those of a gap may wait for its end."""
+        groups, streaming = self.groups, any(node.properties.streaming for node in self.inputs)
+        columns = (*groups.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.columns
+        return Properties(groups.name, columns, streaming, groups.watermark if streaming else None, streaming)
+
+
+@dataclass(frozen=True)
 class ChangingGroups(_Operator):
     """An ordered operator: groups of all rows with equal keys so far, whenever they change. `inputs` as of `Match`; it
     stands over streams only, and nothing but plain SQL stands over it."""
@@ -316,6 +334,8 @@ class TableJoin(ChangeOperator):
     inputs:  changes of the left one and of the right one.
     keys:    pairs of expressions over the columns of the left and of the right that must be equal.
     columns: the columns of the left and of the right that come out, after LEFT or RIGHT.
+    condition: what a pair must fulfil beside, over the columns of `left` and `right`; None for nothing.
+    null_safe: the numbers of the keys whose NULLs are equal.
     """
 
     name: str
@@ -323,6 +343,8 @@ class TableJoin(ChangeOperator):
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     kind: JoinKind
+    condition: exp.Expr | None = None
+    null_safe: frozenset[int] = frozenset()
     sides: ClassVar[tuple[int, ...]] = (0, 1)
 
     @property
@@ -530,12 +552,26 @@ class LabelledChanges:
         return replace(rows, name=self.name, columns=(*columns, operation), changes=False)
 
 
+@dataclass(frozen=True)
+class AddedRows:
+    """The rows of a table at rest, as ones that a stream adds with the first micro-batch."""
+
+    name: str
+    input: "Node"
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of the rows."""
+        return replace(self.input.properties, name=self.name, streaming=True)
+
+
 Ordered = (
     Match
     | Deduplicate
     | Sort
     | Over
     | WindowAggregate
+    | Fill
     | ChangingGroups
     | IntervalJoin
     | AsOfJoin
@@ -544,7 +580,7 @@ Ordered = (
     | TableJoin
     | RankedRows
 )
-Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges
+Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges | AddedRows
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""
@@ -555,7 +591,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case SparkWatermark() | LabelledChanges():
+        case SparkWatermark() | LabelledChanges() | AddedRows():
             return (node.input,)
         case Read():
             return ()
@@ -571,7 +607,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case SparkWatermark() | LabelledChanges():
+        case SparkWatermark() | LabelledChanges() | AddedRows():
             return replace(node, input=after[0])
         case Read():
             return node
@@ -640,6 +676,12 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
     if isinstance(node, IntervalJoin | AsOfJoin):
         hint = "keep the event time of one of the two streams, as it is, in the subquery"
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
+    if isinstance(node, Fill):
+        return NotSupportedError(
+            f"{follower} over FILL needs to know how late its rows come out",
+            place,
+            "FILL (... FOR AT MOST INTERVAL '1' HOUR) bounds it; keep the end of the window, as it is, in the subquery",
+        )
     if isinstance(node, WindowAggregate):
         hint = "keep the end of the window, as it is, in the subquery"
         if follower == "ORDER BY":
@@ -658,7 +700,7 @@ def _spoken_rows(node: Node) -> str:
             return "the matches of a stream"
         case StreamJoin():
             return JOINED
-        case WindowAggregate():
+        case WindowAggregate() | Fill():
             return "windows of a stream"
         case Over():
             return "window functions of a stream"

@@ -28,6 +28,7 @@ from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
 from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.expand import Expanded, Expander, Lookup
+from cepsql.plan.fill import hoist_fill
 from cepsql.plan.group_by_all import with_group_by_all
 from cepsql.plan.grouping_sets import with_grouping_sets
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
@@ -239,11 +240,13 @@ class _Planner:
             below = self._over(clause.input, matches, expanded.inputs[clause.name])
             spoken = self._spoken(below)
             below = hoist_patterns(below, query.windows, self._pattern, query.span)
+            below = hoist_fill(below, self._checked, query.span)
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
             self._name(clause.name, matches[clause.name], spoken)
         root = replace(self._over(query.expression, matches, expanded.root), view=view)
         self.columns = self._spoken(root)
         root = hoist_patterns(root, query.windows, self._pattern, query.span)
+        root = hoist_fill(root, self._checked, query.span)
         refuse_groups_beside(root)
         return join_tables_as_of(root, query.span)
 

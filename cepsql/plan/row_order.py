@@ -30,6 +30,7 @@ def hoist_order(root: Sql, place: Span, checked: Checked) -> Sql:
     extended = isinstance(query, exp.Select) and query.args.get("distinct") is None
     if isinstance(query, exp.SetOperation):
         query = exp.select(*(_named(name) for name in query.named_selects)).from_(query.subquery("__rows"))
+    assert isinstance(query, exp.Select)
     written = query.selects
     place = span_of(root.query.args["order"], place) or place
     query.set("expressions", [named_item(item) for item in written])

@@ -13,7 +13,7 @@ _TOP = "__top"
 
 def asks_first_rows(query: exp.Expr) -> bool:
     """Tell whether a query takes so many rows of an order."""
-    return isinstance(query, exp.Query) and bool(query.args.get("order")) and _number(query, "limit") is not None
+    return isinstance(query, exp.Query) and bool(query.args.get("order")) and whole_number(query, "limit") is not None
 
 
 def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
@@ -25,8 +25,8 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
     if not asks_first_rows(query):
         return query
     copy = query.copy()
-    order, limit = spread_order(copy.args.pop("order"), len(copy.selects)), _number(copy, "limit")
-    offset = _number(copy, "offset") or 0
+    order, limit = spread_order(copy.args.pop("order"), len(copy.selects)), whole_number(copy, "limit")
+    offset = whole_number(copy, "offset") or 0
     copy.args.pop("limit")
     copy.args.pop("offset", None)
     assert limit is not None
@@ -50,6 +50,12 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
         asked = exp.and_(asked, exp.GT(this=rank.copy(), expression=exp.Literal.number(offset)))
     copy.set("qualify", exp.Qualify(this=asked))
     return copy
+
+
+def order_by_items(query: exp.Query) -> list[exp.Expr]:
+    """Return the items of a query's ORDER BY, which name what they go by, not columns of the result."""
+    order = spread_order(query.args["order"], len(query.selects))
+    return [order_of_selected(item, query.selects) for item in order.expressions]
 
 
 def spread_order(order: exp.Order, columns: int) -> exp.Order:
@@ -114,7 +120,7 @@ def _around(query: exp.Query, order: exp.Order, place: Span) -> exp.Select:
     return outer
 
 
-def _number(query: exp.Query, clause: str) -> int | None:
+def whole_number(query: exp.Query, clause: str) -> int | None:
     """Return the number of rows that LIMIT or OFFSET says, None if it says none that is constant."""
     found = query.args.get(clause)
     value = found.expression if found is not None else None

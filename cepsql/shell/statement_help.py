@@ -99,6 +99,7 @@ TOPICS = {
     ),
     "DESCRIBE": Topic(("describe", "describe_query"), "DESCRIBE EXTENDED ticks;"),
     "PRINT": Topic(("print",), "PRINT ticks LIMIT 5;"),
+    "SUMMARIZE": Topic(("summarize",), "SUMMARIZE ticks;"),
     "EXPLAIN": Topic(
         ("explain", "explain_query", "explain_picture", "explain_match", "explain_analyze", "explain_replace"),
         "EXPLAIN MATCH QUERY dear_ticks FOR KEY ('ACME');",

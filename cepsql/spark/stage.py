@@ -113,6 +113,7 @@ def run_stage(
     buckets: Buckets | None = None,
     lateness: int | None = None,
     packet_folder: Path | None = None,
+    begin: DataFrame | None = None,
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -124,14 +125,15 @@ def run_stage(
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness:    as of `cepsql.ordered.stage.Stage`.
     packet_folder: where tasks leave large packets, as of `cepsql.spark.packet_files.Packing`.
+    begin:       further packets, with which a bucket runs before any row came (`cepsql.spark.begin`).
     """
     spark = feeds[0].frame.sparkSession
     buckets = buckets or session_buckets(spark)
-    packets = [
-        _packets(operator, feed, Packing(buckets.count, i, folder=packet_folder)) for i, feed in enumerate(feeds)
-    ]
+    # Another bucket, to which empty packets go, too, would begin as well.
+    count = buckets.count if begin is None else 1
+    packets = [_packets(operator, feed, Packing(count, i, folder=packet_folder)) for i, feed in enumerate(feeds)]
     united = packets[0]
-    for more in packets[1:]:
+    for more in [*packets[1:], *([] if begin is None else [begin])]:
         united = united.unionAll(more)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")

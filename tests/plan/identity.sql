@@ -232,3 +232,10 @@ SELECT sym FROM ticks
 ----
 query.inputs.__sorted was {'inputs': [{'inputs': {'ticks': {'columns': [['sym', 'strin... and is nothing; query.inputs.ticks was nothing and is {'columns': [['sym', 'string', None], ['ts', 'timestamp', No...; query.sql was SELECT `sym` FROM __sorted and is SELECT sym FROM ticks
 the same match ids
+====
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) FILL (0) GROUP BY sym, window_start, window_end
+~~~~
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) FILL (NULL FOR AT MOST 1 HOUR) GROUP BY sym, window_start, window_end
+----
+query.inputs.__filled_1.fill[1][2] was 0 and is nothing; query.inputs.__filled_1.windows[2] was nothing and is 60
+the same match ids

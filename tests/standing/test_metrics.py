@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from cepsql.catalog.states import ALIVE, FAILED, FAILING, FINISHED, LOST, PAUSED, RUNNING, STOPPED, WAITING, QueryState
 from cepsql.server.metrics import QueryMetrics
 
-PROGRESS = {"rows_per_second": 1210.0, "bound": 94_000_000, "rows_read": 5}
+PROGRESS = {"batches": 1, "rows_per_second": 1210.0, "bound": 94_000_000, "rows_read": 5}
 
 
 def metrics(state: str, progress: dict) -> str:
