@@ -40,7 +40,7 @@ ELSEWHERE_AFTER = {
         **dict.fromkeys(("JARS", "MODULES"), _JARS),
         "COLUMNS": "DESCRIBE name shows columns",
     },
-    "EXPLAIN": dict.fromkeys(("ANALYZE", "VERBOSE", "EXTENDED", "FORMATTED", "CODEGEN", "COST", "PLAN"), _PARTS),
+    "EXPLAIN": dict.fromkeys(("ANALYZE", "VERBOSE", "EXTENDED", "FORMATTED", "CODEGEN", "COST", "TIMESTAMP"), _PARTS),
     "ALTER": dict.fromkeys(("STREAM", "TABLE", "VIEW", "SINK"), _AGAIN),
     "STOP": {"JOB": "did you mean QUERY?"},
 }
