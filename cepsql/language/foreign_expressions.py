@@ -6,11 +6,6 @@ from cepsql.errors import NotSupportedError, Span
 
 _RELATIONS = {
     "GENERATE_SERIES": "FROM range(1, 6) gives the numbers from 1 to 5",
-    "READ_CSV": "CREATE TABLE name (...) USING csv OPTIONS (path '...', header 'true') reads a file",
-    "READ_CSV_AUTO": "CREATE TABLE name USING csv OPTIONS (path '...', header 'true') reads a file",
-    "READ_PARQUET": "CREATE TABLE name USING parquet OPTIONS (path '...') reads a file",
-    "READ_JSON": "CREATE TABLE name USING json OPTIONS (path '...') reads a file",
-    "READ_JSON_AUTO": "CREATE TABLE name USING json OPTIONS (path '...') reads a file",
     "FLATTEN": "LATERAL explode(list) AS f(value) gives a row for each element",
     "GENERATOR": "FROM range(5) gives five rows",
     "DBMS_XPLAN": "EXPLAIN PHYSICAL SELECT ... shows what Spark executes",

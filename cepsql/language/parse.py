@@ -55,7 +55,7 @@ _CLAUSE_STARTS: dict[str, tuple[str, ...]] = {
     "ORDER BY": (), "MEASURES": (), "ONE": ("ROW",), "ALL": ("ROW",), "AFTER": ("MATCH",), "PATTERN": ("(",),
     "WITHIN": (), "SUBSET": (), "DEFINE": (), "PARTITION BY": (), "ALLOWED": ("LATENESS",),
     "WITH": ("HEARTBEAT", "IDLE", "PUNCTUATION", "LATE"), "AHEAD": ("AT",), "BY": (), "OF": (), "PERCENT": (),
-    "LATE": ("ROWS",), "INITIAL": ("PATTERN",), "SEEK": ("PATTERN",),
+    "LATE": ("ROWS",), "FOR": ("AT",), "INITIAL": ("PATTERN",), "SEEK": ("PATTERN",),
 }  # fmt: skip
 """The words that end an expression, each with those of which one must follow."""
 
@@ -233,7 +233,7 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
     if "PATTERN_WINDOW" in choices and begins_pattern_window(text, at):
         return "PATTERN_WINDOW", at + 1
     punctuation = _PUNCTUATION.get(raw)
-    if punctuation in choices and not (raw == "(" and "SQL" in choices and not _holds_match(text, at)):
+    if punctuation in choices and not (raw == "(" and "SQL" in choices and not _opens_brackets(text, at, choices)):
         return punctuation, at + 1
     terminal = word.replace(" ", "_")
     if terminal in choices and terminal not in ISLANDS and _is_keyword(text, at, choices):
@@ -244,8 +244,11 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
         hint = misspelt(text, at, ("FROM", "JOIN")) or otherwise
         raise text.error(f"{word} must follow a table in FROM or JOIN", at, hint=hint)
     for island in ISLANDS:
-        if island == "RELATION" and "SQL" in choices and not _begins_operator(text, _relation_end(text, at)):
+        if island == "RELATION" and "SQL" in choices and not _is_relation(text, at):
             # A bracket after FROM holds a query, or a relation with an operator of its own.
+            continue
+        if island == "SQL" and "NAME" in choices and text.word(at) not in _QUERY_WORDS and text.raw(at) != "(":
+            # The columns of INSERT INTO name (...).
             continue
         if island in choices:
             end = _island_end(text, at, island, choices)
@@ -275,6 +278,8 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return _begins_operator(text, at) or text.word(at - 1) == "ON"
         case "EMIT":
             return _begins_emit(text, at)
+        case "FILL":
+            return text.raw(at + 1) == "("
         case "TABLE" if "RELATION" in choices:
             return _begins_window_function(text, at)
         case "FIRST" | "LAST":
@@ -337,6 +342,22 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
         return ends or _begins_operator(text, i) or _begins_key(text, i) or (i > at and _begins_emit(text, i))
 
     return _run(text, at, stops, nested=True)
+
+
+def _opens_brackets(text: Text, at: int, choices: set[str]) -> bool:
+    """Tell whether a bracket where a query may begin is of the grammar, and not a part of plain SQL."""
+    if _holds_match(text, at):
+        return True
+    # INSERT INTO name (columns) SELECT ...
+    closed = text.closing[at] + 1
+    return "DOT" in choices and (text.word(closed) in _QUERY_WORDS or text.raw(closed) == "(")
+
+
+def _is_relation(text: Text, at: int) -> bool:
+    """Tell whether a relation begins where a query might, too."""
+    if text.word(at - 1) == "SUMMARIZE":
+        return text.word(at) not in _QUERY_WORDS and text.raw(at) != "("
+    return _begins_operator(text, _relation_end(text, at))
 
 
 def _details_end(text: Text, at: int) -> int:

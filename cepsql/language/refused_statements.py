@@ -167,7 +167,6 @@ _TOLD = {
     "INSERT ALL": "INSERT INTO sink SELECT ... for each of its sinks",
     "PIVOT": "SELECT * FROM {name} PIVOT (SUM(x) FOR y IN ('a', 'b'))",
     "UNPIVOT": "SELECT * FROM {name} UNPIVOT (v FOR n IN (a, b))",
-    "SUMMARIZE": "SELECT COUNT(*), MIN(x), MAX(x), AVG(x) FROM {name}",
     "PRAGMA": "DESCRIBE name shows columns, SET settings",
     "INSTALL": "cepsql --conf spark.jars.packages=GROUP:NAME:VERSION gives Spark packages",
     "ATTACH": "CREATE TABLE name USING jdbc OPTIONS (url 'jdbc:...', dbtable 'name') reads a table of a database",
@@ -241,10 +240,6 @@ def refused_ending(text: Text, begin: int, at: int) -> NotSupportedError | None:
     if words[:1] == ["CREATE"] and "STREAM" in words[:4] and words[-1] == "ON":
         hint = f"{text.slice(begin, at)} (...) USING format OPTIONS (path '...') follows the files of a table"
         return NotSupportedError("ON is not supported here", text.span(at, at + 1), hint, text.sql)
-    if words[:1] == ["INSERT"] and text.raw(at) == "(" and at - begin < 5:
-        listed = text.slice(at + 1, text.closing[at])
-        hint = f"its columns are named in the query: {text.slice(begin, at)} SELECT 1 AS a, 2 AS b, for ({listed})"
-        return NotSupportedError("a list of columns is not supported here", text.span(at, at + 1), hint, text.sql)
     if words[:1] == ["PRINT"] and words[-1] in ("INTERVAL", "SAMPLE"):
         hint = f"{text.slice(begin, at)} LIMIT 5 shows the first rows"
         return NotSupportedError(f"{words[-1]} is not supported here", text.span(at, at + 1), hint, text.sql)

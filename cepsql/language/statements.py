@@ -121,6 +121,23 @@ class DeduplicateClause:
 
 
 @dataclass(frozen=True)
+class FillItem:
+    """`value [AS name]`: what a column has, or without a name all others."""
+
+    value: exp.Expr
+    name: Name | None
+
+
+@dataclass(frozen=True)
+class FillClause:
+    """FILL (... [FOR AT MOST limit]) after a window: the rows of windows in which nothing came."""
+
+    items: tuple[FillItem, ...]
+    limit: exp.Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class WindowClause:
     """One WINDOW TUMBLING (...), or TABLE(TUMBLE(...)): rows, each with the windows of event time that it lies in.
 
@@ -133,6 +150,7 @@ class WindowClause:
     offset: what windows begin later than counted from the epoch.
     partition_by: what has sessions of its own; None where the query around it decides.
     timed: it gives window_time, too.
+    fill: FILL, None without it.
     """
 
     name: str
@@ -145,6 +163,7 @@ class WindowClause:
     partition_by: tuple[exp.Expr, ...] | None
     timed: bool
     span: Span = field(compare=False)
+    fill: FillClause | None = None
 
 
 Clause = MatchClause | DeduplicateClause | WindowClause
@@ -263,7 +282,7 @@ class WatermarkClause:
 
 @dataclass(frozen=True)
 class CreateSource:
-    """CREATE STREAM or CREATE TABLE ... USING."""
+    """CREATE STREAM or CREATE TABLE ... USING; `format` is "" for a stream without USING."""
 
     name: Name
     columns: tuple[ColumnDefinition, ...]
@@ -369,9 +388,20 @@ class Deallocate:
 
 @dataclass(frozen=True)
 class Insert:
-    """INSERT INTO sink query: once, with what is there now."""
+    """INSERT INTO target (columns) query: once, with what is there now. The target is a sink, a stream or a table.
 
-    sink: Name
+    columns: what the columns of the query are called there, in order; empty: as the target goes by.
+    """
+
+    target: Name
+    query: Query
+    columns: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True)
+class Summarize:
+    """SUMMARIZE of a query, or of a relation: the query is then SELECT * of it."""
+
     query: Query
 
 
@@ -540,6 +570,7 @@ Statement = (
     | ShowFunctions
     | Describe
     | Print
+    | Summarize
     | DescribeQuery
     | Explain
     | ExplainQuery

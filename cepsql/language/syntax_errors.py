@@ -122,8 +122,6 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         )
     if word == "ENCODE" and text.word(at - 2) == "FORMAT":
         hint = f"FORMAT {text.raw(at + 1).lower()}"
-    if ended and accepted == {"AS"} and _defined(text, at) == "STREAM":
-        hint = "a stream says its columns: CREATE STREAM name (column TYPE, ..., WATERMARK FOR ...) USING ..."
     if text.raw(at) == "(" and "OPTIONS" in accepted:
         hint = "options are written OPTIONS (key 'value', ...)"
     if accepted == {"AS"} and at > 2 and [text.word(at - 3), text.word(at - 2)] == ["WATERMARK", "FOR"]:

@@ -72,6 +72,7 @@ from cepsql.language.statements import (
     StartClause,
     Statement,
     StreamKey,
+    Summarize,
     ValueClause,
     WatermarkClause,
     WindowPattern,
@@ -151,15 +152,15 @@ class _Translator:
             key = self._stream_key(tree, columns, True)
             names = key.names if key is not None else ()
             return CreateSink(defined, tuple(columns), names, where.format, where.options, *self._replace_or_keep(tree))
-        using = tree if where is not None else _needed(tree, "using")
+        using = tree if where is not None else _subtree(tree, "using")
         value, start = self._value_format(_subtree(tree, "value_format")), self._start_clause(_subtree(tree, "start"))
         return CreateSource(
             defined,
             tuple(columns),
             spans,
             watermark,
-            where.format if where is not None else _unquote(_values(using)[0]).lower(),
-            where.options if where is not None else self._options(using),
+            where.format if where is not None else "" if using is None else _unquote(_values(using)[0]).lower(),
+            where.options if where is not None else () if using is None else self._options(using),
             streaming,
             *self._replace_or_keep(tree),
             self._late_rows(_subtree(tree, "late_rows")),
@@ -249,7 +250,9 @@ class _Translator:
             raise self.text.error("a bounded table has no PRIMARY KEY", begin, hint="CREATE STREAM has one")
         values = _values(trees[0])
         deletion = values.pop() if values[-1].type == "EXPRESSION" else None
-        names = self._key_names(values, columns, "stream")
+        # Those of a stream that are inferred are not known yet.
+        named = any(column.expression is None for column in columns)
+        names = self._key_names(values, columns if named else [], "stream")
         parsed = None if deletion is None else parse_island(self.text, self._tokens(deletion), exp.Condition)
         return StreamKey(names, parsed, self.text.span(begin, begin + 1))
 
@@ -427,7 +430,14 @@ class _Translator:
         )
 
     def insert(self, tree: Tree) -> Insert:
-        return Insert(self._qualified(_needed(tree, "qualified_name")), self.query(_needed(tree, "query")))
+        names = [child for child in _values(tree) if child.type == "NAME"]
+        columns: list[Name] = []
+        for column in map(self._name, names):
+            if any(column.text.lower() == known.text.lower() for known in columns):
+                raise self.text.error(f"column {column.text} is given twice", _begin(names[len(columns)]))
+            columns.append(column)
+        target = self._qualified(_needed(tree, "qualified_name"))
+        return Insert(target, self.query(_needed(tree, "query")), tuple(columns))
 
     # Questions and settings
 
@@ -455,6 +465,18 @@ class _Translator:
         topic = next((token for token in _values(tree) if token.type == "TOPIC_TEXT"), None)
         name = self._name(topic) if topic is not None else self._qualified(_needed(tree, "qualified_name"))
         return Print(name, _PRINTED if limit is None else int(limit), topic is not None)
+
+    def summarize(self, tree: Tree) -> Summarize:
+        if (query := _subtree(tree, "query")) is not None:
+            return Summarize(self.query(query))
+        relation = tree.children[1]
+        assert isinstance(relation, Token)
+        at = self.text.tokens[_begin(relation)]
+        select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
+        tokens = [made_token(kind, word, at) for kind, word in select] + self._tokens(relation)
+        expression = parse_island(self.text, tokens)
+        assert isinstance(expression, exp.Query)
+        return Summarize(Query(expression, (), self.text.sql, self._span(relation)))
 
     def describe_query(self, tree: Tree) -> DescribeQuery:
         return DescribeQuery(self._qualified(_needed(tree, "qualified_name")), _is_extended(tree))
@@ -593,6 +615,9 @@ class _Translator:
     def _closed(self, operator: Tree) -> int:
         """Return the token after the bracket that closes an operator."""
         opening = _begin(operator.children[0]) + (2 if operator.data == "window" else 1)
+        fill = next((child for child in operator.children if isinstance(child, Tree) and child.data == "fill"), None)
+        if fill is not None:
+            opening = _begin(fill.children[0]) + 1
         return self.text.closing[opening] + 1
 
     def _statement_end(self, start: int) -> int:
