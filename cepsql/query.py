@@ -322,8 +322,8 @@ class Query:
         drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
         checkpoint: folder from which a later start resumes; None: nothing is kept.
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
-        upgrades:   resume from the checkpoint of another text of the query, too, if the plans differ only in columns and
-                    conditions above the operators.
+        upgrades:   resume from the checkpoint of another text of the query, too, if the plans differ only in columns
+                    and conditions above the operators.
         Raises InterfaceError for a bounded query, NotSupportedError over Spark Connect, ProgrammingError if there is no
         such sink or the columns do not fit it, OperationalError if the checkpoint is in use or belongs to another
         query, or the sink cannot be reached.

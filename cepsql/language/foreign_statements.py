@@ -22,7 +22,7 @@ ELSEWHERE = {
     "RUN": _SCRIPT, "SOURCE": _SCRIPT, "SPOOL": "\\o FILE in the shell writes rows to a file",
     "BEGIN": _ALONE, "COMMIT": _ALONE, "ROLLBACK": _ALONE, "EXECUTE": _ALONE,
     "USE": _ONE_CATALOG, "ADD": _JARS, "ADD JAR": _JARS,
-    "COPY": f"CREATE TABLE reads a file; {_WRITES}",
+    "COPY": f"SELECT * FROM 'file.csv' reads a file, CREATE TABLE names it; {_WRITES}",
     "UPDATE": _WRITES, "DELETE": _WRITES, "MERGE": _WRITES, "TRUNCATE": _WRITES,
     "DEFINE": "cepsql -v NAME=VALUE binds :NAME", "DECLARE": "cepsql -v NAME=VALUE binds :NAME",
     "CLEAR": "Ctrl-L clears the screen", "HISTORY": "Ctrl-R in the shell searches the history",

@@ -23,7 +23,7 @@ def with_whole_partitions(select: exp.Select, name: Callable[[str], str], reserv
     if not calls or select.args.get("group") is not None or _plain_aggregates(select):
         return select
     rows, columns = name("__rows"), RowsBelow(reserved)
-    groups = {call: name("__partition") for call in calls}
+    groups: dict[exp.Expr, str] = {call: name("__partition") for call in calls}
 
     def over(part: exp.Expr, table: str) -> exp.Expr:
         def taken(node: exp.Expr) -> exp.Expr:
@@ -47,7 +47,8 @@ def with_whole_partitions(select: exp.Select, name: Callable[[str], str], reserv
     if select.args.get("windows") and outer.find(exp.Window) is not None:
         outer.set("windows", [over(window, rows) for window in select.args["windows"]])
     made = []
-    for call, group in groups.items():
+    for call in calls:
+        group = groups[call]
         window, below = with_own_window(call, select), f"{group}_rows"
         keys = window.args.get("partition_by") or []
         inner = exp.select(exp.alias_(over(window.this, below), _VALUE, quoted=True))

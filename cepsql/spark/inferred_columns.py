@@ -160,7 +160,8 @@ def _files(source: Source) -> list[ListedFile] | None:
 def _nothing(source: Source, reason: str) -> OperationalError:
     """Return the error of a source whose columns cannot be inferred."""
     if source.name.startswith("'") or source.name.endswith(")"):
-        return OperationalError(f"{source.name} cannot be read: {reason}")
+        hint = "FROM takes the path of a file, a folder, or a pattern such as 'logs/*.csv'"
+        return OperationalError(f"{source.name} cannot be read: {reason}", hint=hint)
     kind, name = "STREAM" if source.streaming else "TABLE", quoted_name(source.name)
     hint = f"name them: CREATE {kind} {name} (column TYPE, ...) USING {source.format} ...; or put a file there first"
     return OperationalError(f"the columns of {source.name} cannot be inferred: {reason}", hint=hint)

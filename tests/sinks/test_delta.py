@@ -1,4 +1,4 @@
-"""Delta Lake writes each batch once, with the Spark that it is made for; --nightly, for it is fetched first."""
+"""Delta Lake writes each batch once: with a stand-in, and --nightly with the Spark that it is made for."""
 
 import contextlib
 import json
@@ -8,10 +8,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from maven import CACHE, fetched
 from skipping import or_skipped
+
+from cepsql.catalog import Sink
+from cepsql.errors import OperationalError
+from cepsql.sinks.spark_format import SparkSink
+from cepsql.sinks.writer import WriterIdentity
 
 SPARK, DELTA = "4.2.0", "4.3.0"
 KERNEL = ("delta-kernel-api", "delta-kernel-defaults", "delta-kernel-unitycatalog")
@@ -46,6 +52,73 @@ def test_a_table_that_is_away_is_not_made_anew(tmp_path):
         assert not table.exists()
         shutil.move(away, table)
         assert _run(tmp_path, jars) == [[[1, 2], [3, 4]], 2]
+
+
+class Table:
+    """Stands for Delta Lake: the last batch of each writer in a file below the folder of a table, made if missing."""
+
+    def __init__(self, folder: Path, monkeypatch):
+        self.folder, self.file, self.before_write = folder, folder / "_delta_log" / "last", lambda: None
+        monkeypatch.setattr("cepsql.sinks.spark_format._last_version", lambda *_: self.last)
+        monkeypatch.setattr(SparkSink, "_writer", lambda *_: self)
+
+    @property
+    def last(self):
+        return int(self.file.read_text()) if self.file.exists() else -1
+
+    def option(self, name, value):
+        self.number = value if name == "txnVersion" else None
+        return self
+
+    def save(self):
+        self.before_write()
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(str(self.number))
+
+
+def _started(table: Table, known: str | None) -> SparkSink:
+    """Return the sink as a start of the query has it; `known` is the record that the checkpoint knows."""
+    sink = Sink("pairs", (), "delta", options=(("path", str(table.folder)),))
+    found = SparkSink(sink, WriterIdentity("rises", 1, "checkpoint"))
+    found.known, found.planned = known, 10
+    return found
+
+
+FRAME = Mock(**{"persist.return_value.count.return_value": 3})
+
+
+def test_a_table_without_its_record_is_refused(tmp_path, monkeypatch):
+    table = Table(tmp_path / "pairs", monkeypatch)
+    sink = _started(table, None)
+    assert sink.place == f"delta {table.folder}"
+    assert not sink.recorded and sink.write(FRAME, 0) == 3 and sink.recorded
+    assert _started(table, "checkpoint").write(FRAME, 1) == 3
+    shutil.move(table.folder, tmp_path / "away")
+    with pytest.raises(OperationalError, match="lacks the record of what query rises has written"):
+        _started(table, "checkpoint").write(FRAME, 2)
+    assert not table.folder.exists()
+    # So it is while the query runs: at the start of a batch, and in the middle of one.
+    with pytest.raises(OperationalError, match="lacks the record"):
+        sink.write(FRAME, 2)
+    assert not table.folder.exists()
+    shutil.move(tmp_path / "away", table.folder)
+    table.before_write = lambda: shutil.move(table.folder, tmp_path / "away")
+    with pytest.raises(OperationalError, match="lacks the record"):
+        sink.write(FRAME, 2)
+    shutil.rmtree(table.folder)
+    shutil.move(tmp_path / "away", table.folder)
+    table.before_write = lambda: None
+    assert table.last == 1 and _started(table, "checkpoint").write(FRAME, 2) == 3
+
+
+def test_a_table_on_an_object_store_is_refused_by_its_record(tmp_path, monkeypatch):
+    table = Table(tmp_path / "pairs", monkeypatch)
+    sink = Sink("pairs", (), "delta", options=(("path", "s3a://bucket/pairs"),))
+    found = SparkSink(sink, WriterIdentity("rises", 1, "checkpoint"))
+    found.known = "checkpoint"
+    with pytest.raises(OperationalError, match="the table s3a://bucket/pairs lacks the record"):
+        found.write(FRAME, 2)
+    assert found.place == "delta s3a://bucket/pairs" and not table.folder.exists()
 
 
 @contextlib.contextmanager
