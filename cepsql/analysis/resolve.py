@@ -19,6 +19,7 @@ from cepsql.analysis.unions import check_branches
 from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
+from cepsql.language.foreign_columns import NO_COLUMNS
 from cepsql.operators.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
@@ -348,7 +349,8 @@ def _column_hint(name: str, known: list[str]) -> str:
     """Make the hint for a column that is not known."""
     if name.lower() in (START, END) and not {START, END} & {column.lower() for column in known}:
         return f"a relation with WINDOW TUMBLING (SIZE 1 HOUR) behind it in FROM has {name}"
-    return suggestion(name, known, "columns")
+    near = any(name.lower() in column.lower() for column in known)
+    return (None if near else NO_COLUMNS.get(name.upper())) or suggestion(name, known, "columns")
 
 
 def _is_alias(column: exp.Column, scope: Scope) -> bool:

@@ -19,10 +19,18 @@ _INSTEAD = {
     "table.exec.state.ttl": "WITHIN, windows and the bounds of joins say how long rows are kept",
     "table.exec.source.idle-timeout": "CREATE STREAM ... WATERMARK FOR ... WITH IDLE TIMEOUT or WITH HEARTBEAT",
     "table.local-time-zone": "SET spark.sql.session.timeZone = 'Europe/Paris'",
+    "timezone": "SET spark.sql.session.timeZone = 'Europe/Paris'",
     "parallelism.default": "SET cepsql.buckets, and spark.sql.shuffle.partitions",
     "execution.checkpointing.interval": "CREATE QUERY ... OPTIONS (trigger '10 seconds')",
 }
 """Settings of Flink and ksqlDB, and what takes their place."""
+
+
+_ELSEWHERE = (
+    "table.", "sql-client.", "execution.", "pipeline.", "state.", "restart-strategy", "parallelism", "ksql.",
+    "streaming_", "rw_", "cluster", "search_path", "threads", "memory_limit", "query_max", "session.",
+)  # fmt: skip
+"""What settings of other engines begin with."""
 
 
 def can_be_sparks(key: str) -> bool:
@@ -38,6 +46,8 @@ def setting_hint(key: str, own: Iterable[str]) -> str:
     """
     if key.lower() in _INSTEAD:
         return _INSTEAD[key.lower()]
+    if key.lower().startswith(_ELSEWHERE):
+        return "leave it out; SET alone shows the settings of cepsql, and those of Spark begin with spark."
     listed = f"settings: {', '.join(own)}"
     listed = listed if key.startswith(OWN) else f"{listed}, and those of Spark, which begin with spark."
     # What all of them begin with tells none apart.

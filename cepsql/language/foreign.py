@@ -4,6 +4,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.foreign_expressions import refuse_foreign_expressions
 from cepsql.language.tokens import COMMENT, Text
 
 _IN_AGGREGATES: dict[type[exp.Expr], tuple[TokenType, str]] = {
@@ -23,6 +24,7 @@ _OTHER_WORDS = {"ANY": "SOME"}
 _HINTS = {
     "ORDER BY": "LISTAGG and percentiles take WITHIN GROUP (ORDER BY ...); array_sort(array_agg(x)) sorts a list",
     "HAVING": "max_by(x, y) is x where y is greatest",
+    "LIMIT": "slice(array_agg(x), 1, 3) has the first 3",
 }
 _FOREIGN: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.AtTimeZone: ("AT TIME ZONE", "AT", "convert_timezone('Asia/Tokyo', ts) is what clocks there show at a time"),
@@ -67,6 +69,7 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     """Raise NotSupportedError for what is left out, such as LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE
     in a frame, and ORDER BY, LIMIT and HAVING within an aggregate; and for what other engines read otherwise, such as
     AT TIME ZONE, -> and ->>."""
+    refuse_foreign_expressions(tokens, sql)
     _refuse_arrows(tokens, tree, sql)
     _refuse_samples(tokens, sql)
     _refuse_clauses(tokens, sql)

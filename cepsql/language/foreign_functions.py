@@ -36,6 +36,39 @@ INSTEAD = {
     # Oracle
     "NUMTODSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
     "TO_DSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
+    # More of Flink SQL and ksqlDB
+    "SPLIT_INDEX": "split_part(x, '-', 1) is the first part",
+    "GEO_DISTANCE": "2 * 6371 * asin(sqrt(...)) of sines and cosines is a distance on a sphere",
+    "AS_VALUE": "leave it out: keys are among the columns",
+    # Materialize, PostgreSQL and RisingWave
+    "MZ_NOW": "OVER (ORDER BY ts RANGE BETWEEN INTERVAL '5' MINUTES PRECEDING AND CURRENT ROW) has the latest rows",
+    "DATE_BIN": "window(ts, '15 minutes').start",
+    "JSONB_BUILD_OBJECT": "named_struct('a', x), and to_json of it",
+    # DuckDB
+    "TIME_BUCKET": "window(ts, '15 minutes').start",
+    "COLUMNS": "SELECT * EXCEPT (x) leaves columns out",
+    "LIST_TRANSFORM": "transform(xs, x -> x + 1)",
+    "QUANTILE_CONT": "percentile_cont(0.5) WITHIN GROUP (ORDER BY x)",
+    "LIST": "array_agg(x)",
+    # BigQuery
+    "APPROX_QUANTILES": "approx_percentile(x, array(0.25, 0.5, 0.75))",
+    "LOGICAL_AND": "bool_and(x)",
+    "LOGICAL_OR": "bool_or(x)",
+    "COUNTIF": "count_if(x)",
+    "SAFE_DIVIDE": "try_divide(x, y)",
+    "GENERATE_ARRAY": "sequence(1, 5)",
+    "PARSE_DATE": "to_date(x, 'yyyy-MM-dd')",
+    "FORMAT_DATE": "date_format(day, 'yyyy')",
+    # Snowflake and Oracle
+    "TIME_SLICE": "window(ts, '15 minutes').start",
+    "OBJECT_CONSTRUCT": "named_struct('a', x)",
+    "ARRAY_CONSTRUCT": "array(x, y)",
+    "IFF": "if(x, y, z)",
+    "CONDITIONAL_TRUE_EVENT": "count_if(x) OVER (PARTITION BY k ORDER BY ts)",
+    "RATIO_TO_REPORT": "x / SUM(x) OVER (PARTITION BY k)",
+    "XMLELEMENT": "to_xml(named_struct('a', x))",
+    # Esper
+    "RATE": "COUNT(*) OVER (ORDER BY ts RANGE BETWEEN INTERVAL '10' SECONDS PRECEDING AND CURRENT ROW) / 10",
     # Others
     "ARG_MAX": "max_by(x, y)",
     "ARG_MIN": "min_by(x, y)",

@@ -41,9 +41,7 @@ ELSEWHERE_AFTER = {
         **dict.fromkeys(("JARS", "MODULES"), _JARS),
         "COLUMNS": "DESCRIBE name shows columns",
     },
-    "EXPLAIN": {
-        **dict.fromkeys(("VERBOSE", "CODEGEN", "COST", "PLAN"), _PARTS),
-    },
+    "EXPLAIN": dict.fromkeys(("VERBOSE", "CODEGEN", "COST", "PLAN", "TIMESTAMP"), _PARTS),
     "ALTER": dict.fromkeys(("STREAM", "TABLE", "VIEW", "SINK"), _AGAIN),
     "STOP": {"JOB": "did you mean QUERY?"},
 }

@@ -9,12 +9,23 @@ from sqlglot.tokens import Token, TokenType
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.file_tables import name_files, refuse_calls
 from cepsql.language.foreign import refuse_foreign
+from cepsql.language.generators import spread_generators
+from cepsql.language.group_windows import with_spark_windows
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
-from cepsql.language.respelling import distinct_collected, lateral_unnested, limit_fetched, respelt, spread_symmetric
+from cepsql.language.respelling import (
+    KEPT,
+    distinct_collected,
+    lateral_unnested,
+    limit_fetched,
+    respelt,
+    spread_symmetric,
+    with_epoch_times,
+)
 from cepsql.language.spark_functions import is_foreign_function
 from cepsql.language.syntax_errors import UNITS, dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
+from cepsql.language.tried import with_tried
 from cepsql.language.variant_path import fold_paths, unfold_paths
 
 KEPT_AGGREGATES = frozenset(
@@ -28,7 +39,6 @@ COMPARING = ("LIKE", "ILIKE", "RLIKE", "=", "<", ">", "<=", ">=", "<>", "!=", "=
 PLACED = "__at_"
 """What the names of parameters without name begin with, before the character of the text at which they stand."""
 
-_KEPT = "__KEPT_"
 _VALUES = {exp.Struct: TokenType.L_BRACE, exp.Bracket: TokenType.L_BRACKET}
 _KEPT_FUNCTIONS = {"TO_CHAR", "PARSE_JSON"}
 
@@ -41,6 +51,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
     refuse_intervals(text, tokens)
+    text.respelt += [token.start for token in tokens if token.text.upper() == "SAFE_CAST"]
     around = zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=True)
     tokens = [_function_name(*found) for found in around]
     tokens, paths = fold_paths(tokens)
@@ -63,7 +74,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
         raise incomplete
     opaque = tree.find(exp.Command, exp.Parameter)
     if isinstance(opaque, exp.Parameter):
-        raise ProgrammingError("syntax error: a parameter is written :name", span, None, text.sql)
+        hint = "values are given by name, cepsql -v name=value, or in the order of ?"
+        raise ProgrammingError("syntax error: a parameter is written :name", span, hint, text.sql)
     if opaque is not None:
         raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
     _refuse_values(text, tokens, tree)
@@ -73,7 +85,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
             place = span if at is None else Span(at.start, at.end + 1)
             raise ProgrammingError("syntax error: arguments are missing in this call", place, None, text.sql)
     for named in tree.find_all(exp.Anonymous, exp.Identifier):
-        named.set("this", named.this.removeprefix(_KEPT) if isinstance(named.this, str) else named.this)
+        named.set("this", named.this.removeprefix(KEPT) if isinstance(named.this, str) else named.this)
     _place_calls(text, tree)
     name_files(text, tree)
     refuse_calls(text, tree)
@@ -81,6 +93,9 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     refuse_foreign(tokens, tree, text.sql)
     limit_fetched(tree)
     lateral_unnested(tree)
+    if spread_generators(tree):
+        text.respelt += [token.start for token in tokens if token.text.upper() in ("EXPLODE", "UNNEST")]
+    tree = with_tried(with_epoch_times(with_spark_windows(tree)), tokens, text.sql)
     if distinct_collected(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() == "DISTINCT"]
     tree = spread_symmetric(tree)
@@ -134,6 +149,11 @@ def _function_name(before: Token | None, token: Token, following: Token | None) 
         return made_token(TokenType.VAR, token.text, token)
     if not called:
         return token
+    if token.text.upper() == "SAFE_CAST":
+        return made_token(TokenType.VAR, "TRY_CAST", token)
+    if token.text.upper() == "SESSION":
+        # A keyword of sqlglot's, and a window of Flink's in GROUP BY.
+        return made_token(TokenType.VAR, token.text, token)
     if token.text.upper() == "MEAN" and token.token_type == TokenType.VAR:
         return made_token(TokenType.VAR, "avg", token)
     kept = token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS or is_foreign_function(token.text)
@@ -173,7 +193,7 @@ def _note_parameters(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
 
 def kept_name(token: Token) -> Token:
     """Make a function's name one that sqlglot does not know, so that it keeps the call as it is written."""
-    return made_token(TokenType.VAR, _KEPT + token.text, token)
+    return made_token(TokenType.VAR, KEPT + token.text, token)
 
 
 def _place_calls(text: Text, tree: exp.Expr) -> None:

@@ -176,6 +176,7 @@ _TOLD = {
     "ASSERT": "cepsql test FILE tests what a query gives",
     "UNDEFINE": _VARIABLE,
     "MODULE": "cepsql -f FILE executes a file of statements",
+    "SHOW COLUMNS": "DESCRIBE {name}",
     "EVERY":
         "a pattern stands behind FROM: SELECT ... FROM stream MATCH_RECOGNIZE (PARTITION BY key ORDER BY ts "
         "MEASURES ... PATTERN (A OTHER*? B) WITHIN INTERVAL '10' MINUTES DEFINE ...)",
@@ -232,6 +233,13 @@ def refused_ending(text: Text, begin: int, at: int) -> NotSupportedError | None:
     if words[:1] == ["CREATE"] and "VIEW" in words[1:4] and text.raw(at) == "(" and at == len(words) - 1 + begin:
         hint = f"its query names the columns: {text.slice(begin, at)} AS SELECT x AS a, y AS b ..."
         return NotSupportedError("a list of columns of a view is not supported", text.span(at, at + 1), hint, text.sql)
+    if words[:2] == ["CREATE", "SINK"] and words[-1] in ("FROM", "AS") and len(words) < 6:
+        name, read = text.raw(at - 1), f"SELECT * FROM {text.raw(at + 1)}" if words[-1] == "FROM" else "SELECT ..."
+        hint = f"CREATE SINK {name} USING kafka OPTIONS (...); CREATE QUERY {name}_query INTO {name} AS {read}"
+        return NotSupportedError(f"CREATE SINK ... {words[-1]} is not supported", text.span(at, at + 1), hint, text.sql)
+    if words[:1] == ["CREATE"] and "STREAM" in words[:4] and words[-1] == "ON":
+        hint = f"{text.slice(begin, at)} (...) USING format OPTIONS (path '...') follows the files of a table"
+        return NotSupportedError("ON is not supported here", text.span(at, at + 1), hint, text.sql)
     if words[:1] == ["PRINT"] and words[-1] in ("INTERVAL", "SAMPLE"):
         hint = f"{text.slice(begin, at)} LIMIT 5 shows the first rows"
         return NotSupportedError(f"{words[-1]} is not supported here", text.span(at, at + 1), hint, text.sql)

@@ -6,6 +6,23 @@ from itertools import count
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from cepsql.language.group_windows import WINDOW_FUNCTIONS
+
+_EPOCH = {"0": "timestamp_seconds", "3": "timestamp_millis"}
+"""What makes a time of a number since the epoch, by the digits of its seconds after the point."""
+
+_CALLED = frozenset({"UNNEST", "TRY", "TO_TIMESTAMP_LTZ"}) | WINDOW_FUNCTIONS
+"""Functions that Spark does not have, and that the tree has others for."""
+
+_ROW_TIME = "ROWTIME"
+"""A column of ksqlDB, see `cepsql.plan.row_times`."""
+
+_BEFORE_LISTS = ("SELECT", "(", ",", "=", "THEN", "ELSE", "IN")
+"""Behind what a square bracket opens a list."""
+
+KEPT = "__KEPT_"
+"""What stands before the names of functions that sqlglot is not to read, until it has read the rest."""
+
 DISTINCT_CALL = "distinct_call"
 """What `meta` of a call says of the aggregate of DISTINCT values that it stands for."""
 
@@ -78,6 +95,20 @@ def distinct_collected(tree: exp.Expr) -> bool:
     return bool(found)
 
 
+def with_epoch_times(tree: exp.Expr) -> exp.Expr:
+    """Return the tree with Spark's functions for Flink's TO_TIMESTAMP_LTZ(number, 0 or 3)."""
+    for call in list(tree.find_all(exp.Anonymous)):
+        arguments = call.expressions
+        if call.name.upper() != "TO_TIMESTAMP_LTZ" or len(arguments) != 2 or arguments[1].name not in _EPOCH:
+            continue
+        found = exp.Anonymous(this=_EPOCH[arguments[1].name], expressions=[arguments[0].copy()])
+        if call is tree:
+            tree = found
+        else:
+            call.replace(found)
+    return tree
+
+
 def _distinct(window: exp.Window) -> exp.Expr | None:
     """Return the call of a window that is asked for distinct values, and that Spark computes in another form."""
     call = window.this.this if isinstance(window.this, exp.Filter) else window.this
@@ -93,19 +124,30 @@ def _all_there(values: list[exp.Expr]) -> exp.Expr:
 
 def respelt(tokens: list[Token]) -> Iterator[Token]:
     """Yield the words of a text that Spark does not read, or should not, where the tree says the same in others."""
-    words = ["", "", "", *(token.text.upper() for token in tokens), ""]
+    words = ["", "", "", *(token.text.upper().removeprefix(KEPT) for token in tokens), ""]
     for token, i in zip(tokens, count(3), strict=False):
         before, word, after = words[i - 1], words[i], words[i + 1]
         if (
             token.token_type == TokenType.FETCH
             or (word in ("SYMMETRIC", "ASYMMETRIC") and before == "BETWEEN")
-            or (word == "UNNEST" and after == "(")
+            or (word in _CALLED and after == "(")
+            or word == _ROW_TIME
+            or (word == "TIMESTAMP" and (before, after) == ("AS", "("))
+            or (word == "[" and before in _BEFORE_LISTS)
+            or (word in ("VARCHAR", "TEXT") and after != "(")
+            or (word == "NAME" and before == "BY" and words[i - 2] in ("UNION", "ALL"))
+            or (word == "LIMIT" and _follows_offset(words, i))
             or (word == "ARRAY" and after == "[")
             or (word == "EXCLUDE" and before == "*")
             or (word in ("ROW", "ROWS") and words[i - 2] == "OFFSET")
             or (word == "LATERAL" and (after == "TABLE" or (before == "JOIN" and words[i - 2] in ("LEFT", "OUTER"))))
         ):
             yield token
+
+
+def _follows_offset(words: list[str], i: int) -> bool:
+    """Tell whether a LIMIT stands behind OFFSET, before which Spark has it."""
+    return "OFFSET" in words[max(0, i - 3) : i]
 
 
 def _spread(node: exp.Between) -> exp.Paren:

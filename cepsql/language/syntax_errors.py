@@ -10,6 +10,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.esper import esper_construct
+from cepsql.language.foreign_clauses import foreign_clause
 from cepsql.language.foreign_statements import (
     ANALYZED,
     CREATED,
@@ -115,6 +116,13 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = f"order of the clauses: {', '.join(clauses)}"
     if "AS" in accepted and _heads_query(text, at) and word in ("INTO", "OPTIONS", "FROM", "WITH"):
         hint = f"order of the clauses: {', '.join(_QUERY_CLAUSES)}"
+    if {"USING", "WITH"} <= accepted <= {"USING", "WITH", "AS"}:
+        hint = (
+            "where the rows are comes next: USING json OPTIONS (path '/folder'), or USING kafka OPTIONS "
+            "(...) FORMAT json"
+        )
+    if word == "ENCODE" and text.word(at - 2) == "FORMAT":
+        hint = f"FORMAT {text.raw(at + 1).lower()}"
     if text.raw(at) == "(" and "OPTIONS" in accepted:
         hint = "options are written OPTIONS (key 'value', ...)"
     if accepted == {"AS"} and at > 2 and [text.word(at - 3), text.word(at - 2)] == ["WATERMARK", "FOR"]:
@@ -167,7 +175,9 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
     while not cause.errors and isinstance(cause.__cause__, ParseError):
         cause = cause.__cause__
     start = next((i for i, token in enumerate(text.tokens) if token.start >= tokens[0].start), 0)
-    if (foreign := esper_construct(text, _statement_start(text, start))) is not None:
+    statement = _statement_start(text, start)
+    foreign = esper_construct(text, statement) or refused_ending(text, statement, start)
+    if foreign is not None:
         return foreign
     details = (cause.errors or error.errors or [{}])[-1]
     place = details.get("line"), details.get("col")
@@ -183,7 +193,7 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
             text.sql,
         )
     said = (details.get("description") or "").rstrip(".")
-    hint = _plain_hint(text, tokens, index)
+    hint = _plain_hint(text, tokens, index) or foreign_clause([_written(text, token) for token in tokens], index)
     return _error(text, at, f"syntax error: {_in_words(said, written)}", hint)
 
 
@@ -322,6 +332,8 @@ def _no_statement(text: Text, at: int) -> ProgrammingError | NotSupportedError:
     if (prompt := PROMPT.match(text.sql, text.span(at, at + 1).start)) is not None:
         said = f"syntax error: unexpected {text.raw(at)}"
         return text.error(said, at, hint=f"leave out {prompt[1]}, which looks like the prompt of a shell")
+    if text.raw(at) == ".":
+        hint = "commands of the shell begin with \\, and \\? lists them; SHOW TABLES lists tables"
     if text.raw(at) == "$":
         hint = "a command of the system's shell is typed there, not among statements"
     if word in ELSEWHERE:

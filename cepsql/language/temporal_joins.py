@@ -110,7 +110,8 @@ class _Rewriting:
         if level.opened is not None:
             raise self._error(_BOUND, level.opened)
         if level.waiting is not None:
-            raise self._error("FOR SYSTEM_TIME AS OF needs ON with the key of the relation behind it", at)
+            hint = "it stands behind a relation that is joined: JOIN r FOR SYSTEM_TIME AS OF a.ts ON a.k = r.k"
+            raise self._error("FOR SYSTEM_TIME AS OF needs ON with the key of the relation behind it", at, hint)
 
     def _on(self, token: Token, call: list[Token]) -> None:
         self.given += [token, *call, made_token(TokenType.AND, "AND", token)]
@@ -148,6 +149,9 @@ class _Rewriting:
         begin = self.at + 4
         end = begin + 1
         while end + 1 < len(self.tokens) and self.tokens[end].token_type == TokenType.DOT:
+            end += 2
+        if [token.token_type for token in self.tokens[end : end + 2]] == [TokenType.L_PAREN, TokenType.R_PAREN]:
+            # The time of a call, PROCTIME().
             end += 2
         brackets = self._brackets(token)
         name = made_token(TokenType.VAR, VERSION_AT, token)

@@ -1,5 +1,7 @@
 """ASOF JOIN with a bounded table becomes a plain join: each of its rows is the nearest one for a range of times."""
 
+import re
+
 from sqlglot import exp
 
 from cepsql.analysis.plain_sql import conjuncts
@@ -14,8 +16,11 @@ from cepsql.plan.as_of_lists import find_in_lists
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.join_order import relations
 from cepsql.plan.markers import join_kind
-from cepsql.plan.nodes import Node, Sql
+from cepsql.plan.nodes import Node, Read, Sql
 from cepsql.plan.rows_below import read_nodes
+
+_PROCESSING_TIME = re.compile(r"\s*(?:proctime|now|current_timestamp)\s*\(\s*\)\s*|current_timestamp", re.IGNORECASE)
+"""An expression that is the time at which a row is processed."""
 
 _EDGE, _TIME = "__edge", "__time"
 _NESTED = ("array", "map", "struct", "variant", "unknown")
@@ -45,6 +50,11 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
                         "replay the table as a stream, or put the stream first",
                     )
                 continue
+            if VERSION_AT in calls and _is_lookup(select, parts, nodes):
+                rest = [part for part in parts if temporal_call(part) is None]
+                join.set("on", exp.and_(*(part.copy() for part in rest)) if rest else None)
+                changed = True
+                continue
             if VERSION_AT in calls:
                 raise ProgrammingError(
                     "FOR SYSTEM_TIME AS OF reads a stream with a PRIMARY KEY, whose rows are versions",
@@ -54,6 +64,20 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
             _rewrite(select, join, nodes, span_of(join, place) or place)
             changed = True
     return Sql(query, read_nodes(query, nodes), below.view) if changed else below
+
+
+def _is_lookup(select: exp.Select, parts: list[exp.Expr], nodes: dict[str, Node]) -> bool:
+    """Tell whether FOR SYSTEM_TIME AS OF names the time at which rows are processed: a table is read as it is then."""
+    (call,) = (part for part in parts if temporal_call(part) == VERSION_AT)
+    time = call.expressions[0]
+    if isinstance(time, exp.Column):
+        for item in relations(select):
+            node = nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
+            if item.alias_or_name.lower() == time.table.lower() and isinstance(node, Read):
+                known = {column.name.lower(): column.expression for column in node.relation.columns}
+                return bool(_PROCESSING_TIME.fullmatch(known.get(time.name.lower()) or ""))
+        return False
+    return bool(_PROCESSING_TIME.fullmatch(time.sql()))
 
 
 def _reads(item: exp.Expr, streams: set[str]) -> bool:

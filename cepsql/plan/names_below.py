@@ -29,42 +29,42 @@ def _columns_of(source: exp.Expr, columns: Columns) -> Iterable[str]:
     if isinstance(alias, exp.TableAlias) and alias.columns:
         return [column.name for column in alias.columns]
     if isinstance(source, exp.Subquery):
-        return _output(source.this, columns)
+        return names_given(source.this, columns)
     if not isinstance(source, exp.Table):
         return ()
     cte = _cte(source)
     if cte is None:
         return columns(source)
     renamed = cte.args["alias"].columns
-    return [column.name for column in renamed] if renamed else _output(cte.this, columns)
+    return [column.name for column in renamed] if renamed else names_given(cte.this, columns)
 
 
-def _output(query: exp.Expr, columns: Columns) -> list[str]:
-    """Return the names of the columns that a query gives."""
+def names_given(query: exp.Expr, columns: Columns) -> list[str]:
+    """Return the names of the columns that a query gives, in their order, as far as they are known."""
     select = query
     while isinstance(select, exp.SetOperation | exp.Subquery):
         select = select.this
     if not isinstance(select, exp.Select):
         return []
-    return [
-        *(item.alias_or_name for item in select.expressions if not item.is_star),
-        *names_of_stars(select, columns),
-    ]
+    found: list[str] = []
+    for item in select.expressions:
+        found += _names_of_star(select, item, columns) if item.is_star else [item.alias_or_name]
+    return found
 
 
 def names_of_stars(select: exp.Select, columns: Columns) -> set[str]:
     """Return the names, lower case, of the columns that stars in SELECT stand for."""
-    found: set[str] = set()
-    for item in select.expressions:
-        if not item.is_star:
-            continue
-        star = item.find(exp.Star)
-        of = item.table.lower() if isinstance(item, exp.Column) else ""
-        sources = [source for source in _sources(select) if not of or source.alias_or_name.lower() == of]
-        names = {name.lower() for source in sources for name in _columns_of(source, columns)}
-        left_out = (star.args.get("except_") or star.args.get("except") or []) if star is not None else []
-        found |= names - {part.name.lower() for part in left_out}
-    return found
+    stars = [item for item in select.expressions if item.is_star]
+    return {name.lower() for item in stars for name in _names_of_star(select, item, columns)}
+
+
+def _names_of_star(select: exp.Select, item: exp.Expr, columns: Columns) -> list[str]:
+    star = item.find(exp.Star)
+    of = item.table.lower() if isinstance(item, exp.Column) else ""
+    sources = [source for source in _sources(select) if not of or source.alias_or_name.lower() == of]
+    left_out = (star.args.get("except_") or star.args.get("except") or []) if star is not None else []
+    hidden = {part.name.lower() for part in left_out}
+    return [name for source in sources for name in _columns_of(source, columns) if name.lower() not in hidden]
 
 
 def _cte(table: exp.Table) -> exp.CTE | None:

@@ -46,10 +46,12 @@ from cepsql.plan.refuse import (
     refuse_unmarked,
 )
 from cepsql.plan.row_order import hoist_order
+from cepsql.plan.row_times import with_row_times
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.table_changes import over_table_changes
+from cepsql.plan.unions_by_name import with_unions_by_name
 from cepsql.plan.where_names import refuse_made_in_where
 from cepsql.plan.window_column import with_window_column
 from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
@@ -233,6 +235,8 @@ class _Planner:
                 refuse_group_windows(part)
         query = _rewritten(query, partial(with_window_column, self._column_names))
         query = _rewritten(query, partial(with_output_names, self._column_names))
+        query = _rewritten(query, partial(with_unions_by_name, self._column_names))
+        query = _rewritten(query, partial(with_row_times, self._row_time, self._column_names))
         if streaming:
             query = _rewritten(_rewritten(query, with_group_by_all), with_grouping_sets)
         matches: dict[str, Node] = {}
@@ -286,6 +290,14 @@ class _Planner:
         except Error:
             # It is a clause of the statement, or what is wrong is told later.
             return []
+
+    def _row_time(self, table: exp.Table) -> str | None:
+        """Return the event time of a stream, None for other relations."""
+        try:
+            rows = self._node(table).properties
+        except Error:
+            return None
+        return rows.watermark.column if rows.streaming and rows.watermark is not None else None
 
     def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
         match clause:

@@ -34,8 +34,11 @@ def functions(spark: SparkSession, like: str | None = None) -> dict[str, str]:
 
 def known_function(unknown: str) -> str | None:
     """Return the hint for a name that is of no function: which one may be meant, None where that cannot be told."""
-    if unknown.upper() in INSTEAD:
-        return INSTEAD[unknown.upper()]
+    owner, _, last = unknown.rpartition(".")
+    if last.upper() in INSTEAD:
+        return INSTEAD[last.upper()]
+    if owner:
+        return f"a function stands before what it reads: {last}({owner})"
     known = {name.lower(): name for name in PATTERN_FUNCTIONS}
     with contextlib.suppress(NotSupportedError, py4j.protocol.Py4JError):
         known = {name: name for name in _built_in()} | known

@@ -16,9 +16,16 @@ FOLDER = Path(__file__).parent
 CASES = params(FOLDER, "*.txt")
 AT_LEAST = {"flink": 30, "ksqldb": 30, "trino": 30, "esper": 30}
 LEFT_TO_SPARK = (
-    st.Insert, st.CreateAs, st.ShowFunctions, st.SetOption, st.ResetOption, st.ControlQuery, st.Print,
+    st.Insert, st.CreateAs, st.ShowFunctions, st.SetOption, st.ResetOption, st.ControlQuery, st.Print, st.ExplainQuery,
+    st.Summarize,
 )  # fmt: skip
 """What is only checked here, since executing it starts Spark."""
+
+
+OPERATORS = (
+    "WindowAggregate", "ChangingGroups", "Match", "Over", "Deduplicate", "IntervalJoin", "AsOfJoin", "RankedRows",
+    "TableJoin", "RetractingGroups", "Upserts", "LabelledChanges",
+)  # fmt: skip
 
 
 @cache
@@ -35,6 +42,13 @@ def fresh_engine() -> Engine:
     return engine
 
 
+def plan_lines(query: Query) -> list[str]:
+    """Return the columns of a query and its operators, a line each."""
+    whole, *lines = explain_logical(query.plan).splitlines()
+    nodes = [f"  {line.split()[0]}" for line in lines if line.split()[0] in OPERATORS]
+    return [whole, *nodes]
+
+
 def given(text: str) -> str:
     """Return what a text gives: runs, and the answers and plans, or told, and the message."""
     engine, said = fresh_engine(), []
@@ -45,7 +59,7 @@ def given(text: str) -> str:
                 continue
             item = engine._execute(statement)
             if isinstance(item, Query):
-                said.append(explain_logical(item.plan))
+                said += plan_lines(item)
             else:
                 rows = [" | ".join("" if cell is None else str(cell) for cell in row) for row in item.rows]
                 said += [*rows, *([item.message] if item.message else [])]
@@ -65,7 +79,7 @@ def test_each_refusal_says_what_to_write():
     neither = [case.text for case in told if "\n  hint: " not in case.expected]
     assert neither == []
     # What the grammar expects is no direction, nor is the list of all statements.
-    vague = ("hint: expected ", "hint: a statement begins with ", "hint: settings: ")
+    vague = ("\n  hint: expected ", "\n  hint: a statement begins with ", "\n  hint: settings: ")
     assert [case.text for case in told if any(word in case.expected for word in vague)] == []
 
 

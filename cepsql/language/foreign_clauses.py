@@ -1,0 +1,42 @@
+"""Clauses and expressions of other engines that cannot be read, and what to write instead."""
+
+from collections.abc import Callable, Sequence
+
+Words = Sequence[str]
+"""The tokens of a statement, in capital letters."""
+
+
+def foreign_clause(words: Words, index: int) -> str | None:
+    """Return the hint for what cannot be read at a token, None if it is of no engine that is known."""
+    return next((hint for applies, hint in _CLAUSES if applies(words, index)), None)
+
+
+def _has(*wanted: str) -> Callable[[Words, int], bool]:
+    """Make a test for words that follow each other anywhere before the error, or at it."""
+
+    def applies(words: Words, index: int) -> bool:
+        last = min(index + 2, len(words))
+        return any(tuple(words[i : i + len(wanted)]) == wanted for i in range(last))
+
+    return applies
+
+
+def _at(word: str) -> Callable[[Words, int], bool]:
+    return lambda words, index: word in words[max(0, index - 1) : index + 1]
+
+
+_CLAUSES: tuple[tuple[Callable[[Words, int], bool], str], ...] = (
+    (_has("SESSION", "WITH", "GAP"), "FROM stream WINDOW SESSION (GAP 10 MINUTES PARTITION BY k)"),
+    (_has("WITH", "MUTUALLY"), "WITH RECURSIVE name AS (SELECT ... UNION ALL SELECT ... FROM name)"),
+    (_has("MODEL", "DIMENSION"), "window functions read other rows: LAG(x) OVER (PARTITION BY k ORDER BY ts)"),
+    (_has("APPENDS", "("), "a stream gives the rows that are added: CREATE STREAM ...; SELECT * FROM stream"),
+    (_has("TRUNC", "("), "date_trunc('DAY', ts), or trunc(day, 'MONTH')"),
+    (_at("PARTITION BY"), "leave it out; CREATE SINK ... (..., PRIMARY KEY (k)) USING kafka gives records a key"),
+    (lambda words, index: words[index - 1 : index + 1] == ["/", "/"], "x div y is the whole part of x / y"),
+    (
+        lambda words, index: words[index : index + 1] == [":"] and "{" in words[:index],
+        "named_struct('a', 1, 'b', 2), or map('a', 1)",
+    ),
+    (lambda words, index: "FOR" in words[index - 2 : index + 1] and "[" in words[:index], "transform(xs, x -> x * 2)"),
+    (_at("OPTIONS"), "leave it out; in row patterns A+ takes as many rows as it can, A+? as few"),
+)  # fmt: skip

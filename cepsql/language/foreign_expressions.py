@@ -1,0 +1,53 @@
+"""Expressions and relations of other engines that sqlglot reads and Spark does not, and what to write instead."""
+
+from sqlglot.tokens import Token, TokenType
+
+from cepsql.errors import NotSupportedError, Span
+
+_RELATIONS = {
+    "GENERATE_SERIES": "FROM range(1, 6) gives the numbers from 1 to 5",
+    "FLATTEN": "LATERAL explode(list) AS f(value) gives a row for each element",
+    "GENERATOR": "FROM range(5) gives five rows",
+    "DBMS_XPLAN": "EXPLAIN PHYSICAL SELECT ... shows what Spark executes",
+}
+"""Functions behind FROM."""
+
+_OPENING = ("FROM", "JOIN", ",", "LATERAL")
+_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+
+
+def refuse_foreign_expressions(tokens: list[Token], sql: str) -> None:
+    """Raise NotSupportedError for an expression or relation that only other engines have."""
+    words = ["" if token.token_type == TokenType.STRING else token.text.upper() for token in tokens]
+    padded = [*words, "", "", "", ""]
+    for i, (token, word) in enumerate(zip(tokens, words, strict=True)):
+        before, after = words[i - 1] if i else "", padded[i + 1]
+        said = _said(padded, i, word, before, after)
+        if said is None and word == "JSON" and tokens[i + 1 : i + 2] and tokens[i + 1].token_type == TokenType.STRING:
+            said = "a constant of type JSON", "parse_json('{...}') is a VARIANT, from_json('{...}', 'a INT') a STRUCT"
+        if said is not None:
+            spoken, hint = said
+            raise NotSupportedError(f"{spoken} is not supported", Span(token.start, token.end + 1), hint, sql)
+
+
+def _said(words: list[str], i: int, word: str, before: str, after: str) -> tuple[str, str] | None:
+    """Return what a token begins, and what to write instead; None for what is Spark's, too."""
+    called = after == "(" or (word == "DBMS_XPLAN" and after == ".")
+    if word in _RELATIONS and called and (before in _OPENING or words[i - 2 : i] == ["TABLE", "("]):
+        return f"{word} in FROM", _RELATIONS[word]
+    if word in ("FLOOR", "CEIL") and after == "(" and words[i + 3 : i + 4] == ["TO"] and words[i + 4] in _UNITS:
+        return f"{word} of a time", f"date_trunc('{words[i + 4]}', ts)"
+    if word == "ARRAY" and after == "(" and words[i + 2] == "SELECT":
+        return "ARRAY of a query", "(SELECT array_agg(x) FROM ...), or sort_array of it"
+    if before == "TABLESAMPLE" and word in ("SYSTEM", "BERNOULLI"):
+        return f"TABLESAMPLE {word}", "TABLESAMPLE (10 PERCENT)"
+    if word == "USING" and after == "SAMPLE":
+        return "USING SAMPLE", "FROM t TABLESAMPLE (10 PERCENT)"
+    if word == "+" and before == "(" and after == ")":
+        return "(+)", "FROM a LEFT JOIN b ON a.k = b.k"
+    if word in ("AT", "BEFORE") and after == "(" and words[i + 2] in ("OFFSET", "TIMESTAMP", "STATEMENT"):
+        return (
+            f"{word} ({words[i + 2]} ...)",
+            "FOR SYSTEM_TIME AS OF a.ts, behind a relation that is joined, reads versions",
+        )
+    return None

@@ -1,0 +1,99 @@
+"""The rows of statements of other engines that are accepted."""
+
+import json
+import time
+
+import pytest
+
+import cepsql
+
+QUERIES = {
+    "SELECT a, b FROM (SELECT 1 AS a, 'x' AS b) UNION ALL BY NAME SELECT * FROM (SELECT 'y' AS b, 2 AS a, 3 AS c)": [
+        (1, "x", None), (2, "y", 3),
+    ],
+    "SELECT unnest([1, 2, 3]) AS x, unnest(['a', 'b']) AS y": [(1, "a"), (2, "b"), (3, None)],
+    "SELECT k, explode(xs) AS x, explode(ys) AS y FROM VALUES (1, array(1, 2), array(3)), (2, NULL, array(4)) "
+    "AS t (k, xs, ys)": [
+        (1, 1, 3), (1, 2, None), (2, None, 4),
+    ],
+    "SELECT n FROM VALUES (1), (2), (3), (4) AS t (n) ORDER BY n OFFSET 1 LIMIT 2": [(2,), (3,)],
+    "SELECT TRY(1 / 0), TRY(CAST('x' AS INT)), try(2 + 3)": [(None, None, 5)],
+    "SELECT CAST(TUMBLE_START(at, INTERVAL '1' HOUR) AS STRING), "
+    "CAST(TUMBLE_ROWTIME(at, INTERVAL '1' HOUR) AS STRING), COUNT(*) FROM VALUES "
+    "(TIMESTAMP '2026-01-01 10:20:00'), (TIMESTAMP '2026-01-01 10:40:00') AS t (at) "
+    "GROUP BY TUMBLE(at, INTERVAL '1' HOUR)": [("2026-01-01 10:00:00", "2026-01-01 10:59:59.999", 2)],
+    "SELECT COUNT(*), CAST(HOP_END(at, INTERVAL '30' MINUTE, INTERVAL '1' HOUR) AS STRING) AS e FROM VALUES "
+    "(TIMESTAMP '2026-01-01 10:20:00') AS t (at) GROUP BY HOP(at, INTERVAL '30' MINUTE, INTERVAL '1' HOUR) "
+    "ORDER BY e": [
+        (1, "2026-01-01 10:30:00"), (1, "2026-01-01 11:00:00"),
+    ],
+    "SELECT CAST(12 AS VARCHAR), 7::TEXT, SAFE_CAST('x' AS INT64)": [("12", "7", None)],
+    "SELECT CAST(TO_TIMESTAMP_LTZ(1000, 3) AS STRING) = CAST(timestamp_seconds(1) AS STRING)": [(True,)],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def engine(spark):
+    with cepsql.connect(spark, catalog="") as made:
+        yield made
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_rows(engine, query):
+    assert [tuple(row) for row in engine.query(query).collect()] == QUERIES[query]
+
+
+def test_prepared_statements_take_their_values(engine):
+    answer = engine.sql("PREPARE above FROM SELECT n FROM VALUES (1), (2), (3) AS t (n) WHERE n > ? AND n < ?")
+    assert answer.message == "above prepared; EXECUTE above runs it"
+    assert [tuple(row) for row in engine.sql("EXECUTE above USING 1, 3").collect()] == [(2,)]
+    assert [tuple(row) for row in engine.sql("EXECUTE above(2, 1 + 8)").collect()] == [(3,)]
+    assert [tuple(row) for row in engine.sql("EXECUTE IMMEDIATE 'SELECT ? AS x' USING 'it''s'").collect()] == [
+        ("it's",)
+    ]
+    with pytest.raises(cepsql.ProgrammingError, match="2 parameters"):
+        engine.sql("EXECUTE above USING 1")
+    engine.sql("DEALLOCATE above")
+    with pytest.raises(cepsql.ProgrammingError, match="no prepared statement above"):
+        engine.sql("EXECUTE above USING 1, 3")
+
+
+def test_a_table_of_a_query_has_its_rows_once(engine, tmp_path):
+    rows = "SELECT n, n * 2 AS m FROM VALUES (1), (2) AS t (n)"
+    text = f"CREATE TABLE kept USING parquet OPTIONS (path '{tmp_path}/kept') AS {rows}"
+    assert "2 rows" in engine.sql(text).message
+    assert [tuple(row) for row in engine.query("SELECT * FROM kept ORDER BY n").collect()] == [(1, 2), (2, 4)]
+    with pytest.raises(cepsql.ProgrammingError, match="exists already"):
+        engine.sql(text)
+    with pytest.raises(cepsql.ProgrammingError, match="has files already"):
+        engine.sql(text.replace("TABLE kept", "TABLE other"))
+    engine.sql("CREATE TABLE beside AS SELECT 5 AS x")
+    assert [tuple(row) for row in engine.query("SELECT x FROM beside").collect()] == [(5,)]
+
+
+def test_a_stream_of_a_query_is_written_by_a_query_of_its_name(engine, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("1,2026-01-01 10:00:00\n2,2026-01-01 10:00:01\n")
+    engine.sql(
+        f"CREATE STREAM came (n INT, at TIMESTAMP, WATERMARK FOR at AS at) USING csv OPTIONS (path '{tmp_path}/in')"
+    )
+    rows = "SELECT n, at FROM came WHERE n > 1 EMIT CHANGES"
+    said = engine.sql(f"CREATE STREAM large USING json OPTIONS (path '{tmp_path}/out') AS {rows}")
+    assert said.message == "stream large created; query large runs and writes its rows to the sink large_rows"
+    deadline = time.monotonic() + 120
+    while not (written := [path.read_text() for path in (tmp_path / "out").glob("*.json")]):
+        assert time.monotonic() < deadline, engine.queries["large"].state
+        time.sleep(0.2)
+    assert [json.loads(line)["n"] for text in written for line in text.splitlines()] == [2]
+    assert engine.catalog.get("large").watermark.column == "at"
+    engine.sql("DROP STREAM large; DROP QUERY large; DROP SINK large_rows")
+
+
+def test_the_first_rows_of_changes(engine, tmp_path):
+    (tmp_path / "1.csv").write_text("1\n2\n3\n")
+    engine.sql(f"CREATE TABLE few (n INT) USING csv OPTIONS (path '{tmp_path}')")
+    assert [tuple(row) for row in engine.query("SELECT n FROM few EMIT CHANGES LIMIT 2").collect()] == [
+        (1, "+I"),
+        (2, "+I"),
+    ]
+    assert [tuple(row) for row in engine.sql("PRINT few FROM BEGINNING LIMIT 1").collect()] == [(1,)]
