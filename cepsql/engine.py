@@ -28,6 +28,7 @@ from cepsql.answer import Answer
 from cepsql.catalog import (
     ColumnDefinition,
     Definition,
+    MaterializedView,
     Registered,
     RegisteredQuery,
     Relation,
@@ -41,6 +42,7 @@ from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.described import described
 from cepsql.catalog.names import kind as kind_of
 from cepsql.catalog.references import resolved
+from cepsql.catalog.view_store import view_source
 from cepsql.errors import (
     Error,
     InterfaceError,
@@ -72,11 +74,18 @@ if TYPE_CHECKING:
     from cepsql.spark.query import StandingQuery
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
+    from cepsql.views.relation import Rules
 
 LOGGER = logging.getLogger("cepsql")
 
 ANSI = "spark.sql.ansi.enabled"
 """Spark's setting that makes 1/0, overflows and casts that fail errors."""
+
+ZONE = "spark.sql.session.timeZone"
+"""Spark's setting for the time zone."""
+
+_READING_SETTINGS = (ANSI, ZONE, "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
+"""Settings under which queries over views can be answered without Spark."""
 
 _FAILING = (exp.Div, exp.IntDiv, exp.Mod, exp.Cast, exp.TryCast)
 """Expressions that ANSI mode lets fail."""
@@ -355,7 +364,7 @@ class Engine:
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
-                if isinstance(statement, st.CreateView | st.CreateQuery):
+                if isinstance(statement, st.CreateView | st.CreateQuery | st.CreateMaterializedView):
                     refuse_parameters(statement, "a text that is kept", statement.name.span)
                 done = self._execute(bind_parameters(statement, values), given)
             yield done
@@ -389,6 +398,10 @@ class Engine:
                     statement.name.span,
                     "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
                 )
+            case st.CreateMaterializedView():
+                from cepsql.standing.views import check_view
+
+                check_view(self, statement)
             case st.CreateSource() | st.CreateView() | st.CreateSink() | st.CreateQuery() | st.AlterQuery():
                 self._execute(statement)
             case st.Drop() | st.Describe():
@@ -554,6 +567,38 @@ class Engine:
             str(given.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
         )
 
+    def typed_columns(self, plan: Plan) -> tuple[ColumnDefinition, ...]:
+        """Return the columns of a plan with the types that Spark gives them; starts Spark. Raises Error."""
+        return tuple(ColumnDefinition(name, kind) for name, kind in Query(self, plan).columns)
+
+    def reading_rules(self) -> "Rules":
+        """Return how a query over views is computed without Spark; raises Unlike where only Spark can."""
+        from cepsql.scalar.tree import Session
+        from cepsql.scan.expression import Unlike
+        from cepsql.views.relation import Rules
+
+        spark = self._spark
+        if spark is not None:
+            from cepsql.spark.arrow_scan import scan_session, session_obstacle
+
+            obstacle = session_obstacle(spark)
+            if obstacle is not None:
+                raise Unlike(obstacle)
+            return Rules(scan_session(spark), zoned=True)
+        conf = self._conf | self._spark_settings
+        other = next((key for key in conf if key.startswith("spark.sql.") and key not in _READING_SETTINGS), None)
+        if other is not None:
+            raise Unlike(f"{other} is set")
+        return Rules(Session(conf.get(ANSI, "false").lower() == "true"), zoned=False)
+
+    def zone_name(self) -> str | None:
+        """Return the session's time zone; None where it is known only to Spark, which has not started."""
+        if self._spark is not None:
+            return self._spark.conf.get(ZONE)
+        from cepsql.views.local_zone import local_zone
+
+        return (self._conf | self._spark_settings).get(ZONE) or local_zone()
+
     def search_limits(self, program: MatchProgram) -> MatchProgram:
         """Return the program with the limits that SET gives its search."""
         return limited(program, self.settings)
@@ -583,7 +628,8 @@ class Engine:
         relation = self.catalog.find(name)
         if relation is None and self._given is not None and self._given.catalog.tableExists(name):
             relation = _named(name, self._given.table(name))
-        return self._allowed(relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
+        found = self._allowed(relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
+        return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
 
     def _allowed(self, definition: AnyDefinition) -> AnyDefinition:
         """Return a definition, unless it names what the restrictions of this engine refuse."""
@@ -669,7 +715,11 @@ class Engine:
         options = resolved(definition.options, f"query {definition.name}")
         (statement,) = statements(definition.sql)
         assert isinstance(statement, st.Query)
-        sink = self._allowed(self.catalog.sink(definition.sink)) if definition.sink else None
+        view = self.catalog.names.view_of(definition)
+        sink = self.catalog.target(definition)
+        for named in (view, None if view is not None else sink):
+            if named is not None:
+                self._allowed(named)
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
         tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
         with translated_failures(definition.sql), lent_settings(spark, kept_session(self.home, definition) | settings):
@@ -702,14 +752,16 @@ class Engine:
     # Questions
 
     def _show(self, kind: str) -> Answer:
-        if kind in ("queries", "sinks", "savepoints"):
+        if kind in ("queries", "sinks", "savepoints", "materialized views", "view positions"):
             from cepsql.standing.statements import show
 
             return show(self, kind)
         found = sorted((r for r in self.catalog if kind_of(r) + "s" == kind), key=lambda r: r.name)
         if kind == "views":
-            views = (view for view in found if isinstance(view, View))
-            return Answer(("name", "query"), tuple((view.name, " ".join(view.sql.split())) for view in views))
+            views = sorted((r for r in self.catalog if isinstance(r, View | MaterializedView)), key=lambda r: r.name)
+            texts = (" ".join((view if isinstance(view, View) else view.query).sql.split()) for view in views)
+            shown = tuple((view.name, kind_of(view), text) for view, text in zip(views, texts, strict=True))
+            return Answer(("name", "kind", "query"), shown)
         rows = tuple((r.name, getattr(r, "format", "DataFrame"), ", ".join(c.name for c in r.columns)) for r in found)
         return Answer(("name", "format", "columns"), rows)
 
@@ -720,6 +772,11 @@ class Engine:
             columns = ((c.name, c.type.lower(), keys.get(c.name.lower(), "")) for c in sink.columns)
             return Answer(("column", "type", "note"), tuple(columns))
         relation = self.catalog.get(name.text, name.span)
+        if isinstance(relation, MaterializedView):
+            known = {name.lower(): "indexed" for name in relation.indexes}
+            known |= {name.lower(): "primary key" for name in relation.key}
+            kept = ((c.name, c.type.lower(), known.get(c.name.lower(), "")) for c in relation.columns)
+            return Answer(("column", "type", "note"), tuple(kept))
         mark = relation.watermark
         rows = []
         for column in relation.columns:
@@ -760,7 +817,12 @@ class Engine:
             "pattern": explain_pattern,
             "physical": lambda _: query.explain_spark(),
         }
+        if query.reading is not None or query.spark_reason is not None:
+            sections = {"reading": lambda _: _reading_text(query), **sections}
         chosen = [part] if part else list(sections)
+        if query.reading is not None and not part:
+            # Spark has no part in it, and need not start.
+            chosen.remove("physical")
         texts = [f"== {name} ==\n{sections[name](query.plan)}" for name in chosen]
         return Answer(("plan",), tuple((line,) for line in "\n".join(texts).splitlines()), layout="wrapped")
 
@@ -848,6 +910,13 @@ class Engine:
             error = translate_failure(failure)
             error.span = error.span or key.span
             raise error from None
+
+
+def _reading_text(query: Query) -> str:
+    """Say how a query over views is answered."""
+    if query.reading is None:
+        return f"by Spark, from the rows that the views have now: {query.spark_reason}"
+    return "\n".join(["without Spark", *query.reading.explained()])
 
 
 def _with_reader(source: Source, span: Span) -> Source:

@@ -9,7 +9,6 @@ AS_SELECT = "CREATE VIEW name AS SELECT ... names a query; CREATE QUERY name INT
 """Instead of CREATE TABLE ... AS SELECT."""
 
 CREATED = {
-    "MATERIALIZED": AS_SELECT,
     "SOURCE": "CREATE STREAM name (...) USING format OPTIONS (...)",
     "TEMPORARY": "CREATE VIEW name AS SELECT ... lasts as long as its catalog, that of a process or a file",
 }

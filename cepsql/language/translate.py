@@ -33,6 +33,7 @@ from cepsql.language.statements import (
     BackfillClause,
     Clause,
     ControlQuery,
+    CreateMaterializedView,
     CreateQuery,
     CreateSink,
     CreateSource,
@@ -303,10 +304,26 @@ class _Translator:
             self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
         )
 
+    def create_materialized(self, tree: Tree) -> CreateMaterializedView:
+        query = self.query(_needed(tree, "query"))
+        key, indexes, options = (_subtree(tree, part) for part in ("primary_key", "indexes", "options"))
+        fresh = _subtree(tree, "new_checkpoint")
+        return CreateMaterializedView(
+            self._qualified(_needed(tree, "qualified_name")),
+            self._key_names(_values(key), [], "view") if key is not None else (),
+            tuple(self._name(token) for token in _values(indexes)) if indexes is not None else (),
+            self._options(options) if options is not None else (),
+            query,
+            self.text.sql[query.span.start : query.span.end],
+            *self._replace_or_keep(tree),
+            fresh is not None,
+            self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
+        )
+
     def drop(self, tree: Tree) -> Drop:
         words = [_type(token) for token in tree.children if isinstance(token, Token)]
         name = self._qualified(_needed(tree, "qualified_name"))
-        return Drop(words[1].lower(), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
+        return Drop(_kind(words[1]), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
 
     def drop_savepoint(self, tree: Tree) -> DropSavepoint:
         (name,) = (child for child in tree.children if isinstance(child, Token) and child.type == "OPTION_KEY")
@@ -320,14 +337,17 @@ class _Translator:
             hint = "STOP QUERY name WITH SAVEPOINT 'name'"
             raise self.text.error("only STOP QUERY makes a savepoint", _begin(savepoint.children[0]), hint=hint)
         name = self._qualified(_needed(tree, "qualified_name"))
-        return ControlQuery(action, name, self._name(_values(savepoint)[0]) if savepoint is not None else None)
+        made = self._name(_values(savepoint)[0]) if savepoint is not None else None
+        return ControlQuery(action, name, made, _type(tree.children[1]) != "QUERY")
 
     def alter(self, tree: Tree) -> AlterQuery:
         name = self._qualified(_needed(tree, "qualified_name"))
         keys = [_values(option)[0] for option in _subtrees(tree, "option")] or _values(tree)
         values: list = [value for _, value in self._options(tree)] or [None] * len(keys)
         return AlterQuery(
-            name, tuple((Name(_option_name(k), self._span(k)), v) for k, v in zip(keys, values, strict=True))
+            name,
+            tuple((Name(_option_name(k), self._span(k)), v) for k, v in zip(keys, values, strict=True)),
+            _type(tree.children[1]) != "QUERY",
         )
 
     def insert(self, tree: Tree) -> Insert:
@@ -336,10 +356,10 @@ class _Translator:
     # Questions and settings
 
     def show(self, tree: Tree) -> Show:
-        return Show(_type(tree.children[1]).lower())
+        return Show(" ".join(map(_type, tree.children[1:])).lower())
 
     def show_create(self, tree: Tree) -> ShowCreate:
-        return ShowCreate(_type(tree.children[2]).lower(), self._qualified(_needed(tree, "qualified_name")))
+        return ShowCreate(_kind(_type(tree.children[2])), self._qualified(_needed(tree, "qualified_name")))
 
     def show_history(self, tree: Tree) -> ShowHistory:
         return ShowHistory(self._qualified(_needed(tree, "qualified_name")))
@@ -378,6 +398,9 @@ class _Translator:
 
     def explain_replace(self, tree: Tree) -> ExplainReplace:
         return ExplainReplace(replace(self.create_query(tree), replace=True))
+
+    def explain_replace_view(self, tree: Tree) -> ExplainReplace:
+        return ExplainReplace(replace(self.create_materialized(tree), replace=True))
 
     def set(self, tree: Tree) -> SetOption:
         key, value = [*_values(tree), None, None][:2]
@@ -771,6 +794,11 @@ def _end(token: Token | Tree) -> int:
 def _type(keyword: Token | Tree) -> str:
     assert isinstance(keyword, Token)
     return keyword.type
+
+
+def _kind(word: str) -> str:
+    """Return the kind of a definition, of whose words this is the first."""
+    return "materialized view" if word == "MATERIALIZED" else word.lower()
 
 
 def _needed(tree: Tree, kind: str) -> Tree:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from cepsql.analysis.format_names import SINK_FORMATS, format_note
 from cepsql.analysis.restrictions import Restrictions
 from cepsql.answer import Answer
-from cepsql.catalog import Definition, Registered, RegisteredQuery, Sink
+from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Registered, RegisteredQuery, Sink
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import create_text, quoted_name
 from cepsql.catalog.locations import located
@@ -26,6 +26,7 @@ from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, sh
 from cepsql.standing.report import listed as listed_queries
 from cepsql.standing.savepoints import begin_from, drop_savepoint
 from cepsql.standing.sink_checks import check_columns, check_definition, forget
+from cepsql.standing.views import create_view, drop_view_rows, explain_replace_view, shown_views
 
 if TYPE_CHECKING:
     from cepsql.standing.home import Home
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 QueryStatement = (
     st.CreateSink
     | st.CreateQuery
+    | st.CreateMaterializedView
     | st.AlterQuery
     | st.ControlQuery
     | st.Drop
@@ -63,6 +65,8 @@ class Host(Protocol):
 
     def set_settings(self) -> Mapping[str, str]: ...
 
+    def typed_columns(self, plan: Plan) -> tuple[ColumnDefinition, ...]: ...
+
 
 def execute(host: Host, statement: QueryStatement) -> Answer:
     """Execute a statement about sinks and queries, or one that drops or shows definitions.
@@ -74,9 +78,13 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
             return _create_sink(host, statement)
         case st.CreateQuery():
             return _create_query(host, statement)
+        case st.CreateMaterializedView():
+            return create_view(host, statement)
         case st.AlterQuery():
             return _alter(host, statement)
-        case st.ControlQuery(action, name, savepoint):
+        case st.ControlQuery(action, name, savepoint, view):
+            if view:
+                _materialized(host, name)
             return _control(host, action, name, savepoint)
         case st.Drop():
             return _drop(host, statement)
@@ -87,6 +95,8 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
         case st.ShowHistory(name):
             return Answer(REMEMBERED, remembered(host.queries.get_at(name.text, name.span).history))
         case st.ExplainReplace(create):
+            if isinstance(create, st.CreateMaterializedView):
+                return explain_replace_view(host, create)
             return _explain_replace(host, create)
         case st.DescribeQuery(name, extended):
             query = host.queries.get_at(name.text, name.span)
@@ -94,8 +104,13 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
 
 
 def show(host: Host, kind: str) -> Answer:
-    """Answer SHOW QUERIES, SINKS or SAVEPOINTS."""
-    shown = {"queries": _show_queries, "sinks": _show_sinks, "savepoints": _show_savepoints}
+    """Answer SHOW QUERIES, SINKS, SAVEPOINTS or MATERIALIZED VIEWS."""
+    shown = {
+        "queries": _show_queries,
+        "sinks": _show_sinks,
+        "savepoints": _show_savepoints,
+        "materialized views": shown_views,
+    }
     return shown[kind](host)
 
 
@@ -141,6 +156,9 @@ def _create_sink(host: Host, create: st.CreateSink) -> Answer:
 def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     name = create.name.text
     before = host.catalog.names.query(name)
+    if create.replace and before is not None and host.catalog.names.view_of(before) is not None:
+        hint = f"CREATE OR REPLACE MATERIALIZED VIEW {quoted_name(name)} AS ... replaces it"
+        raise ProgrammingError(f"query {name} is that of a materialized view", create.name.span, hint)
     if create.if_not_exists and before is not None:
         return Answer(message=f"query {name} exists already")
     query, plan = _defined_query(host, create)
@@ -209,6 +227,8 @@ def _explain_replace(host: Host, create: st.CreateQuery) -> Answer:
 
 
 def _alter(host: Host, alter: st.AlterQuery) -> Answer:
+    if alter.view:
+        _materialized(host, alter.name)
     query = host.catalog.query(alter.name.text, alter.name.span)
     changed = replace(query, options=altered_options(query, alter, host.check_setting))
     if any(name.text == "start" for name, _ in alter.options):
@@ -287,7 +307,7 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
     found = _defined(host, drop.kind, name, "DROP")
     along = names.dependents(found)
     for definition in (found, *along) if drop.cascade or not along else ():
-        if isinstance(definition, RegisteredQuery):
+        if isinstance(definition, RegisteredQuery | MaterializedView):
             _end(host, definition)
     sinks = {sink.name.lower(): sink for sink in names.sinks}
     gone = host.catalog.drop(found, drop.cascade, name.span)
@@ -297,11 +317,22 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
             known = host.home.states.get(definition.name) is not None
             host.home.states.forget(definition.name)
             notes += forget(definition, sinks.get((definition.sink or "").lower())) if known else ""
+        elif isinstance(definition, MaterializedView):
+            host.home.states.forget(definition.name)
+            notes += drop_view_rows(host, definition)
     also = f", and with it {listed(gone[1:])}" if gone[1:] else ""
     return Answer(message=f"{drop.kind} {found.name} dropped{also}{notes}")
 
 
-def _end(host: Host, query: RegisteredQuery) -> None:
+def _materialized(host: Host, name: st.Name) -> MaterializedView:
+    """Return the materialized view of a name; raises ProgrammingError for none, and for what is another thing."""
+    found = host.catalog.get(name.text, name.span)
+    if not isinstance(found, MaterializedView):
+        raise ProgrammingError(f"{name.text} is a {kind(found)}, not a materialized view, and nothing runs", name.span)
+    return found
+
+
+def _end(host: Host, query: RegisteredQuery | MaterializedView) -> None:
     """Stop a query that is dropped, if it was started, or shall be: the next one of its name would be, too."""
     state = host.home.states.get(query.name)
     if state is not None and (state.epoch is not None or state.desired == RUNNING):
@@ -321,7 +352,11 @@ def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
     Raises ProgrammingError if there is none of that name, or it is of another kind.
     """
     if wanted == "query":
-        return host.catalog.query(name.text, name.span)
+        query = host.catalog.query(name.text, name.span)
+        if host.catalog.names.view_of(query) is not None:
+            hint = f"{verb} MATERIALIZED VIEW {quoted_name(name.text)}"
+            raise ProgrammingError(f"query {query.name} is that of a materialized view", name.span, hint)
+        return query
     found = host.catalog.names.find(name.text)
     if found is None:
         found = host.catalog.sink(name.text, name.span) if wanted == "sink" else host.catalog.get(name.text, name.span)
