@@ -659,7 +659,7 @@ class Engine:
             backfill=defined_backfill(create, self.catalog.get),
         )
         if self.restrictions is not None:
-            from cepsql.standing.statements import kept
+            from cepsql.standing.host import kept
 
             # Reading it begins here.
             self.restrictions.check(kept(self, source))
@@ -691,7 +691,8 @@ class Engine:
     def _define(
         self, relation: Source | View, create: st.CreateSource | st.CreateView, late_span: Span | None = None
     ) -> Answer:
-        from cepsql.standing.statements import kept, replaced_note
+        from cepsql.standing.host import kept
+        from cepsql.standing.statements import replaced_note
 
         replacing = create.replace and self.catalog.names.find(relation.name) is not None
         self.catalog.add(kept(self, relation), create.replace, create.name.span, late_span)

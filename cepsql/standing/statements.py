@@ -1,26 +1,23 @@
 """The statements about sinks and queries that stand under names."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cepsql.analysis.format_names import SINK_FORMATS, format_note
-from cepsql.analysis.restrictions import Restrictions
 from cepsql.answer import Answer
-from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Registered, RegisteredQuery, Sink
-from cepsql.catalog.catalog import Catalog
+from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Sink
 from cepsql.catalog.create_text import create_text, quoted_name
-from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
-from cepsql.errors import Error, OperationalError, ProgrammingError, Span
+from cepsql.errors import Error, OperationalError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
 from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.plan.start import started_at
 from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
+from cepsql.standing.host import Host, kept
 from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, shown_time
 from cepsql.standing.report import listed as listed_queries
@@ -29,8 +26,7 @@ from cepsql.standing.sink_checks import check_columns, check_definition, forget
 from cepsql.standing.views import create_view, drop_view_rows, explain_replace_view, shown_views
 
 if TYPE_CHECKING:
-    from cepsql.standing.home import Home
-    from cepsql.standing.queries import NamedQuery, Queries
+    from cepsql.standing.queries import NamedQuery
 
 QueryStatement = (
     st.CreateSink
@@ -45,27 +41,6 @@ QueryStatement = (
     | st.DescribeQuery
     | st.ExplainReplace
 )
-
-
-class Host(Protocol):
-    """What these statements need of the `cepsql.engine.Engine` that executes them."""
-
-    catalog: Catalog
-    restrictions: Restrictions | None
-
-    @property
-    def home(self) -> "Home": ...
-
-    @property
-    def queries(self) -> "Queries": ...
-
-    def plan(self, query: st.Query) -> Plan: ...
-
-    def check_setting(self, key: str, value: str | None, span: Span) -> None: ...
-
-    def set_settings(self) -> Mapping[str, str]: ...
-
-    def typed_columns(self, plan: Plan) -> tuple[ColumnDefinition, ...]: ...
 
 
 def execute(host: Host, statement: QueryStatement) -> Answer:
@@ -363,15 +338,4 @@ def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
     if kind(found) != wanted:
         message = f"{name.text} is a {kind(found)}, not a {wanted}"
         raise ProgrammingError(message, name.span, f"{verb} {kind(found).upper()} {quoted_name(name.text)}")
-    return found
-
-
-def kept(host: Host, definition: Definition) -> Definition:
-    """Return a definition as the catalog keeps it: what other processes read has absolute paths.
-
-    Raises ProgrammingError for one that the restrictions of the host refuse.
-    """
-    found = located(definition) if host.catalog.store is not None else definition
-    if host.restrictions is not None:
-        host.restrictions.check(found)
     return found

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.intervals import is_duration
@@ -19,11 +18,9 @@ from cepsql.plan.planner import Plan
 from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.plan.view_key import known_key
 from cepsql.standing.definitions import OPTIONS, check_start, defined_query
+from cepsql.standing.host import Host, kept
 from cepsql.standing.replacement import Effect, effect
 from cepsql.standing.sink_checks import check_definition, forget
-
-if TYPE_CHECKING:
-    from cepsql.standing.statements import Host
 
 _KEPT_TYPES = re.compile(
     r"boolean|tinyint|smallint|int|bigint|float|double|decimal(\(.*\))?|string|binary|date|timestamp(_ntz)?"
@@ -31,7 +28,7 @@ _KEPT_TYPES = re.compile(
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
-def create_view(host: "Host", create: st.CreateMaterializedView) -> Answer:
+def create_view(host: Host, create: st.CreateMaterializedView) -> Answer:
     """Define a materialized view and let it run; one that cannot run is not defined.
 
     Raises Error.
@@ -55,14 +52,14 @@ def create_view(host: "Host", create: st.CreateMaterializedView) -> Answer:
     return Answer(message=f"{said}; it runs in {runs}", notices=plan.quoted_columns)
 
 
-def check_view(host: "Host", create: st.CreateMaterializedView) -> None:
+def check_view(host: Host, create: st.CreateMaterializedView) -> None:
     """Define a view without letting it run, for `cepsql check`; types of columns are those that are known without
     Spark. Raises Error."""
     view, _ = _defined(host, create, None)
     host.catalog.add(view, create.replace, create.name.span)
 
 
-def _enter(host: "Host", create: st.CreateMaterializedView) -> tuple[str, Plan]:
+def _enter(host: Host, create: st.CreateMaterializedView) -> tuple[str, Plan]:
     """Let the catalog have the definition; return what was done in words, and the plan."""
     place = create.name.span
     plan = host.plan(create.query)
@@ -80,7 +77,7 @@ def _enter(host: "Host", create: st.CreateMaterializedView) -> tuple[str, Plan]:
     return f"materialized view {view.name} created", plan
 
 
-def explain_replace_view(host: "Host", create: st.CreateMaterializedView) -> Answer:
+def explain_replace_view(host: Host, create: st.CreateMaterializedView) -> Answer:
     """Answer EXPLAIN REPLACE MATERIALIZED VIEW; raises Error."""
     before = host.catalog.names.find(create.name.text)
     if not isinstance(before, MaterializedView):
@@ -95,7 +92,7 @@ def _lost(name: str, place: Span) -> ProgrammingError:
     return ProgrammingError(f"there is no materialized view {name}", place)
 
 
-def _effect(host: "Host", before: MaterializedView, after: MaterializedView, plan: Plan, new: bool) -> Effect:
+def _effect(host: Host, before: MaterializedView, after: MaterializedView, plan: Plan, new: bool) -> Effect:
     """Return what replacing a view does: rows that were written under another plan are made anew."""
     found = effect(host.home, before.query, after.query, plan, new)
     if new or found.refused:
@@ -119,10 +116,8 @@ def _place_options(view: MaterializedView) -> dict[str, str]:
     return {"store": "sqlite"} | {name: value for name, value in view.options if name in ("store", "schema")}
 
 
-def _defined(host: "Host", create: st.CreateMaterializedView, plan: Plan | None) -> tuple[MaterializedView, Plan]:
+def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -> tuple[MaterializedView, Plan]:
     """Return the view that a statement defines; without a plan the types of its columns are not asked of Spark."""
-    from cepsql.standing.statements import kept
-
     place, name = create.name.span, create.name.text
     types_known = plan is not None
     plan = plan or host.plan(create.query)
@@ -220,12 +215,12 @@ def _event_time(plan: Plan, columns: Mapping[str, ColumnDefinition], needed: boo
     return found.name if found is not None and known else None
 
 
-def drop_view_rows(host: "Host", view: MaterializedView) -> str:
+def drop_view_rows(host: Host, view: MaterializedView) -> str:
     """Remove the rows of a view that was dropped; return what could not be, as a note, '' for nothing."""
     return forget(replace(view.query, options=()), view_sink(view, host.catalog.view_file))
 
 
-def shown_views(host: "Host") -> Answer:
+def shown_views(host: Host) -> Answer:
     """Answer SHOW MATERIALIZED VIEWS."""
     rows = []
     for view in sorted(_views(host), key=lambda view: view.name.lower()):
@@ -237,7 +232,7 @@ def shown_views(host: "Host") -> Answer:
     return Answer(("view", "state", "key", "store", "rows read", "changes", "error"), tuple(rows))
 
 
-def _views(host: "Host") -> list[MaterializedView]:
+def _views(host: Host) -> list[MaterializedView]:
     return [relation for relation in host.catalog.names.relations if isinstance(relation, MaterializedView)]
 
 

@@ -32,7 +32,7 @@ def column_values(cells: Sequence[Any], kind: str) -> pa.Array:
         return _parsed(cells, pa.date32())
     if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
         return _parsed(cells, _INSTANT if wanted == TIMESTAMP else _LOCAL)
-    return pa.array(list(cells), arrow_type(wanted))
+    return pa.array(list(cells), pa.binary() if wanted.name == "binary" else arrow_type(wanted))
 
 
 def _decimal(cell: Any, kind: Type) -> decimal.Decimal | None:
