@@ -171,6 +171,7 @@ class MaterializedView(_Definition):
     indexes:    further columns by which the store finds rows.
     options:    of the store, as written: store, retain, and those of a database.
     event_time: the column by which `retain` tells how old a row is.
+    id:         tells it from views of its name in other catalogs that have the same store.
     """
 
     name: str
@@ -180,6 +181,7 @@ class MaterializedView(_Definition):
     indexes: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     event_time: str | None = None
+    id: str = ""
 
     @property
     def streaming(self) -> bool:

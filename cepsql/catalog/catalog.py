@@ -62,6 +62,10 @@ class Catalog:
             name = quoted_name(found.name)
             hint = f"INSERT INTO {name} and CREATE QUERY ... INTO {name} write to it"
             raise ProgrammingError(f"{found.name} is a sink and cannot be read", span, hint)
+        if found is None and (query := names.query(name)) is not None:
+            where = f"its rows go to sink {query.sink}" if query.sink else "it has no sink"
+            hint = f"{where}; CREATE MATERIALIZED VIEW name AS ... keeps rows that are read"
+            raise ProgrammingError(f"{query.name} is a query and cannot be read", span, hint)
         if found is None:
             beside = list(beside)
             known = suggestion(name, [*beside, *(r.name for r in names.relations)], "known")

@@ -28,10 +28,11 @@ STORE_OPTIONS = {
 
 @dataclass(frozen=True, repr=False)
 class ViewSink(Sink):
-    """The table of a view, as its query writes it."""
+    """The table of a view, as its query writes it; further fields as of the view."""
 
     indexes: tuple[str, ...] = ()
     event_time: str | None = None
+    id: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +76,7 @@ def view_sink(view: MaterializedView, file: ViewFile) -> ViewSink:
     """Return the sink of a view's query; errors as for `store_options`."""
     format, options = _store(view, file)
     options = (*options, *((name, value) for name, value in view.options if name in _PASSED_ON))
-    return ViewSink(view.name, (), format, options, view.key, indexes=view.indexes, event_time=view.event_time)
+    return ViewSink(view.name, (), format, options, view.key, view.indexes, view.event_time, view.id)
 
 
 def view_source(view: MaterializedView, file: ViewFile) -> ViewSource:

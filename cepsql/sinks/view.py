@@ -27,7 +27,7 @@ def positions_table(schema: str | None) -> sa.Table:
         POSITIONS,
         sa.MetaData(),
         sa.Column("view", sa.Text, primary_key=True),
-        sa.Column("query", sa.Text, nullable=False),
+        sa.Column("id", sa.Text, nullable=False),
         sa.Column("checkpoint", sa.Text, nullable=False),
         sa.Column("batch", sa.BigInteger, nullable=False),
         sa.Column("watermark", sa.BigInteger),
@@ -49,7 +49,7 @@ class ViewTable(TableSink):
     def __init__(self, sink: ViewSink, writer: WriterIdentity):
         super().__init__(sink, writer)
         self._retain = Options(sink, self.options).seconds("retain", 0)
-        self._indexes, self._event_time = sink.indexes, sink.event_time
+        self._indexes, self._event_time, self._id = sink.indexes, sink.event_time, sink.id
         self._positions = positions_table(self._schema)
         self._place = self._positions.c.view == self._table
         self._columns: Columns = ()
@@ -64,7 +64,13 @@ class ViewTable(TableSink):
 
         def check(connection: sa.Connection) -> None:
             self._check_there(connection)
-            if sa.inspect(connection).has_table(self._table, self._schema) and self._known(connection) is None:
+            known = self._known(connection)
+            if known is not None and known.id != self._id:
+                raise ProgrammingError(
+                    f"the store of view {self.sink.name} has a view of this name, which another catalog made",
+                    hint="give one of them another name, or a store or schema of its own",
+                )
+            if sa.inspect(connection).has_table(self._table, self._schema) and known is None:
                 raise ProgrammingError(
                     f"the store of view {self.sink.name} has a table {self._table} that is none of a view",
                     hint="rename one of them, or give the view a store or schema of its own",
@@ -77,7 +83,8 @@ class ViewTable(TableSink):
         super().forget()
 
         def remove(connection: sa.Connection) -> None:
-            if self._known(connection) is not None:
+            known = self._known(connection)
+            if known is not None and known.id == self._id:
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
                 connection.execute(sa.delete(self._positions).where(self._place))
 
@@ -103,7 +110,7 @@ class ViewTable(TableSink):
             connection.exec_driver_sql(made)
             connection.execute(sa.delete(self._positions).where(self._place))
             begun = {"batch": -1, "watermark": None, "offsets": "[]", "written": time.time()}
-            whose = {"view": self._table, "query": self.writer.query, "checkpoint": self.writer.checkpoint}
+            whose = {"view": self._table, "id": self._id, "checkpoint": self.writer.checkpoint}
             connection.execute(sa.insert(self._positions).values(whose | begun))
         self._make_indexes(connection)
 

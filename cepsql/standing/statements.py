@@ -23,7 +23,7 @@ from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, sh
 from cepsql.standing.report import listed as listed_queries
 from cepsql.standing.savepoints import begin_from, drop_savepoint
 from cepsql.standing.sink_checks import check_columns, check_definition, forget
-from cepsql.standing.views import create_view, drop_view_rows, explain_replace_view, shown_views
+from cepsql.standing.views import create_view, drop_view_rows, explain_replace_view, shown_positions, shown_views
 
 if TYPE_CHECKING:
     from cepsql.standing.queries import NamedQuery
@@ -79,12 +79,13 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
 
 
 def show(host: Host, kind: str) -> Answer:
-    """Answer SHOW QUERIES, SINKS, SAVEPOINTS or MATERIALIZED VIEWS."""
+    """Answer SHOW QUERIES, SINKS, SAVEPOINTS, MATERIALIZED VIEWS or VIEW POSITIONS."""
     shown = {
         "queries": _show_queries,
         "sinks": _show_sinks,
         "savepoints": _show_savepoints,
         "materialized views": shown_views,
+        "view positions": shown_positions,
     }
     return shown[kind](host)
 

@@ -1,17 +1,19 @@
 """Materialized views: from the statements about them to what the catalog keeps, and what they show."""
 
 import re
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.intervals import is_duration
 from cepsql.answer import Answer
+from cepsql.calendar import time_text
 from cepsql.catalog import ColumnDefinition, MaterializedView
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.references import has_references
 from cepsql.catalog.states import RUNNING
-from cepsql.catalog.view_store import STORE_OPTIONS, view_sink
+from cepsql.catalog.view_store import STORE_OPTIONS, view_sink, view_source
 from cepsql.errors import Error, NotSupportedError, OperationalError, ProgrammingError, Span, suggestion
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
@@ -20,11 +22,13 @@ from cepsql.plan.view_key import known_key
 from cepsql.standing.definitions import OPTIONS, check_start, defined_query
 from cepsql.standing.host import Host, kept
 from cepsql.standing.replacement import Effect, effect
+from cepsql.standing.report import shown_time
 from cepsql.standing.sink_checks import check_definition, forget
 
 _KEPT_TYPES = re.compile(
     r"boolean|tinyint|smallint|int|bigint|float|double|decimal(\(.*\))?|string|binary|date|timestamp(_ntz)?"
 )
+_RESERVED = ("cepsql_", "sqlite_", "pg_")
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
@@ -71,7 +75,7 @@ def _enter(host: Host, create: st.CreateMaterializedView) -> tuple[str, Plan]:
             hint = "CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT AS ... reads the input again"
             differs = f": {found.differences}" if found.differences else ""
             raise ProgrammingError(f"the rows of view {before.name} would have to be made anew{differs}", place, hint)
-        host.catalog.add(replace(view, query=found.query), True, place)
+        host.catalog.add(replace(view, query=found.query, id=before.id), True, place)
         return f"materialized view {view.name} replaced: {found.said}", plan
     host.catalog.add(view, create.replace, place)
     return f"materialized view {view.name} created", plan
@@ -125,6 +129,8 @@ def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -
     own = {key: value for key, value in options.items() if key in STORE_OPTIONS}
     others = tuple((key, value) for key, value in create.options if key not in STORE_OPTIONS)
     _check_options(options, place)
+    if name.lower().startswith(_RESERVED):
+        raise ProgrammingError(f"{name} cannot be the name of a view: tables of its store begin so", place)
     refuse_endless_aggregate(plan.logical)
     asked = st.CreateQuery(
         create.name, None, others, None, create.query, create.sql, create.replace, False, create.new_checkpoint,
@@ -152,6 +158,7 @@ def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -
         tuple(_column(wanted, by_name).name for wanted in create.indexes),
         tuple(own.items()),
         _event_time(plan, by_name, "retain" in own, place),
+        uuid.uuid4().hex,
     )
     entered = kept(host, view)
     assert isinstance(entered, MaterializedView)
@@ -230,6 +237,26 @@ def shown_views(host: Host) -> Answer:
         store = dict(view.options).get("store", "sqlite")
         rows.append((view.name, state.state, ", ".join(view.key), _without_secrets(store), *counts, state.reason))
     return Answer(("view", "state", "key", "store", "rows read", "changes", "error"), tuple(rows))
+
+
+def shown_positions(host: Host) -> Answer:
+    """Answer SHOW VIEW POSITIONS: how far the rows of each view are, as one of its transactions left them."""
+    from cepsql.views.snapshot import position_of
+
+    rows: list[tuple[str | None, ...]] = []
+    for view in sorted(_views(host), key=lambda view: view.name.lower()):
+        try:
+            found, error = position_of(view_source(view, host.catalog.view_file)), None
+        except Error as failure:
+            found, error = None, failure.message
+        if found is None:
+            rows.append((view.name, None, None, None, None, error or "it has never run"))
+            continue
+        watermark = None if found.watermark is None else f"{time_text(found.watermark)}Z"
+        batch = str(found.batch) if found.batch >= 0 else None
+        offsets = " ".join(found.offsets) or None
+        rows.append((view.name, batch, watermark, shown_time(found.written), offsets, error))
+    return Answer(("view", "batch", "watermark", "written", "offsets", "error"), tuple(rows))
 
 
 def _views(host: Host) -> list[MaterializedView]:

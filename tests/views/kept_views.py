@@ -36,7 +36,7 @@ def keep_view(
         database.add_rows(connection, name, None, columns, list(key), [rows])
     with sqlite3.connect(file) as connection:
         connection.execute(
-            "CREATE TABLE IF NOT EXISTS cepsql_views (view TEXT PRIMARY KEY, query TEXT, checkpoint TEXT, batch BIGINT,"
+            "CREATE TABLE IF NOT EXISTS cepsql_views (view TEXT PRIMARY KEY, id TEXT, checkpoint TEXT, batch BIGINT,"
             " watermark BIGINT, offsets TEXT, written DOUBLE)"
         )
         values = (name, name, "c", 3, 1_767_600_000_000_000, json.dumps(["{}"]), 1_767_600_001.5)
