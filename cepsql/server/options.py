@@ -38,12 +38,13 @@ def parser() -> argparse.ArgumentParser:
     add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
     listening = options.add_argument_group(
         "questions over the network",
-        "psql and drivers of PostgreSQL read views and steer queries. Nothing listens unless --listen says so.",
+        "psql, drivers of PostgreSQL and HTTP clients read views. Nothing listens unless --listen or --http say so.",
     )
     add = listening.add_argument
     add(
         "--listen", type=_address, metavar="HOST:PORT", help="speak PostgreSQL's protocol there, such as 127.0.0.1:5439"
     )
+    add("--http", type=_address, metavar="HOST:PORT", help="serve views over HTTP there, such as 127.0.0.1:8439")
     add("--users", metavar="FILE",
         help="who may connect, with roles and passwords; needed on other addresses than loopback")  # fmt: skip
     add("--role", choices=ROLES, help="what everybody on this machine may do without --users (default: reader)")
@@ -92,8 +93,9 @@ def listening_users(given: argparse.Namespace) -> Users:
         if given.role is not None:
             raise ValueError("--users says what each user may do, and --role is for a server without it")
         return read_users(given.users)
-    if not is_loopback(given.listen[0]):
-        raise ValueError(f"--listen {given.listen[0]}: others reach this address, so --users must say who may connect")
+    for option, address in (("--listen", given.listen), ("--http", given.http)):
+        if address is not None and not is_loopback(address[0]):
+            raise ValueError(f"{option} {address[0]}: others reach this address, so --users must say who may connect")
     return Users(None, given.role or READER)
 
 

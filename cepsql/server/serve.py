@@ -26,6 +26,7 @@ from cepsql.standing.outage import Outage
 from cepsql.standing.queries import SERVER, STARTING_SERVER
 
 if TYPE_CHECKING:
+    from cepsql.server.wire.http import HttpListener
     from cepsql.server.wire.listener import Listener
 
 LOG = logging.getLogger("cepsql.server")
@@ -47,7 +48,7 @@ def serve(argv: Sequence[str]) -> int:
             options.error("--catalog or CEPSQL_CATALOG must say which catalog is served")
         try:
             allowed = restrictions(given)
-            users = listening_users(given) if given.listen is not None else None
+            users = listening_users(given) if given.listen or given.http else None
         except (ValueError, InterfaceError) as error:
             options.error(_said(error) if isinstance(error, Error) else str(error))
     except SystemExit as leaving:
@@ -81,7 +82,7 @@ def serve(argv: Sequence[str]) -> int:
             try:
                 server.answer(users, given)
             except (OSError, Error) as error:
-                LOG.error("--listen: %s", _said(error) if isinstance(error, Error) else error.strerror or error)
+                LOG.error("cannot listen: %s", _said(error) if isinstance(error, Error) else error.strerror or error)
                 return ExitCode.USAGE
         return server.run(stop)
     finally:
@@ -105,7 +106,7 @@ class Server:
         self._worked = time.monotonic()
         self._outage = Outage(LOG)
         self._standing_by = False
-        self._listener: Listener | None = None
+        self._listeners: list[Listener | HttpListener] = []
 
     def leads(self) -> bool:
         """Tell whether this server runs the queries of the catalog."""
@@ -120,27 +121,39 @@ class Server:
         LOG.info("metrics on http://%s/metrics", server.address)
 
     def answer(self, users: Users, given: argparse.Namespace) -> None:
-        """Speak PostgreSQL's protocol where the options say.
+        """Speak PostgreSQL's protocol and HTTP where the options say.
 
-        Raises OSError if the address or the certificate cannot be used, NotSupportedError if a package is missing.
+        Raises OSError if an address or the certificate cannot be used, NotSupportedError if a package is missing.
         """
+        limits = Limits(given.max_rows, given.max_seconds, given.max_reads, given.max_connections)
         try:
-            from cepsql.server.wire.listener import Listener
+            if given.listen is not None:
+                from cepsql.server.wire.listener import Listener
+
+                tls = None
+                if given.tls_cert is not None:
+                    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                    tls.load_cert_chain(given.tls_cert, given.tls_key)
+                listener = Listener(self._engine, given.listen[0], given.listen[1], users=users, limits=limits, tls=tls)
+                self._listeners.append(listener)
+                LOG.info("answers PostgreSQL's clients on %s:%d", *listener.address)
+            if given.http is not None:
+                from cepsql.server.wire.http import HttpListener
+
+                certificate = None if given.tls_cert is None else (given.tls_cert, given.tls_key)
+                over_http = HttpListener(
+                    self._engine, given.http[0], given.http[1], users=users, limits=limits, certificate=certificate
+                )
+                self._listeners.append(over_http)
+                LOG.info("answers HTTP on %s:%d", *over_http.address)
         except ImportError as error:
             hint = "pip install 'cepsql[server]'"
-            raise NotSupportedError("--listen needs the package pg-mimic", hint=hint) from error
-        tls = None
-        if given.tls_cert is not None:
-            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            tls.load_cert_chain(given.tls_cert, given.tls_key)
-        limits = Limits(given.max_rows, given.max_seconds, given.max_reads, given.max_connections)
-        self._listener = Listener(self._engine, given.listen[0], given.listen[1], users, limits, tls)
-        LOG.info("answers PostgreSQL's clients on %s:%d", *self._listener.address)
+            raise NotSupportedError("--listen and --http need packages that are missing", hint=hint) from error
 
     def close(self) -> None:
         """End the connections of clients."""
-        if self._listener is not None:
-            self._listener.close()
+        for listener in self._listeners:
+            listener.close()
 
     def health(self) -> tuple[bool, dict]:
         """Tell whether this server is well, and what it does."""

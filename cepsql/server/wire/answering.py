@@ -103,14 +103,21 @@ class Answering:
                           hint="the role owner may: see docs/views.md")  # fmt: skip
         return query
 
+    def table(self, sql: str, parameters: Sequence[object]) -> pa.Table:
+        """Return the rows of a query; errors as of `result`."""
+        if not isinstance(self._parsed(sql), st.Query):
+            raise NotSupportedError("only queries are answered so", hint="SELECT ... FROM a materialized view")
+        return self._table(self._query(sql, parameters))
+
     def _rows(self, query: Query) -> Result:
+        return Result(tuple(query.columns), _tuples(self._table(query)))
+
+    def _table(self, query: Query) -> pa.Table:
         most = self._limits.rows
-        columns, rows = tuple(query.columns), []
-        for piece in query.pieces(most + 1):
-            rows += _tuples(piece)
-        if len(rows) > most:
+        found = pa.concat_tables(query.pieces(most + 1))
+        if found.num_rows > most:
             raise TooMuch(f"the answer has more than {most} rows", hint="add WHERE or LIMIT, or read it in parts")
-        return Result(columns, rows)
+        return found
 
     def _executed(self, sql: str, parameters: Sequence[object]) -> Answer:
         values: Mapping[str, object] = {f"p{number}": value for number, value in enumerate(parameters, 1)}

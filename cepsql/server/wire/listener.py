@@ -18,7 +18,8 @@ from pg_mimic.stream import ConnectionClosed, PgStream
 from cepsql.engine import Engine
 from cepsql.language.parse import split
 from cepsql.server.wire.limits import Limits
-from cepsql.server.wire.session import Reads, WireSession
+from cepsql.server.wire.reads import Reads
+from cepsql.server.wire.session import WireSession
 from cepsql.server.wire.users import Users
 
 LOG = logging.getLogger("cepsql.server")

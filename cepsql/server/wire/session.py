@@ -1,12 +1,10 @@
 """A connection's statements: what clients ask of any PostgreSQL is answered by pg-mimic, all else by the engine."""
 
-import asyncio
 import datetime
 import decimal
 import logging
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -17,7 +15,7 @@ from pg_mimic.session import Statement, StaticStatement
 from cepsql.engine import Engine
 from cepsql.errors import DataError, Error, InterfaceError, NotSupportedError, OperationalError
 from cepsql.server.wire.answering import Answering, Refused, Result, TooMuch, parameter_count
-from cepsql.server.wire.limits import Limits
+from cepsql.server.wire.reads import Reads
 from cepsql.server.wire.users import User
 
 LOG = logging.getLogger("cepsql.server")
@@ -55,40 +53,6 @@ VERSION = "PostgreSQL 16.0, spoken by cepsql"
 _VERSION_CALL = re.compile(r"(?is)\s*SELECT\s+(?:pg_catalog\.)?version\(\)(?:\s+AS\s+(\w+))?\s*;?\s*")
 _QUALIFIED_CALL = re.compile(r"(?i)\bpg_catalog\.(current_schema)\(")
 """Functions that clients call by the name of their schema, too."""
-
-_WAITING = 4
-"""How many reads wait for each that runs."""
-
-
-class Reads:
-    """The threads in which statements are executed, and how many wait for one."""
-
-    def __init__(self, limits: Limits):
-        self.limits, self._pending = limits, 0
-        self._threads = ThreadPoolExecutor(limits.reads, "cepsql-reads")
-
-    async def run(self, action, *arguments: Any, limited: bool = True) -> Any:
-        """Return what an action gives; raises TooMuch where too many wait, or it takes too long."""
-        if self._pending >= self.limits.reads * (1 + _WAITING):
-            raise TooMuch(f"{self._pending} statements run or wait already", hint="try again")
-        self._pending += 1
-        done = asyncio.get_running_loop().run_in_executor(self._threads, action, *arguments)
-        done.add_done_callback(self._ended)
-        if not limited:
-            return await done
-        try:
-            return await asyncio.wait_for(asyncio.shield(done), self.limits.seconds)
-        except TimeoutError:
-            raise TooMuch(f"the answer takes longer than {self.limits.seconds:g} seconds") from None
-
-    def close(self) -> None:
-        """Execute nothing more."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-    def _ended(self, done: asyncio.Future) -> None:
-        self._pending -= 1
-        if not done.cancelled():
-            done.exception()
 
 
 def _go_on(connection: Any) -> None:
