@@ -145,7 +145,7 @@ def _compared(engine, text: str) -> bool:
     return True
 
 
-def _many(engine, seed: int, count: int) -> None:
+def _check_many(engine, seed: int, count: int) -> None:
     draw = random.Random(seed)
     answered = sum(_compared(engine, _query(draw)) for _ in range(count))
     # Most of them are of what is known to be equal.
@@ -153,12 +153,12 @@ def _many(engine, seed: int, count: int) -> None:
 
 
 def test_random_queries_give_what_spark_gives(engine):
-    _many(engine, 1, 12)
+    _check_many(engine, 1, 12)
 
 
 @pytest.mark.nightly("hundreds of queries of Spark")
 def test_many_random_queries_give_what_spark_gives(engine, request):
-    _many(engine, int(request.config.option.hypothesis_seed), 300)
+    _check_many(engine, int(request.config.option.hypothesis_seed), 300)
 
 
 @pytest.mark.parametrize(

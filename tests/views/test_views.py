@@ -18,7 +18,7 @@ def put(folder, name: str, text: str) -> None:
     (folder / f".{name}").rename(folder / name)
 
 
-def until(engine, query: str, expected: list[dict]) -> None:
+def expect(engine, query: str, expected: list[dict]) -> None:
     """Wait until a query over views gives these rows."""
     end, found = time.monotonic() + 120, None
     while found != expected:
@@ -45,9 +45,9 @@ def test_a_view_of_changes_lives(orders, tmp_path):
     engine, folder = orders
     said = engine.sql(f"CREATE MATERIALIZED VIEW spent INDEX (n) AS {SPENT}").message
     assert said == "materialized view spent created; it runs in this process"
-    until(engine, "SELECT city, n FROM spent ORDER BY city", [{"city": "Oslo", "n": 1}, {"city": "Rome", "n": 2}])
+    expect(engine, "SELECT city, n FROM spent ORDER BY city", [{"city": "Oslo", "n": 1}, {"city": "Rome", "n": 2}])
     put(folder, "2.csv", "Rome,2026-01-05 11:00:00,10.00\n")
-    until(engine, "SELECT n FROM spent WHERE city = 'Rome'", [{"n": 3}])
+    expect(engine, "SELECT n FROM spent WHERE city = 'Rome'", [{"n": 3}])
     # What Spark reads are the same rows.
     query = engine.query("SELECT DISTINCT n FROM spent WHERE city = 'Rome'")
     assert query.reading is None and query.arrow().to_pylist() == [{"n": 3}]
@@ -68,7 +68,7 @@ def test_a_view_of_changes_lives(orders, tmp_path):
     (effect, *_) = engine.sql(f"EXPLAIN REPLACE MATERIALIZED VIEW spent AS {fewer}").rows
     assert effect[1].startswith("incompatible: it needs a new checkpoint")
     engine.sql(f"CREATE OR REPLACE MATERIALIZED VIEW spent WITH NEW CHECKPOINT AS {fewer}")
-    until(engine, "SELECT * FROM spent ORDER BY city", [{"city": "Oslo", "n": 1}, {"city": "Rome", "n": 3}])
+    expect(engine, "SELECT * FROM spent ORDER BY city", [{"city": "Oslo", "n": 1}, {"city": "Rome", "n": 3}])
 
     # What reads it keeps it, and a drop takes its table along.
     engine.sql("CREATE VIEW often AS SELECT city FROM spent WHERE n > 1")
@@ -86,9 +86,9 @@ def test_rows_that_are_only_added_grow_old(orders):
     engine, folder = orders
     options = "OPTIONS (retain '30 minutes')"
     engine.sql(f"CREATE MATERIALIZED VIEW latest {options} AS SELECT city, at, total FROM orders WHERE total > 1")
-    until(engine, "SELECT COUNT(*) AS n FROM latest", [{"n": 3}])
+    expect(engine, "SELECT COUNT(*) AS n FROM latest", [{"n": 3}])
     put(folder, "2.csv", "Bern,2026-01-05 10:31:30,7.00\n")
-    until(engine, "SELECT city FROM latest ORDER BY at", [{"city": "Rome"}, {"city": "Bern"}])
+    expect(engine, "SELECT city FROM latest ORDER BY at", [{"city": "Rome"}, {"city": "Bern"}])
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_query_of_a_view_is_the_views(orders):
 def test_a_stream_meets_the_rows_of_a_view(orders):
     engine, _ = orders
     engine.sql(f"CREATE MATERIALIZED VIEW spent AS {SPENT}")
-    until(engine, "SELECT COUNT(*) AS n FROM spent", [{"n": 2}])
+    expect(engine, "SELECT COUNT(*) AS n FROM spent", [{"n": 2}])
     joined = "SELECT o.city, o.total, s.n FROM orders AS o JOIN spent AS s ON s.city = o.city WHERE o.total > 3"
     with engine.query(joined).start(drain=True) as standing:
         rows = [row for table in standing.rows() for row in table.to_pylist()]
@@ -165,7 +165,7 @@ def test_a_view_in_postgresql_is_a_table_that_others_read(orders, postgresql):
     )
     engine.sql(f"CREATE MATERIALIZED VIEW latest {store} AS {latest}")
     asked = "SELECT city, total, share, CAST(at AS STRING) AS at, CAST(day AS STRING) AS day FROM latest ORDER BY total"
-    until(engine, "SELECT COUNT(*) AS n FROM latest", [{"n": 3}])
+    expect(engine, "SELECT COUNT(*) AS n FROM latest", [{"n": 3}])
     query = engine.query(asked)
     found = query.arrow().to_pylist()
     assert [(row["city"], str(row["total"]), row["share"]) for row in found[:1]] == [("Rome", "1.50", 1.5)]
