@@ -1,5 +1,6 @@
 """psql, psycopg and SQLAlchemy ask views over PostgreSQL's protocol; what is no protocol, or too much, harms nobody."""
 
+import asyncio
 import contextlib
 import datetime
 import decimal
@@ -10,6 +11,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,8 +22,10 @@ from kept_views import arrow_column, keep_view
 import cepsql
 from cepsql.errors import InterfaceError
 from cepsql.server.options import listening_users, parser
+from cepsql.server.wire.answering import TooMuch
 from cepsql.server.wire.limits import Limits
 from cepsql.server.wire.listener import Listener
+from cepsql.server.wire.reads import Reads
 from cepsql.server.wire.users import User, Users, read_users
 
 psycopg = pytest.importorskip("psycopg")
@@ -147,6 +151,20 @@ def test_a_reader_changes_nothing(port):
         assert refused(connection, "SELECT nope FROM spent") == ("42601", "there is no column nope")
         # An error ends no connection.
         assert connection.execute("SELECT COUNT(*) AS n FROM spent").fetchall() == [(3,)]
+
+
+def test_only_reads_are_short_of_time():
+    reads, over = Reads(Limits(seconds=0.01)), threading.Event()
+
+    async def asked() -> bool:
+        with pytest.raises(TooMuch, match=r"the answer takes longer than 0\.01 seconds"):
+            await reads.run(over.wait)
+        acting = asyncio.ensure_future(reads.run(over.wait, limited=False))
+        over.set()
+        return await acting
+
+    assert asyncio.run(asked())
+    reads.close()
 
 
 def test_an_owner_defines_what_a_reader_sees(engine):

@@ -94,21 +94,21 @@ class _WireStatement(pg_mimic.Statement):
         """Return it with values."""
         oids = [*self.param_oids, *[None] * len(params)]
         values = [_value(value, oid) for value, oid in zip(params, oids, strict=False)]
-        return _WirePortal(self._session, self.sql, values)
+        return _WirePortal(self._session, self.sql, values, acts=self._asked and self._columns is None)
 
 
 class _WirePortal(pg_mimic.Portal):
     """A statement with values, which is executed when rows are first asked for."""
 
-    def __init__(self, session: "WireSession", sql: str, values: Sequence[object]):
-        self._session, self._sql, self._values = session, sql, values
+    def __init__(self, session: "WireSession", sql: str, values: Sequence[object], acts: bool):
+        self._session, self._sql, self._values, self._acts = session, sql, values, acts
         self._rows: Sequence[tuple] | None = None
         self._given = 0
 
     async def execute(self, max_rows: int) -> tuple[list[tuple], bool]:
         """Return the next rows, and whether there are more."""
         if self._rows is None:
-            self._rows = await self._session.rows(self._sql, self._values)
+            self._rows = await self._session.rows(self._sql, self._values, self._acts)
         end = len(self._rows) if max_rows <= 0 else self._given + max_rows
         found = list(self._rows[self._given : end])
         self._given += len(found)
@@ -147,9 +147,12 @@ class WireSession(pg_mimic.Session):
         columns = await self._asked(self._answers.columns, sql, samples)
         return None if columns is None else [pg_mimic.ResultColumn(name, _oid(kind)) for name, kind in columns]
 
-    async def rows(self, sql: str, values: Sequence[object]) -> Sequence[tuple]:
-        """Execute a statement, and return its rows; what it says goes to the client as a notice."""
-        result: Result = await self._asked(self._answers.result, sql, values)
+    async def rows(self, sql: str, values: Sequence[object], acts: bool = False) -> Sequence[tuple]:
+        """Execute a statement, and return its rows; what it says goes to the client as a notice.
+
+        acts: it defines or controls something, for which it has as much time as it needs.
+        """
+        result: Result = await self._asked(self._answers.result, sql, values, limited=not acts)
         if result.message:
             notice = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": result.message}
             self._connection.stream.write(messages.make_notice_response(notice))
@@ -170,9 +173,9 @@ class WireSession(pg_mimic.Session):
         assert self._answering is not None
         return self._answering
 
-    async def _asked(self, action, sql: str, values: Sequence[object]) -> Any:
+    async def _asked(self, action, sql: str, values: Sequence[object], limited: bool = True) -> Any:
         try:
-            return await self._reads.run(action, sql, values)
+            return await self._reads.run(action, sql, values, limited=limited)
         except Error as error:
             raise _translated(error, sql) from error
         except Exception as failure:
