@@ -1,9 +1,12 @@
 """The front door: statements in, lazy queries and answers out. Shell, command line and programs use this alone."""
 
+import datetime
+import fnmatch
 import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, TypeVar
@@ -15,13 +18,14 @@ from cepsql.analysis.encodings import check_encoding
 from cepsql.analysis.format_names import SOURCE_FORMATS, format_note
 from cepsql.analysis.intervals import defined_refresh, duration_micros
 from cepsql.analysis.late_rows import defined_late_rows
+from cepsql.analysis.left_out_columns import leaves_out_columns, with_columns
 from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.resolve import CTES, table_name
 from cepsql.analysis.restrictions import Restrictions
 from cepsql.analysis.setting_names import OWN, can_be_sparks, setting_hint
-from cepsql.analysis.source_options import mistaken_option
+from cepsql.analysis.source_options import check_reader, mistaken_option
 from cepsql.analysis.stream_key import defined_key
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.answer import Answer
@@ -40,9 +44,11 @@ from cepsql.catalog import (
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.described import described
+from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind as kind_of
 from cepsql.catalog.references import resolved
 from cepsql.catalog.view_store import view_source
+from cepsql.datagen.fields import DATAGEN, check_fields, with_start
 from cepsql.errors import (
     Error,
     InterfaceError,
@@ -58,25 +64,34 @@ from cepsql.explain.text import explain_logical, explain_pattern, explain_rewrit
 from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
 from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES, with_quoted_names
+from cepsql.language.file_tables import FILE, FileTable, ending_format, refuse_relative_files
 from cepsql.language.translate import statements
 from cepsql.loading import load_spark
-from cepsql.pattern.program import STEP_BUDGET, MatchProgram
+from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.references import valued_source
 from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.query import Query, limited
 from cepsql.secrets import is_secret
+from cepsql.standing.own_folder import with_own_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cepsql.catalog.leases import Lease
     from cepsql.spark.query import StandingQuery
+    from cepsql.spark.start_sessions import StartSessions
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
     from cepsql.views.relation import Rules
 
 LOGGER = logging.getLogger("cepsql")
+
+_MOST_INFERRED = 100
+"""Of so many files in FROM the columns are remembered."""
+
+SUMMARY = ("column", "type", "min", "max", "approx_unique", "avg", "null_share", "count")
+"""What SUMMARIZE tells of each column; `null_share` is between 0 and 1, `count` that of all rows."""
 
 ANSI = "spark.sql.ansi.enabled"
 """Spark's setting that makes 1/0, overflows and casts that fail errors."""
@@ -95,6 +110,8 @@ SETTINGS = {
     "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
     "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
+    "cepsql.undecided_rows": "rows of one key that may wait on a stream for the end of a match; with more the query "
+    f"fails; default {UNDECIDED_ROWS}",
 }
 """Settings of cepsql itself, with what they mean; SET passes those of Spark to it."""
 
@@ -211,9 +228,12 @@ class Engine:
         self.settings: dict[str, str] = {}
         self._spark_settings: dict[str, str] = {}
         self._names_quoted: bool | None = None
+        self._prepared: dict[str, str] = {}
         self._home: Home | None = None
         # A shell looks after its queries in a thread beside the one that executes statements.
         self._home_lock = threading.RLock()
+        self._starts_abreast = False
+        self._start_sessions: StartSessions | None = None
         self._inserting: StandingQuery | None = None
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
@@ -222,6 +242,8 @@ class Engine:
         self._told_ansi = False
         self._lock = threading.Lock()
         self._standing: list[StandingQuery] = []
+        self._checking = False
+        self._inferred: dict[tuple | None, Source] = {}
         if spark is not None:
             from cepsql.spark.engine_sessions import join_session
 
@@ -287,17 +309,24 @@ class Engine:
         with self._home_lock:
             return self._home or self.open_home()
 
-    def open_home(self, adopts: Callable[[], bool] = lambda: False, lease: float | None = None) -> "Home":
+    def open_home(self, adopts: Callable[[], bool] | None = None, lease: float | None = None) -> "Home":
         """Make `home`, in which this process takes over all queries of the catalog while `adopts` says so.
 
+        adopts: None: it takes over none, and starts those that it is told to in the engine's session.
         lease: seconds after which another process may take over what this one, if it has died, ran.
         """
-        from cepsql.standing.home import LEASE_SECONDS, Home
+        from cepsql.standing.home import ABREAST, LEASE_SECONDS, Home
 
         with self._home_lock:
             self.check_open()
+            given = (self.catalog, self._start_owned, lambda: self.spark)
             seconds, restrictions = lease or LEASE_SECONDS, self.restrictions
-            self._home = Home(self.catalog, self._start_owned, lambda: self.spark, adopts, seconds, restrictions)
+            if adopts is None:
+                self._home = Home(*given, lambda: False, seconds, restrictions)
+            else:
+                self._starts_abreast = True
+                # No statement gives this session settings, views or functions that a copy would not have.
+                self._home = Home(*given, adopts, seconds, restrictions, abreast=ABREAST)
             return self._home
 
     def warm(self) -> None:
@@ -366,6 +395,8 @@ class Engine:
             with in_text(text):
                 if isinstance(statement, st.CreateView | st.CreateQuery | st.CreateMaterializedView):
                     refuse_parameters(statement, "a text that is kept", statement.name.span)
+                    if self.catalog.store is not None:
+                        refuse_relative_files(statement.query)
                 done = self._execute(bind_parameters(statement, values), given)
             yield done
 
@@ -377,22 +408,38 @@ class Engine:
         self.check_open()
         parsed = self._parsed(text)
         values = named_values(parsed, {} if args is None else args)
-        for statement in parsed:
-            with in_text(text):
-                self._check(bind_parameters(statement, values))
+        self._checking = True
+        try:
+            for statement in parsed:
+                with in_text(text):
+                    self._check(bind_parameters(statement, values))
+        finally:
+            self._checking = False
 
     def _check(self, statement: st.Statement) -> None:
         match statement:
             case st.Query() as query:
                 refuse_endless_aggregate(plan_query(query, self._lookup).logical)
-            case st.Explain(query) | st.ExplainMatch(query):
+            case st.Explain(query) | st.ExplainMatch(query) | st.Summarize(query):
                 plan_query(query, self._lookup)
-            case st.Insert(sink, query):
-                self.catalog.sink(sink.text, sink.span)
+            case st.CreateAs(name):
+                refuse_endless_aggregate(self.plan(statement.query).logical)
+                if self.catalog.names.find(name.text) is None:
+                    self.catalog.add(View(name.text, statement.sql, *_rows_of(self.plan(statement.query))))
+            case st.Prepare() | st.Deallocate():
+                self._execute(statement)
+            case st.ExecutePrepared():
+                sql, inner = self._unprepared(statement)
+                with in_text(sql):
+                    self._check(inner)
+            case st.ExplainQuery(name):
+                self.catalog.query(name.text, name.span)
+            case st.Insert(target, query):
+                self._insert_target(target)
                 refuse_endless_aggregate(self.plan(query).logical)
             case st.ControlQuery(_, name) | st.ShowHistory(name) | st.DescribeQuery(name):
                 self.catalog.query(name.text, name.span)
-            case st.CreateSource(columns=()):
+            case st.CreateSource() if leaves_out_columns(statement):
                 raise NotSupportedError(
                     f"{statement.name.text} names no columns, and only Spark can read them",
                     statement.name.span,
@@ -406,8 +453,8 @@ class Engine:
                 self._execute(statement)
             case st.Drop() | st.Describe():
                 self._execute(statement)
-            case st.Print(name):
-                self.catalog.get(name.text, name.span)
+            case st.Print():
+                self._printed(statement)
             case st.SetOption(st.Name(key)) | st.ResetOption(st.Name(key)) if (
                 key.startswith(OWN) or key == NAMES_IN_DOUBLE_QUOTES
             ):
@@ -445,7 +492,7 @@ class Engine:
     def loss(self, text: str) -> str | None:
         """Say what a statement would drop that cannot be had again, such as a query's state; None for nothing.
 
-        Nothing is executed, and what is wrong with the statement is left for its execution to say.
+        Nothing is executed. Errors of the statement are not reported here.
         Raises OperationalError if the catalog cannot be reached.
         """
         self.check_open()
@@ -481,7 +528,7 @@ class Engine:
     def close(self, at_exit: bool = False) -> None:
         """Stop what runs in this engine, and Spark if an engine started it and no other uses it; twice is as once.
 
-        at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that, nor for a start.
+        at_exit: this process ends now: do not wait for Java, which stops by itself, nor for queries that start.
         A closed engine and its queries raise InterfaceError. In a process forked from its own it stops nothing.
         """
         if self._process != os.getpid():
@@ -522,8 +569,23 @@ class Engine:
                 return self._create_source(statement)
             case st.CreateView():
                 return self._create_view(statement)
-            case st.Show(kind):
-                return self._show(kind)
+            case st.CreateAs():
+                from cepsql.standing.create_as import create_as
+
+                return create_as(self, statement, lambda plan, sink: Query(self, plan).write(sink))
+            case st.Prepare(name, sql):
+                self._prepared[name.text.lower()] = sql
+                return Answer(message=f"{name.text} prepared; EXECUTE {name.text} runs it")
+            case st.ExecutePrepared():
+                sql, inner = self._unprepared(statement)
+                with in_text(sql):
+                    return self._execute(inner, given)
+            case st.Deallocate(name):
+                if self._prepared.pop(name.text.lower(), None) is None:
+                    raise self._not_prepared(name)
+                return Answer(message=f"{name.text} deallocated")
+            case st.Show(kind, like):
+                return _alike(self._show(kind), like)
             case st.ShowFunctions(like):
                 spark = self.spark
                 from cepsql.spark.functions import functions
@@ -531,8 +593,12 @@ class Engine:
                 return Answer(("function", "meaning"), tuple(functions(spark, like).items()))
             case st.Describe(name, extended):
                 return self._describe_extended(name) if extended else self._describe(name)
-            case st.Print(name, limit):
-                return self._print(name, limit)
+            case st.Print():
+                return self._print(self._printed(statement), statement.limit)
+            case st.ExplainQuery(name):
+                (kept_query,) = statements(self.catalog.query(name.text, name.span).sql)
+                assert isinstance(kept_query, st.Query)
+                return self._explain(Query(self, self.plan(kept_query)), None)
             case st.Explain(query, part) if part in st.PICTURES:
                 return Answer(text=picture(self.plan(query, given), part))
             case st.Explain(query, part):
@@ -544,9 +610,10 @@ class Engine:
                 return self._set(key, value)
             case st.ResetOption(key):
                 return self._reset(key)
-            case st.Insert(sink, query):
-                target = self._allowed(self.catalog.sink(sink.text, sink.span))
-                return self._insert(target, Query(self, self.plan(query, given)))
+            case st.Insert(target, query, columns):
+                return self._insert(target, columns, query, given)
+            case st.Summarize(query):
+                return self._summarize(query, given)
             case _:
                 from cepsql.standing.statements import execute
 
@@ -611,9 +678,13 @@ class Engine:
         defining: it is that of a view.
         """
         self.check_open()
-        if self.restrictions is not None:
-            self.restrictions.check_sql(query.sql)
+        self._check_allowed(query.sql)
         return plan_query(query, lambda table: given.get(table_name(table).lower()) or self._lookup(table), defining)
+
+    def _check_allowed(self, sql: str) -> None:
+        """Raise ProgrammingError for a query that does what the restrictions of this engine refuse."""
+        if self.restrictions is not None:
+            self.restrictions.check_sql(sql)
 
     def _registered(self, frames: Mapping[str, object]) -> Frames:
         if not frames:
@@ -624,12 +695,52 @@ class Engine:
         return {name.lower(): _named(name, spark_frame(spark, name, given)) for name, given in frames.items()}
 
     def _lookup(self, table: exp.Table) -> Relation:
+        file = table.this.meta.get(FILE)
+        if file is not None:
+            return self._file_table(file, span_of(table.this))
         name = table_name(table)
         relation = self.catalog.find(name)
         if relation is None and self._given is not None and self._given.catalog.tableExists(name):
             relation = _named(name, self._given.table(name))
         found = self._allowed(relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
         return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
+
+    def _file_table(self, file: FileTable, span: Span | None) -> Source:
+        """Return the files that a query reads as a table, with the columns that are inferred."""
+        format = file.format or ending_format(file.path)
+        source = located(Source(file.spoken, (), format or "text", (("path", file.path), *file.options), False))
+        assert isinstance(source, Source)
+        try:
+            check_reader(source)
+            if self.restrictions is not None:
+                self.restrictions.check(source)
+            if self._checking:
+                raise NotSupportedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
+            source = self._inferred_files(source if format else replace(source, format=""))
+        except Error as error:
+            if format is None and self.catalog.find(file.path) is not None:
+                error.hint = f"the {kind_of(self.catalog.get(file.path))} {file.path} is named without quotes"
+            error.span = error.span or span
+            raise
+        return source
+
+    def _inferred_files(self, source: Source) -> Source:
+        """Return files as a table with its columns; what was inferred of the same files before is known."""
+        load_spark()
+        from cepsql.spark.failures import translated_failures
+        from cepsql.spark.inferred_columns import check_there, files_format, files_mark, inferred
+
+        check_there(source)
+        with translated_failures():
+            if not source.format:
+                source = replace(source, format=files_format(source))
+            mark = files_mark(source)
+            if mark not in self._inferred or mark is None:
+                if len(self._inferred) >= _MOST_INFERRED:
+                    self._inferred.clear()
+                found = inferred(self.spark, source)
+                self._inferred[mark] = replace(source, columns=found.columns, options=(*source.options, *found.options))
+            return self._inferred[mark]
 
     def _allowed(self, definition: AnyDefinition) -> AnyDefinition:
         """Return a definition, unless it names what the restrictions of this engine refuse."""
@@ -642,37 +753,85 @@ class Engine:
     def _create_source(self, create: st.CreateSource) -> Answer:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
-        key, deletion = defined_key(create)
-        check_encoding(create)
-        source = Source(
-            create.name.text,
-            create.columns,
-            create.format,
-            defined_options(create),
-            create.streaming,
-            defined_watermark(create),
-            defined_late_rows(create),
-            value=defined_value(create),
-            key=key,
-            deletion=deletion,
-            refresh=defined_refresh(create),
-            backfill=defined_backfill(create, self.catalog.get),
-        )
-        if self.restrictions is not None:
-            from cepsql.standing.host import kept
-
-            # Reading it begins here.
-            self.restrictions.check(kept(self, source))
+        note, own = "", not create.format
+        if not create.format:
+            create = with_own_folder(self.catalog, create)
+        elif create.format == DATAGEN:
+            now = datetime.datetime.now(datetime.UTC)
+            create = replace(create, options=with_start(create.options, now))
+        if leaves_out_columns(create):
+            create, note = self._with_inferred(create)
+        source = self._source(create)
+        if source.format == DATAGEN:
+            check_fields(source, create.name.span)
         if source.format == "kafka":
             source = _with_reader(source, create.name.span)
-        if not source.columns:
-            spark = self.spark
-            from cepsql.spark.column_types import frame_columns
-            from cepsql.spark.source import MALFORMED, read_source
-
-            source = replace(source, columns=frame_columns(read_source(spark, valued_source(source)).drop(MALFORMED)))
         late_span = create.late_rows.name.span if create.late_rows else None
-        return self._define(source, create, late_span)
+        answer = self._define(source, create, late_span)
+        if own:
+            os.makedirs(dict(create.options)["path"], exist_ok=True)
+            note = f"; INSERT INTO {quoted_name(source.name)} gives it rows, which are files of {source.format}"
+        return replace(answer, message=f"{answer.message}{note}")
+
+    def _source(self, create: st.CreateSource) -> Source:
+        """Return the source that a definition defines; raises ProgrammingError for what the restrictions refuse."""
+        key, deletion = defined_key(create)
+        check_encoding(create)
+        return self._readable(
+            Source(
+                create.name.text,
+                create.columns,
+                create.format,
+                defined_options(create),
+                create.streaming,
+                defined_watermark(create),
+                defined_late_rows(create),
+                value=defined_value(create),
+                key=key,
+                deletion=deletion,
+                refresh=defined_refresh(create),
+                backfill=defined_backfill(create, self.catalog.get),
+            )
+        )
+
+    def _readable(self, source: Source) -> Source:
+        """Return a source that may be read now, unless the restrictions of this engine refuse it."""
+        if self.restrictions is not None:
+            self.restrictions.check(located(source))
+        return source
+
+    def _with_inferred(self, create: st.CreateSource) -> tuple[st.CreateSource, str]:
+        """Return a definition with the columns that are inferred from what it reads, and what is said of that."""
+        name, span = create.name.text, create.name.span
+        if create.value is not None:
+            raise ProgrammingError(
+                f"the columns of records are not inferred: {name} needs columns", span, f"{name} (id BIGINT)"
+            )
+        if create.format == DATAGEN:
+            raise ProgrammingError(
+                f"{name} needs columns, which datagen fills", span, f"{name} (id BIGINT, at TIMESTAMP)"
+            )
+        # What is read first has neither a watermark nor computed columns yet.
+        read = Source(name, (), create.format, defined_options(create), create.streaming)
+        source = valued_source(self._readable(_with_reader(read, span) if read.format == "kafka" else read))
+        load_spark()
+        from cepsql.spark.column_types import frame_columns
+        from cepsql.spark.failures import translated_failures
+        from cepsql.spark.inferred_columns import INFERRED, check_there, inferred
+        from cepsql.spark.source import MALFORMED, read_source
+
+        if source.format not in INFERRED:
+            return with_columns(create, frame_columns(read_source(self.spark, source).drop(MALFORMED))), ""
+        try:
+            check_there(source)
+            with translated_failures():
+                found = inferred(self.spark, source)
+        except Error as error:
+            error.span = error.span or span
+            raise
+        listed = ", ".join(f"{column.name} {column.type}" for column in found.columns)
+        options = "".join(f", {key} '{value}'" for key, value in found.options)
+        return with_columns(create, found.columns, found.options), f"; columns from {found.origin}: {listed}{options}"
 
     def _create_view(self, create: st.CreateView) -> Answer:
         if create.if_not_exists and self.catalog.find(create.name.text):
@@ -705,7 +864,7 @@ class Engine:
 
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
         """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
-        spark = self.spark
+        load_spark()
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.settings import lent_settings
         from cepsql.standing.replacement import kept_session, refuse_lost
@@ -722,8 +881,13 @@ class Engine:
             if named is not None:
                 self._allowed(named)
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
-        tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
-        with translated_failures(definition.sql), lent_settings(spark, kept_session(self.home, definition) | settings):
+        own = {key: value for key, value in options.items() if key in SETTINGS}
+        with (
+            self._session_of_start() as spark,
+            translated_failures(definition.sql),
+            lent_settings(spark, kept_session(self.home, definition) | settings),
+        ):
+            tuned = Tuned(self, spark, own)
             return Query(tuned, self.plan(statement), options.get("start")).start(
                 sink=sink or Sink("nothing", (), "noop"),
                 name=definition.name,
@@ -733,8 +897,57 @@ class Engine:
                 upgrades=True,
             )
 
-    def _insert(self, sink: Sink, query: Query) -> Answer:
+    def _session_of_start(self) -> "AbstractContextManager[SparkSession]":
+        """Lend the session in which a query is started: where several are started at once, one of its own."""
+        spark = self.spark
+        if not self._starts_abreast or not hasattr(spark, "_jsparkSession"):
+            return nullcontext(spark)
+        from cepsql.spark.start_sessions import StartSessions
+
+        with self._lock:
+            self._start_sessions = self._start_sessions or StartSessions(lambda: self.spark)
+        return self._start_sessions.lent()
+
+    def _insert_target(self, name: st.Name) -> Sink | Source:
+        """Return what INSERT INTO writes to; raises ProgrammingError if there is none or it is refused."""
+        found = self.catalog.names.find(name.text)
+        if isinstance(found, Source):
+            return self._allowed(found)
+        if found is None:
+            names = self.catalog.names
+            sources = [relation.name for relation in names.relations if isinstance(relation, Source)]
+            hint = suggestion(name.text, [*(sink.name for sink in names.sinks), *sources], "sinks, streams and tables")
+            raise ProgrammingError(f"there is no sink, stream or table {name.text}", name.span, hint)
+        return self._allowed(self.catalog.sink(name.text, name.span))
+
+    def _insert(self, name: st.Name, columns: Sequence[st.Name], statement: st.Query, given: Frames) -> Answer:
         """Write the rows that there are now; those of a stream until all of them are decided."""
+        target = self._insert_target(name)
+        into = target if isinstance(target, Source) else None
+        if columns and into is None:
+            raise NotSupportedError(
+                "a list of columns in INSERT INTO a sink is not supported",
+                columns[0].span,
+                "a sink finds columns by name: SELECT ... AS name",
+            )
+        query = Query(self, self.plan(statement, given))
+        if into is not None and not query.streaming:
+            try:
+                count = query.insert(valued_source(into), [column.text for column in columns])
+            except (NotSupportedError, ProgrammingError) as error:
+                error.span = error.span or name.span
+                raise
+            return self._inserted(count, into.name, query)
+        if into is not None:
+            if columns:
+                message = "a list of columns for the rows of a stream is not supported"
+                raise NotSupportedError(message, columns[0].span, "name them in the query: SELECT ... AS name")
+            from cepsql.sinks.insertion import insertion_sink
+
+            sink = insertion_sink(into)
+        else:
+            assert isinstance(target, Sink)
+            sink = target
         if not query.streaming:
             count = query.write(sink)
         else:
@@ -747,7 +960,10 @@ class Engine:
             count = standing.progress.rows_out
             if standing.status == "stopped":
                 raise OperationalError(f"INSERT was stopped after {count} rows")
-        message = f"{count} row{'' if count == 1 else 's'} written to {sink.name}"
+        return self._inserted(count, sink.name, query)
+
+    def _inserted(self, count: int, name: str, query: Query) -> Answer:
+        message = f"{count} row{'' if count == 1 else 's'} written to {name}"
         return Answer(message=message, notices=query.plan.quoted_columns)
 
     # Questions
@@ -795,9 +1011,46 @@ class Engine:
         found = names.find(name.text) or self.catalog.get(name.text, name.span)
         return Answer(("property", "value"), described(found, names.dependents(found)))
 
-    def _print(self, name: st.Name, limit: int) -> Query:
+    def _unprepared(self, execute: st.ExecutePrepared) -> tuple[str, st.Statement]:
+        """Return the text of a prepared statement, and the statement with the values that EXECUTE gives it.
+
+        Raises ProgrammingError for a name that is not prepared, and for values that do not fit.
+        """
+        sql = execute.sql
+        if execute.name is not None:
+            if execute.name.text.lower() not in self._prepared:
+                raise self._not_prepared(execute.name)
+            sql = self._prepared[execute.name.text.lower()]
+        assert sql is not None
+        parsed = self._parsed(sql)
+        if len(parsed) != 1 or not isinstance(parsed[0], st.Query | st.Insert):
+            raise ProgrammingError("EXECUTE IMMEDIATE runs one query or INSERT", execute.span)
+        for value in execute.values:
+            if value.find(exp.Column, exp.Query, exp.Placeholder) is not None:
+                raise ProgrammingError("a value of EXECUTE is a constant", span_of(value, execute.span))
+        try:
+            return sql, bind_parameters(parsed[0], named_values(parsed, execute.values))
+        except InterfaceError as error:
+            raise ProgrammingError(error.message, execute.span) from None
+
+    def _not_prepared(self, name: st.Name) -> ProgrammingError:
+        hint = suggestion(name.text, self._prepared, "prepared")
+        return ProgrammingError(f"there is no prepared statement {name.text}", name.span, hint)
+
+    def _printed(self, asked: st.Print) -> Relation:
+        """Return the relation that PRINT shows: that of a name, or one that reads a topic."""
+        name = asked.name
+        if asked.topic and self.catalog.find(name.text) is None:
+            for relation in self.catalog:
+                topics = dict(relation.options).get("subscribe", "") if isinstance(relation, Source) else ""
+                if name.text in map(str.strip, topics.split(",")):
+                    return self._allowed(relation)
+            hint = f"CREATE STREAM name (value STRING) USING kafka OPTIONS (subscribe '{name.text}', ...) reads it"
+            raise ProgrammingError(f"no stream reads the topic {name.text}", name.span, hint)
+        return self._allowed(self.catalog.get(name.text, name.span))
+
+    def _print(self, relation: Relation, limit: int) -> Query:
         """Return the query of PRINT: the rows that there are now as they are read, or of a view, or as they come."""
-        relation = self._allowed(self.catalog.get(name.text, name.span))
         (shown,) = statements(f"SELECT * FROM {quoted_name(relation.name)} LIMIT {limit}")
         assert isinstance(shown, st.Query)
         if not isinstance(relation, Source):
@@ -810,6 +1063,22 @@ class Engine:
         if frame is None:
             return Query(self, self.plan(shown))
         return Query(self, plan_query(shown, lambda _: Registered(relation.name, frame_columns(frame), frame)))
+
+    def _summarize(self, statement: st.Query, given: Frames) -> Answer:
+        """Tell what the values of each column are like; of streams those of the rows that are there now."""
+        load_spark()
+        from cepsql.spark.peek import at_rest
+
+        self._check_allowed(statement.sql)
+        plan = plan_query(statement, lambda t: at_rest(given.get(table_name(t).lower()) or self._lookup(t)))
+        query = Query(self, plan)
+        if query.streaming:
+            raise NotSupportedError(
+                "SUMMARIZE of a stream that can only be followed is not supported",
+                statement.span,
+                "SUMMARIZE of a stream of files or of Kafka reads what is there now",
+            )
+        return Answer(SUMMARY, query.summary(), notices=query.notices)
 
     def _explain(self, query: Query, part: str | None) -> Answer:
         sections = {
@@ -918,6 +1187,20 @@ def _reading_text(query: Query) -> str:
     if query.reading is None:
         return f"by Spark, from the rows that the views have now: {query.spark_reason}"
     return "\n".join(["without Spark", *query.reading.explained()])
+
+
+def _rows_of(plan: Plan) -> tuple[tuple[ColumnDefinition, ...], bool, Watermark | None, tuple[str, ...]]:
+    """Return what a view says of the rows of its query."""
+    rows = plan.properties
+    return rows.columns, rows.streaming, rows.watermark, tuple(sorted(plan.reads))
+
+
+def _alike(answer: Answer, like: str | None) -> Answer:
+    """Return an answer with the rows alone whose name fits a pattern of LIKE."""
+    if like is None:
+        return answer
+    pattern = like.lower()
+    return replace(answer, rows=tuple(row for row in answer.rows if fnmatch.fnmatchcase(str(row[0]).lower(), pattern)))
 
 
 def _with_reader(source: Source, span: Span) -> Source:

@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import io
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,13 +13,14 @@ from cepsql.analysis.intervals import is_duration
 from cepsql.cached_property import cached_property
 from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
+from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, in_text, suggestion
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
 from cepsql.pattern.ir import dump
-from cepsql.pattern.program import STEP_BUDGET, MatchProgram
+from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.matched_series import matched_series
@@ -179,7 +180,7 @@ class Query:
         by_spark: "DataFrame | None" = None,
         packet_folder: Path | None = None,
     ) -> "DataFrame":
-        """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
+        """Build the DataFrame again; see `cepsql.spark.build.build`. Raises Error."""
         spark = self._engine.spark
         from cepsql.spark.build import build
         from cepsql.spark.failures import translated_failures
@@ -381,10 +382,10 @@ class Query:
         epoch:      grows with each owner of the query: a sink refuses what an earlier one writes, and a checkpoint is
                     taken over from it. None: a checkpoint is never taken over from a process that lives.
         drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
-        checkpoint: folder from which a later start goes on; None: nothing is kept.
+        checkpoint: folder from which a later start resumes; None: nothing is kept.
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
-        upgrades:   go on from the checkpoint of another text of the query, too, if the plans differ only in what is
-                    done, row by row, above all that remembers rows.
+        upgrades:   resume from the checkpoint of another text of the query, too, if plans differ only in columns and
+                    conditions above the operators.
         Raises InterfaceError for a bounded query, NotSupportedError over Spark Connect, ProgrammingError if there is no
         such sink or the columns do not fit it, OperationalError if the checkpoint is in use or belongs to another
         query, or the sink cannot be reached.
@@ -518,7 +519,9 @@ class Query:
             folders=_listed_folders(origins),
             csv_files=_csv_files(one for one in origins if isinstance(one, Source) and one.streaming),
             python_sources=any(
-                isinstance(one, Source) and is_kafka(one) and reader_of(one) == PYTHON for one in origins
+                isinstance(one, Source)
+                and ((is_kafka(one) and reader_of(one) == PYTHON) or (one.streaming and one.format == DATAGEN))
+                for one in origins
             ),
             written=written_places(self._engine.spark, sink, (files.folder for files in late)),
             late_shares={
@@ -581,6 +584,39 @@ class Query:
             return self._run(written, sink)
         finally:
             target.close()
+
+    def summary(self) -> tuple[tuple[object, ...], ...]:
+        """Return a row for each column of a bounded query, as SUMMARIZE has them; errors as for `collect`."""
+        from cepsql.spark.summary import summarized
+
+        return self._run(lambda: summarized(self.df))
+
+    def insert(self, into: Source, names: Sequence[str] = ()) -> int:
+        """Insert all rows of a bounded query into a stream or table, in one step; return how many there were.
+
+        names: what the columns are called there, in order; none: they go by name, or else by place.
+        Raises InterfaceError for a stream, NotSupportedError for a target that takes no rows, ProgrammingError and
+        DataError for columns and values that do not fit, OperationalError if it cannot be written to.
+        """
+        from cepsql.sinks.insertion import fitted_rows, insert_files, insertion_sink
+
+        sink = valued_sink(insertion_sink(into))
+
+        def written() -> int:
+            frame = fitted_rows(self.df, into, names)
+            if sink.format != "kafka":
+                return insert_files(frame, sink, into)
+            from cepsql.sinks import WriterIdentity, open_sink
+
+            once = uuid.uuid4().hex
+            target = open_sink(sink, WriterIdentity(f"insert-{once}", 1, once))
+            try:
+                target.check([(column.name, column.type) for column in sink.columns])
+                return target.accept(frame, 0)
+            finally:
+                target.close()
+
+        return self._run(written, sink)
 
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
         """Return why Spark, not Arrow, would read the files of streams if it were started now.
@@ -674,7 +710,7 @@ class Query:
         return replace(asked, match=replace(asked.match, program=program))
 
     def explain_spark(self) -> str:
-        """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
+        """Return Spark's plan of the query as text; of a stream the analyzed one, since each batch is planned again."""
         frame = self.df
         from cepsql.spark.failures import translated_failures
 
@@ -770,8 +806,9 @@ def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:
     """Return a program with the limits that settings give its search."""
     strict = program.strict or settings.get("cepsql.strict", "").lower() == "true"
     budget = int(settings.get("cepsql.step_budget", STEP_BUDGET))
+    undecided = int(settings.get("cepsql.undecided_rows", UNDECIDED_ROWS))
     beside = tuple(limited(each, settings) for each in program.beside)
-    return replace(program, strict=strict, step_budget=budget, beside=beside)
+    return replace(program, strict=strict, step_budget=budget, undecided_rows=undecided, beside=beside)
 
 
 def _watermarks(origins: list[Source | Registered]) -> list[Watermark]:

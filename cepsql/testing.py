@@ -24,6 +24,7 @@ from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
+from cepsql.plan.nodes import Sort
 from cepsql.query import Query, no_python_type
 from cepsql.spark.names import ARRIVAL
 
@@ -55,12 +56,14 @@ class Heartbeat:
 class Played(list):
     """The rows that came out, a list for each micro-batch and one for the end of the input.
 
-    late: the rows of every table of late rows, by its name.
+    late:    the rows of every table of late rows, by its name.
+    ordered: whether the query has an ORDER BY, in whose order the rows stand.
     """
 
-    def __init__(self, batches: "list[list[Row]]", late: "dict[str, list[Row]]"):
+    def __init__(self, batches: "list[list[Row]]", late: "dict[str, list[Row]]", ordered: bool = False):
         super().__init__(batches)
         self.late = late
+        self.ordered = ordered
 
 
 def play(
@@ -125,7 +128,7 @@ def _played(
         table = engine.sql(f"SELECT * FROM {name}")
         assert isinstance(table, Query)
         late[name] = _rows(table.arrow(), zone)
-    return Played(seen, late)
+    return Played(seen, late, any(isinstance(node, Sort) for node in query.plan.stages))
 
 
 def _move_late_rows(engine: "Engine", folder: Path) -> None:
@@ -201,7 +204,7 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
     from cepsql.spark.replay import replay_source
-    from cepsql.spark.source import FILE_ORIGIN, MALFORMED, whole_row
+    from cepsql.spark.source import MALFORMED, STREAMED_ORIGIN, whole_row
 
     read = [column for column in source.columns if column.expression is None]
     frame = replay_source(spark, folder, ", ".join(f"{quoted(column.name)} STRING" for column in read))
@@ -211,7 +214,7 @@ def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     record = f"if({wrong}, concat_ws(',', {', '.join(given)}), NULL)"
     marks = [f"({wrong}) AS {MALFORMED}", f"{record} AS __record"]
     arrival = [ORIGIN, *([ARRIVAL] if source.key else [])]
-    marks += [f"{FILE_ORIGIN} AS {ORIGIN}", *([f"'' AS {ARRIVAL}"] if source.key else [])]
+    marks += [f"{STREAMED_ORIGIN} AS {ORIGIN}", *([f"'' AS {ARRIVAL}"] if source.key else [])]
     typed = frame.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in parsed.items()), *marks)
     columns = [
         quoted(c.name) if c.expression is None else f"({c.expression}) AS {quoted(c.name)}" for c in source.columns

@@ -13,6 +13,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arrival_drawing import arrival
 from notebook_svg import CELLS, notebook_facts, notebook_svg, run_cells
 
 import cepsql
@@ -180,6 +181,8 @@ def facts(name: str, engine: "cepsql.Engine") -> Facts:
             return drawn_facts(matches(engine))
         case "progress":
             return drawn_facts(progress(engine))
+        case "arrival":
+            return drawn_facts(arrival(engine))
         case "automaton":
             return automaton_text(engine)
     return notebook_facts(run_cells(engine, CELLS))
@@ -190,8 +193,8 @@ def _made(name: str) -> str:
         return shell()
     with cepsql.connect(catalog="") as engine:
         match name:
-            case "matches" | "progress":
-                figure = {"matches": matches, "progress": progress}[name](engine)
+            case "matches" | "progress" | "arrival":
+                figure = {"matches": matches, "progress": progress, "arrival": arrival}[name](engine)
                 said = drawn_facts(figure)
                 return _described(_saved(figure), NAMES[name], said)
             case "automaton":
@@ -205,6 +208,7 @@ NAMES = {
     "shell": "A query in the shell finds matches, and EXPLAIN MATCH tells why one is missing",
     "matches": "Matches drawn on the prices that they were found in",
     "progress": "How a standing query does that failed once",
+    "arrival": "Rows that arrive out of order, the watermark behind them, and the rows that are late",
     "automaton": "The automaton of a row pattern",
     "notebook": "A pattern in a notebook",
 }

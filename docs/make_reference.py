@@ -6,54 +6,56 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from function_reference import INTRODUCTION, OF_THE_MATCHER, OWN_EXAMPLE, PATTERN_EXAMPLE, PATTERN_FORMS
+from monitoring import ALERTS, NO_ALERT, alert_rules, dashboard
+from option_meanings import SINK_MEANINGS, SOURCE_MEANINGS
+from usual_errors import USUAL_ERRORS
+
 import cepsql
 import cepsql.errors
+import cepsql.pytest_plugin
 import cepsql.testing
+from cepsql.analysis.restrictions import Restrictions
+from cepsql.catalog import Sink
 from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.errors import ExitCode
 from cepsql.language.foreign_functions import INSTEAD
+from cepsql.scalar.registry import REGISTRY
+from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.own_functions import OWN_FUNCTIONS
+from cepsql.spark.progress import Progress
+from cepsql.standing.definitions import OPTIONS as QUERIES
+from cepsql.standing.queries import NamedQuery
 
 DOCS = Path(__file__).parent
 
-PATTERN_FORMS = {
-    "CLASSIFIER": ("CLASSIFIER()", "the name of the pattern variable of the row"),
-    "MATCH_NUMBER": ("MATCH_NUMBER()", "1 for the first match of the partition, 2 for the second, and so on"),
-    "MATCH_ID": ("MATCH_ID()", "a text that names the match, the same on every replay; in `MEASURES` only"),
-    "MATCH_TIMEOUT": (
-        "MATCH_TIMEOUT()",
-        "true if the deadline passed before the match was complete; in `MEASURES` only",
-    ),
-    "MATCH_ROWTIME": ("MATCH_ROWTIME()", "the event time of the last row of the match; in `MEASURES` only"),
-    "PREV": ("PREV(column [, n])", "the value in the row n before in the partition; n is 1 by default"),
-    "NEXT": ("NEXT(column [, n])", "the value in the row n after in the partition; n is 1 by default"),
-    "FINAL": ("FINAL LAST(column)", "the value when the match is complete, with `ALL ROWS PER MATCH`"),
-    "RUNNING": ("RUNNING LAST(column)", "the value as of the row, with `ALL ROWS PER MATCH`"),
-    "FIRST": (
-        "FIRST([variable.]column [, n])",
-        "the value in the first row of the match, or of a variable; n rows later",
-    ),
-    "LAST": (
-        "LAST([variable.]column [, n])",
-        "the value in the last row of the match, or of a variable; n rows before",
-    ),
-}
-"""The functions that only patterns have."""
+MADE_BY_USERS = (cepsql.testing.Heartbeat, Sink, Restrictions)
+"""Classes that users call."""
+
+BESIDE = (cepsql.testing.play, cepsql.testing.Played, *MADE_BY_USERS, NamedQuery, Progress)
+"""What is public beside the names of the package."""
 
 ENVIRONMENT = {
     "CEPSQL_CONFIG": "the file of the settings above",
-    "CEPSQL_PAGER": "the pager of the shell; beats `PAGER`",
+    "CEPSQL_PAGER": "the pager of the shell, in place of `PAGER`",
 }
 """Environment variables beside those of settings."""
 
 
 def written() -> dict[str, str]:
     """Return the text of each page by its name."""
-    pages = {"functions.md": _functions(), "settings.md": _settings(), "errors.md": _errors(), "api.md": _api()}
-    return {name: "\n".join(lines).rstrip() + "\n" for name, lines in pages.items()}
+    pages = {
+        "functions.md": _functions(),
+        "settings.md": _settings(),
+        "errors.md": _errors(),
+        "metrics.md": _metrics(),
+        "api.md": _api(),
+    }
+    texts = {name: "\n".join(lines).rstrip() + "\n" for name, lines in pages.items()}
+    return texts | {"alerts.yml": alert_rules(), "grafana.json": dashboard()}
 
 
 def _table(head: str, rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> list[str]:
@@ -68,22 +70,28 @@ def _functions() -> list[str]:
     return [
         "# Functions",
         "",
-        "All functions of Spark SQL are there. `SHOW FUNCTIONS LIKE 'date*'` shows what some of them do.",
-        "Here is what cepsql adds. A script makes this page from the code.",
+        *INTRODUCTION.splitlines(),
         "",
-        "## In patterns",
+        *_table(
+            "function | gives | NULL", [(f"`{form}`", gives, null) for form, gives, null in PATTERN_FORMS.values()]
+        ),
+        *PATTERN_EXAMPLE.splitlines(),
         "",
-        "These stand in `MEASURES` and in `DEFINE`, unless the table says otherwise.",
-        "[Patterns](patterns.md#measures-and-what-expressions-can-read) explains them.",
+        "## In conditions on several rows",
         "",
-        *_table("function | gives", [(f"`{form}`", gives) for form, gives in PATTERN_FORMS.values()]),
+        "A condition in `DEFINE` on one row may call any function. A condition on several rows, or on aggregates, may",
+        "call these, with Spark's meaning; others are refused. [Patterns](patterns.md#functions-in-conditions) has",
+        "operators and details.",
+        "",
+        _names(tuple(sorted(set(REGISTRY) - OF_THE_MATCHER))) + ",",
+        "`timestampdiff`, `CASE`, `CAST` and `TRY_CAST`.",
+        "",
         "`MEASURES` take every aggregate function of Spark, `DEFINE` takes [some](patterns.md#aggregates).",
         "",
         "## Everywhere",
         "",
-        *_table("function | gives", [_own(name) for name in OWN_FUNCTIONS]),
-        "A condition in `DEFINE` that reads one row may call any function. One that compares rows may call",
-        "[these](patterns.md#functions-in-conditions).",
+        *_table("function | gives | NULL", [_own(name) for name in OWN_FUNCTIONS]),
+        *OWN_EXAMPLE.splitlines(),
         "",
         "## Functions of other engines",
         "",
@@ -93,10 +101,10 @@ def _functions() -> list[str]:
     ]
 
 
-def _own(name: str) -> tuple[str, str]:
-    _, _, meaning = OWN_FUNCTIONS[name]
+def _own(name: str) -> tuple[str, str, str]:
+    arguments, _, meaning = OWN_FUNCTIONS[name]
     form, _, gives = meaning.partition(" - ")
-    return f"`{form}`", gives.removeprefix("Returns ")
+    return f"`{form}`", gives.removeprefix("Returns "), "never" if arguments == "()" else "if an argument is NULL"
 
 
 def _coded(text: str) -> str:
@@ -116,14 +124,14 @@ def _settings() -> list[str]:
         "",
         "## SET",
         "",
-        "`SET name = value` changes what the statements of a session run with. All settings of Spark are there, too.",
-        "A query under a name keeps what was set when it was created.",
+        "`SET name = value` changes a setting for the statements of a session. All settings of Spark work, too. A",
+        "named query keeps the settings of the session that created it.",
         "",
         *_table("setting | meaning", [(f"`{name}`", meaning) for name, meaning in SETTINGS.items()]),
         "## Settings of the command line and the shell",
         "",
-        "An option on the command line beats the environment variable, which beats `~/.config/cepsql/config.toml`.",
-        "`cepsql config` shows each value and where it comes from.",
+        "An option on the command line has priority over the environment variable, and that over",
+        "`~/.config/cepsql/config.toml`. `cepsql config` shows each value and where it comes from.",
         "",
         *_table("in the file | in the environment | default | meaning", user),
         *_table("also in the environment | meaning", [(f"`{name}`", text) for name, text in ENVIRONMENT.items()]),
@@ -132,20 +140,32 @@ def _settings() -> list[str]:
         "",
         "## Options of sources",
         "",
-        "Those of `CREATE STREAM` and `CREATE TABLE` that the shell completes; others go to Spark as they are.",
+        "Options of `CREATE STREAM` and `CREATE TABLE` that the shell completes. Others are passed to Spark.",
         "[Sources](sources.md) and [Streams](streams.md) explain them.",
         "",
-        *_table("format | options", [(f"`{name}`", _names(options)) for name, options in SOURCE_OPTIONS.items()]),
+        *_options(SOURCE_OPTIONS, SOURCE_MEANINGS),
         "## Options of sinks",
         "",
-        "Those of `CREATE SINK`. [Sinks](sinks.md) explains them.",
+        "Options of `CREATE SINK`. [Sinks](sinks.md) explains them.",
         "",
-        *_table("format | options", [(f"`{name}`", _names(options)) for name, options in SINK_OPTIONS.items()]),
+        *_options(SINK_OPTIONS, SINK_MEANINGS),
         "## Options of queries",
         "",
-        f"`CREATE QUERY ... OPTIONS (...)` and `ALTER QUERY ... SET (...)` take {_names(QUERY_OPTIONS)}.",
-        "[Standing queries](standing.md) explains them.",
+        "Options of `CREATE QUERY ... OPTIONS (...)` and `ALTER QUERY ... SET (...)`. [Standing queries](standing.md)",
+        "explains them.",
+        "",
+        *_table("option | meaning", [(f"`{name}`", (QUERIES | SETTINGS)[name]) for name in QUERY_OPTIONS]),
     ]
+
+
+def _options(by_format: dict[str, tuple[str, ...]], meanings: dict[str, str]) -> list[str]:
+    """Return a table of options, each with the formats that have it; Spark has those without a meaning here."""
+    formats: dict[str, list[str]] = {}
+    for name, options in by_format.items():
+        for option in options:
+            formats.setdefault(option, []).append(name)
+    rows = [(f"`{option}`", _names(tuple(of)), meanings.get(option, "as in Spark")) for option, of in formats.items()]
+    return _table("option | of | meaning", rows)
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -188,6 +208,8 @@ def _errors() -> list[str]:
         at = f"`cepsql.{kind.__name__}`" if kind.__name__ in cepsql.__all__ else f"`cepsql.errors.{kind.__name__}`"
         first = inspect.cleandoc(kind.__doc__ or "").splitlines()[0]
         lines += [f"## {kind.__name__}", "", f"{at}: {first}{below}", "", *_EXAMPLES.get(kind.__name__, [])]
+        if usual := USUAL_ERRORS.get(kind.__name__):
+            lines += _table("the message says | cause | what to do", [(f"*{said}*", *rest) for said, *rest in usual])
     return lines
 
 
@@ -227,6 +249,50 @@ _EXAMPLES = {
 }
 
 
+def _metrics() -> list[str]:
+    rows = [(LEADS[0], "gauge", LEADS[1]), (STATE[0], "gauge", f"{STATE[1]}, in the label `state`")]
+    rows += [(m.full_name, "counter" if m.counts else "gauge", m.meaning) for m in QUERY_METRICS]
+    measured = [(f"`{name}`", kind, text, _alert(name)) for name, kind, text in rows]
+    alerts = [(f"`{alert.name}`", f"`{alert.expression}`", alert.lasts, alert.summary) for alert in ALERTS]
+    return [
+        *_METRICS.splitlines(),
+        "",
+        *_table("metric | kind | meaning | alert", measured),
+        "A query without event time has no lag, one without Kafka no records behind. The lag grows while a query",
+        "fails, waits, or gets no rows.",
+        "",
+        "## Alerts",
+        "",
+        *_table("alert | condition | for | what to do", alerts),
+        "[Troubleshooting](troubleshooting.md) has the statements that show the cause.",
+    ]
+
+
+_METRICS = """# Metrics
+
+`cepsql serve --metrics-port 9464` serves these numbers in the format of Prometheus on `/metrics`. A script makes
+this page from the code.
+
+```yaml
+scrape_configs:
+  - job_name: cepsql
+    static_configs: [{targets: ['localhost:9464']}]
+rule_files: [alerts.yml]
+```
+
+[alerts.yml](alerts.yml) has the alerts below as rules of Prometheus. [grafana.json](grafana.json) is a dashboard:
+import it in Grafana, and choose your Prometheus. The thresholds are a start; set them to what is usual for your
+queries.
+
+Metrics that begin with `cepsql_query_` have the label `query`. Counters continue over restarts of the query. Each
+server of a catalog reports all queries: `max by (query) (...)` shows each once."""
+
+
+def _alert(metric: str) -> str:
+    found = [f"`{alert.name}`" for alert in ALERTS if re.search(rf"{metric}\b", alert.expression)]
+    return ", ".join(found) if found else NO_ALERT[metric]
+
+
 def _api() -> list[str]:
     lines = [
         "# Python reference",
@@ -236,17 +302,26 @@ def _api() -> list[str]:
         "",
     ]
     public = [(f"cepsql.{name}", getattr(cepsql, name)) for name in cepsql.__all__ if name != "__version__"]
-    public += [("cepsql.testing.play", cepsql.testing.play), ("cepsql.testing.Heartbeat", cepsql.testing.Heartbeat)]
+    public += [(f"{found.__module__}.{found.__qualname__}", found) for found in BESIDE]
     functions = [(name, found) for name, found in public if inspect.isfunction(found)]
     kinds = [(name, found) for name, found in public if inspect.isclass(found) and not issubclass(found, Exception)]
     for name, found in functions:
         lines += [f"## {name}", "", *_documented(f"{name}{_signature(found)}", found)]
     for name, found in kinds:
-        lines += [f"## {name}", "", *_documented(None, found)]
+        made = f"{found.__name__}{_signature(found)}" if found in MADE_BY_USERS else None
+        lines += [f"## {name}", "", *_documented(made, found)]
         for member, value in _members(found):
             lines += [f"### {name.rsplit('.', 1)[1]}.{member}", "", *_documented(_called(member, value), value)]
+    lines += ["## Fixtures of pytest", "", "[Tests of queries](testing.md#with-pytest) shows their use.", ""]
+    for name, found in _fixtures():
+        lines += [f"### {name}", "", *_documented(None, found)]
     lines += ["## Errors", "", "They have a [page of their own](errors.md)."]
     return lines
+
+
+def _fixtures() -> list[tuple[str, object]]:
+    """Return the fixtures that cepsql gives to pytest."""
+    return [(name, value) for name, value in vars(cepsql.pytest_plugin).items() if name.startswith("cepsql_")]
 
 
 def _members(kind: type) -> list[tuple[str, object]]:

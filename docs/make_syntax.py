@@ -33,8 +33,9 @@ TITLES = {
                     "create_query", "drop"),
     "Standing queries": ("control", "alter", "insert"),
     "Questions and settings": (
-        "show", "show_functions", "show_create", "show_history", "describe", "describe_query", "print", "explain",
-        "explain_picture", "explain_match", "explain_replace", "explain_replace_view", "set", "reset",
+        "show", "show_functions", "show_create", "show_history", "describe", "describe_query", "print", "summarize",
+        "explain", "explain_picture", "explain_match", "explain_replace",
+        "explain_replace_view", "set", "reset",
     ),
     "Row patterns": ("alternation", "concatenation", "factor", "primary", "quantifier"),
     "Queries": ("query", "from_clause", "from_item", "match_recognize", "window_pattern", "deduplicate"),

@@ -13,6 +13,7 @@ import secrets
 
 import chance
 import pytest
+from features import FEATURES, features
 from hypothesis import core
 from quick_java import SUBMIT_OPTIONS
 
@@ -39,6 +40,8 @@ def pytest_xdist_auto_num_workers(config):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "nightly(why): runs with --nightly, with --update, and where tests are named")
+    for feature in FEATURES:
+        config.addinivalue_line("markers", f"{feature}: tests whose file or name says so")
     if config.option.hypothesis_seed is None:
         nightly = config.getoption("--nightly")
         drawn = str(secrets.randbits(32) if nightly else chance.EVERYDAY_SEED)
@@ -47,7 +50,11 @@ def pytest_configure(config):
     chance.begin(core.global_force_seed, config.getoption("--nightly"))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        for feature in features(item.nodeid):
+            item.add_marker(feature)
     named = config.option.keyword or any("::" in argument for argument in config.args)
     if named or config.getoption("--nightly") or config.getoption("--update"):
         return

@@ -1,17 +1,23 @@
 """The references of the documentation are those of the code, and every public name stands in its own."""
 
+import ast
 import importlib
 import inspect
+import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import cepsql
 import cepsql.errors
 from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.language.foreign_functions import INSTEAD
+from cepsql.scalar.registry import REGISTRY
+from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.own_functions import OWN_FUNCTIONS
@@ -51,9 +57,18 @@ def test_every_public_name_is_in_its_reference():
                 assert f"\n### {name}.{member}\n" in api, f"{name}.{member} has no docstring"
 
 
-def test_every_function_setting_and_option_is_in_its_reference():
+def test_what_programs_of_the_pages_import_is_in_the_reference():
+    api = (DOCS / "api.md").read_text("utf-8")
+    programs = "".join(page.read_text("utf-8") for page in DOCS.glob("*.md"))
+    imported = re.findall(r"^from (cepsql[\w.]*) import (\w+)$", programs, re.MULTILINE)
+    assert len(imported) > 3
+    assert [name for name in imported if f"\n## {'.'.join(name)}\n" not in api] == []
+
+
+def test_every_function_setting_and_option_is_in_its_reference(maker):
+    assert set(REGISTRY) >= maker.OF_THE_MATCHER
     functions, settings = ((DOCS / name).read_text("utf-8") for name in ("functions.md", "settings.md"))
-    names = [*PATTERN_FUNCTIONS, *OWN_FUNCTIONS, *INSTEAD]
+    names = [*PATTERN_FUNCTIONS, *OWN_FUNCTIONS, *INSTEAD, *(set(REGISTRY) - maker.OF_THE_MATCHER)]
     assert [name for name in names if f"`{name}" not in functions] == []
     options = [option for table in (SOURCE_OPTIONS, SINK_OPTIONS) for names in table.values() for option in names]
     names = [*SETTINGS, *(setting.name for setting in USER_SETTINGS), *options, *QUERY_OPTIONS]
@@ -65,3 +80,42 @@ def test_every_error_has_an_anchor():
     page = (DOCS / "errors.md").read_text("utf-8")
     kinds = inspect.getmembers(cepsql.errors, inspect.isclass)
     assert [name for name, kind in kinds if issubclass(kind, Exception) and f"\n## {name}\n" not in page] == []
+
+
+def test_every_metric_is_in_its_reference_and_others_are_used_nowhere(maker):
+    page = (DOCS / "metrics.md").read_text("utf-8")
+    told = {LEADS[0], STATE[0], *(metric.full_name for metric in QUERY_METRICS)}
+    assert [name for name in told if f"\n| `{name}` |" not in page] == []
+    for text in (page, (DOCS / "alerts.yml").read_text("utf-8"), (DOCS / "grafana.json").read_text("utf-8")):
+        assert set(re.findall(r"\bcepsql_(?:query|server)_\w*[a-z]", text)) <= told
+
+
+def test_the_dashboard_is_one():
+    board = json.loads((DOCS / "grafana.json").read_text("utf-8"))
+    assert {variable["name"] for variable in board["templating"]["list"]} == {"source", "query"}
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) > 10
+    expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    metrics = [found for text in expressions for found in re.findall(r"cepsql_query_\w+(.{0,17})", text)]
+    assert metrics and set(metrics) == {'{query=~"$query"}'}
+
+
+def test_the_alerts_are_rules():
+    (group,) = yaml.safe_load((DOCS / "alerts.yml").read_text("utf-8"))["groups"]
+    assert [rule for rule in group["rules"] if set(rule) != {"alert", "expr", "for", "labels", "annotations"}] == []
+    assert [rule for rule in group["rules"] if not re.search(r"cepsql_\w+.* [<>=]+ \S", rule["expr"])] == []
+
+
+def test_the_usual_errors_are_raised_with_these_words(maker):
+    raised = dict.fromkeys(maker.USUAL_ERRORS, "")
+    for file in (DOCS.parent / "cepsql").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+            texts = "\n".join(part for part in parts if isinstance(part, str))
+            for kind in {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & set(raised):
+                raised[kind] += texts
+    wrong = [
+        (kind, said) for kind, usual in maker.USUAL_ERRORS.items() for said, *_ in usual if said not in raised[kind]
+    ]
+    assert wrong == []

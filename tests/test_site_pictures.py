@@ -25,7 +25,7 @@ def maker():
     sys.path.remove(str(ROOT / "docs"))
 
 
-@pytest.mark.parametrize("name", ["matches", "progress", "automaton", "notebook"])
+@pytest.mark.parametrize("name", ["matches", "progress", "arrival", "automaton", "notebook"])
 def test_a_drawing_is_current(name, maker, spark):
     assert maker.shown(name) == maker.facts(name, connect(spark, catalog=""))
 

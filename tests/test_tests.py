@@ -1,10 +1,11 @@
-"""Every test can fail: it asserts something, and does not return before."""
+"""Every test can fail: it asserts something, and does not return before. Tests are found by their feature."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from features import features
 
 TESTS = Path(__file__).parent
 CHECKS = ("assert", "check", "raises", "refused", "verify", "compare", "expect", "same", "agree")
@@ -42,3 +43,14 @@ def test_each_asserts_before_it_returns(path):
         if first is None or early:
             wrong.append(function.name)
     assert wrong == []
+
+
+def test_features_are_those_of_the_file_and_the_name():
+    assert features("tests/streams/test_joins.py::test_late_rows") == ["joins", "time"]
+    assert features("tests/streams/test_scripts.py::test_script[sessions.test]") == ["windows"]
+
+
+def test_make_checks_what_the_checkout_is_checked_for():
+    wanted = (TESTS.parent / ".ci" / "run").read_text().split("checks() {")[1].split("}")[0]
+    targets = (TESTS.parent / "Makefile").read_text().split("check:\n\t")[1].split("\n\n")[0]
+    assert [part.strip() for part in wanted.replace("step ", "").split("&&")][:-1] == targets.split("\n\t")

@@ -9,7 +9,7 @@ from cepsql.analysis.lengths import DAYS, MONTHS, WEEKS, Length, window_length
 from cepsql.analysis.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
-from cepsql.language.statements import WindowClause
+from cepsql.language.statements import FillClause, WindowClause
 from cepsql.operators.windows import END, START, TIME
 
 TUMBLING, HOPPING, CUMULATING, SESSION = "tumbling", "hopping", "cumulating", "session"
@@ -29,6 +29,7 @@ class AssignedWindows:
     step:      how often hopping windows begin, or by how much cumulating ones grow; else `size`.
     offset:    what they begin later than counted from the epoch, weeks from its first Monday.
     partition: what has sessions of its own; None if that is not said.
+    fill:      what their groups have where nothing came, None without FILL.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class AssignedWindows:
     partition: tuple[exp.Expr, ...] | None
     timed: bool
     span: Span
+    fill: FillClause | None = None
 
     @property
     def fixed(self) -> bool:
@@ -83,7 +85,7 @@ def plan_assigned_windows(
         size, step, offset = as_fixed(size), as_fixed(step), as_fixed(offset)
         offset = Length(offset.count + monday) if offset.fixed else offset
     spec = AssignedWindows(
-        clause.kind, time.name, kind, size, step, offset, clause.partition_by, clause.timed, clause.span
+        clause.kind, time.name, kind, size, step, offset, clause.partition_by, clause.timed, clause.span, clause.fill
     )
     check_lengths(spec, clause.size, clause.step, clause.offset)
     return spec

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterable
 
 SOURCE_FORMATS = (
-    "csv", "json", "parquet", "orc", "text", "xml", "avro", "binaryFile", "kafka", "rate", "rate-micro-batch", "socket",
-    "jdbc", "table", "delta", "iceberg",
+    "csv", "json", "parquet", "orc", "text", "xml", "avro", "binaryFile", "kafka", "datagen", "rate",
+    "rate-micro-batch", "socket", "jdbc", "table", "delta", "iceberg",
 )  # fmt: skip
 """Those of sources; Spark finds others where it has a connector for them."""
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import called_function
-from cepsql.analysis.intervals import interval_micros, interval_type
+from cepsql.analysis.intervals import LONGEST_MONTH, interval_micros, interval_months, interval_type
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
@@ -189,20 +189,11 @@ def _micros(bound: Bound, time_type: str, place: Span) -> int:
     plain = value.unnest()
     if (not time_type or time_type.startswith("date")) and not isinstance(plain, exp.Interval):
         return direction * min(row_count(plain, place) * _DAY, _LONGEST)
-    months = _months(plain)
+    months = interval_months(plain)
     if months is not None:
-        return direction * min((months * 31 + 1) * _DAY, _LONGEST)
+        return direction * min((months * LONGEST_MONTH + 1) * _DAY, _LONGEST)
     micros = interval_micros(value, span_of(value, place))
     if micros < 0:
         raise ProgrammingError("the distance of a frame's bound must not be negative", span_of(value, place))
     # Spark adds days by the session's calendar, where one can be longer.
     return direction * min(micros + (_DAY if micros >= _DAY else 0), _LONGEST)
-
-
-def _months(interval: exp.Expr) -> int | None:
-    if not isinstance(interval, exp.Interval) or not isinstance(interval.this, exp.Literal):
-        return None
-    unit = str(interval.args.get("unit") or "").upper().removesuffix("S")
-    size = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}.get(unit)
-    number = interval.this.name.strip()
-    return None if size is None or not number.isdigit() else size * int(number)

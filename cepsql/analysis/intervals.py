@@ -20,6 +20,9 @@ _UNITS = {
     "WEEK": 604_800_000_000,
 }
 
+LONGEST_MONTH = 31
+"""How many days a month has at most."""
+
 _LONGEST = 2**61
 """Event times lie within 2**62 microseconds of 1970: with this added they are numbers of 64 bits."""
 
@@ -84,6 +87,22 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
         span,
         "for example INTERVAL '15' MINUTES; units from microseconds to weeks",
     )
+
+
+def interval_months(interval: exp.Expr) -> int | None:
+    """Return the months of a constant interval of months, quarters or years; None for anything else.
+
+    >>> from sqlglot import parse_one
+    >>> interval_months(parse_one("INTERVAL '2' YEARS", dialect="spark"))
+    24
+    """
+    if not isinstance(interval, exp.Interval) or not isinstance(interval.this, exp.Literal):
+        return None
+    unit, text = interval.args.get("unit"), interval.this.name.strip()
+    number, name = [*(text.split() if unit is None else [text, str(unit)]), "", ""][:2]
+    size = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}.get(name.upper().removesuffix("S"))
+    # No stream waits for thousands of years.
+    return None if size is None or not number.isdigit() or len(number) > 5 else size * int(number)
 
 
 def limited(micros: int, span: Span | None) -> int:

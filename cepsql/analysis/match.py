@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import called_function, is_aggregate
+from cepsql.analysis.calendar_within import with_calendar_within
 from cepsql.analysis.canonical import describe_clause, describe_pattern, digest
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
 from cepsql.analysis.fleeting import is_fleeting
@@ -92,7 +93,8 @@ def plan_match(
 
     Raises ProgrammingError for what is wrong and NotSupportedError for what is not executed, with positions.
     """
-    clauses = (clause, *(replace(each, input=clause.input) for each in clause.beside))
+    clause, *beside = map(with_calendar_within, (clause, *clause.beside))
+    clauses = (clause, *(replace(each, input=clause.input) for each in beside))
     for each in clauses:
         _refuse_unsupported(each, streaming)
         _check_size(each)

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.fleeting import random_call
 from cepsql.analysis.guards import may_fail
-from cepsql.analysis.intervals import interval_micros, interval_type
+from cepsql.analysis.intervals import interval_micros, interval_months, interval_type
 from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import spoken_function
@@ -47,7 +47,8 @@ def check_pair_condition(condition: exp.Expr, place: Span | None) -> None:
 def _lowered(node: exp.Expr, take: Take, place: Span | None) -> Expression:
     node = node.unnest()
     sides = {column.table for column in node.find_all(exp.Column)}
-    if len(sides) == 1 and (isinstance(node, exp.Column) or not may_fail(node, spoken_type)):
+    alone = isinstance(node, exp.Column) or _adds_months(node) or not may_fail(node, spoken_type)
+    if len(sides) == 1 and alone:
         return take(sides.pop(), node)
     constant = literal(node)
     if constant is not None:
@@ -72,3 +73,9 @@ def _lowered(node: exp.Expr, take: Take, place: Span | None) -> Expression:
         here,
         "any function of one side can be used, and many of both; those of conditions in DEFINE",
     )
+
+
+def _adds_months(node: exp.Expr) -> bool:
+    """Tell whether a time is moved by months, for which only Spark knows the calendar."""
+    moved = isinstance(node, exp.Add | exp.Sub)
+    return moved and any(interval_months(part.unnest()) is not None for part in (node.this, node.expression))

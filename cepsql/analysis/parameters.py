@@ -119,6 +119,9 @@ def literal(value: object) -> exp.Expr:
     >>> literal(decimal.Decimal("1.5")).sql(dialect="spark"), literal("it's").sql(dialect="spark")
     ("CAST('1.5' AS DECIMAL(2, 1))", "'it\\\\'s'")
     """
+    if isinstance(value, exp.Expr):
+        # A constant of EXECUTE is one already.
+        return value
     found = python_value(value)
     match found:
         case None:

@@ -12,6 +12,7 @@ from cepsql.analysis.source_options import FILE_FORMATS, known_options
 from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Relation, Sink, Source, View
 from cepsql.catalog.locations import SQLITE_URL
 from cepsql.catalog.references import references, resolved
+from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.language.tokens import Text
 
@@ -144,7 +145,7 @@ class Restrictions:
         elif format in FILE_FORMATS:
             known = {name.lower() for name in known_options(format)} - _MOVING
             self._check_options(source.name, format, self._values(source.options), known)
-        elif format not in ("rate", "rate-micro-batch"):
+        elif format not in (DATAGEN, "rate", "rate-micro-batch"):
             raise _refused(f"{source.name} USING {source.format} is not allowed")
 
     def _check_view(self, what: str, options: tuple[tuple[str, str], ...]) -> None:

@@ -3,12 +3,17 @@
 import difflib
 from collections.abc import Iterable
 
+from cepsql.catalog import Source
+from cepsql.datagen.fields import FIELD_OPTIONS, OPTIONS
+from cepsql.errors import ProgrammingError, suggestion
+
 COMMON_OPTIONS: dict[str, tuple[str, ...]] = {
     "csv": ("header", "sep", "quote", "escape", "nullValue", "timestampFormat", "dateFormat", "mode", "maxLineBytes"),
     "json": ("multiLine", "timestampFormat", "dateFormat", "mode", "primitivesAsString", "maxLineBytes"),
     "parquet": ("mergeSchema",),
     "orc": (),
     "text": ("wholetext", "lineSep", "maxLineBytes"),
+    "datagen": (*OPTIONS, *(f"fields.NAME.{name}" for name in FIELD_OPTIONS)),
     "rate": ("rowsPerSecond", "numPartitions", "rampUpTime"),
     "kafka": ("kafka.bootstrap.servers", "subscribe", "subscribePattern", "startingOffsets", "maxOffsetsPerTrigger"),
     "jdbc": ("url", "dbtable", "user", "password", "driver"),
@@ -47,6 +52,17 @@ _OTHERS: dict[str, tuple[str, ...]] = {
 def known_options(format: str) -> tuple[str, ...]:
     """Return the options of a format of files that are known here."""
     return (*COMMON_FILE_OPTIONS, *_FILES, *COMMON_OPTIONS[format], *_OTHERS.get(format, ()))
+
+
+def check_reader(source: Source) -> None:
+    """Raise ProgrammingError for an unknown option of read_csv or another function that reads files."""
+    known = {name.lower(): name for name in known_options(source.format)}
+    for name, _ in source.options:
+        if name.lower() not in known:
+            near = [known[low] for low in difflib.get_close_matches(name.lower(), known, 1, 0.6)]
+            listed = [*near, *(usual for usual in COMMON_OPTIONS[source.format] if usual not in near)]
+            hint = suggestion(name, listed, "options")
+            raise ProgrammingError(f"{source.format} files have no option {name}", hint=hint)
 
 
 def mistaken_option(format: str, options: Iterable[str]) -> tuple[str, str] | None:

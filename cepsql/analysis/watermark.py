@@ -9,6 +9,8 @@ from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import CreateSource, Name, WatermarkClause
 
+_NUMBERS = ("bigint", "long", "int", "integer", "decimal", "double", "float")
+
 
 def defined_watermark(create: CreateSource) -> Watermark | None:
     """Return the watermark that a definition gives, None if it has none.
@@ -51,12 +53,19 @@ def _column(name: Name, create: CreateSource) -> ColumnDefinition:
 
 
 def _check_time(column: ColumnDefinition, place: Span) -> None:
-    if not column.type.lower().startswith(("timestamp", "date")):
-        raise ProgrammingError(
-            f"the event time {column.name} is of type {column.type}, not TIMESTAMP",
-            place,
-            "compute one: ts TIMESTAMP AS to_timestamp(text)",
-        )
+    kind = column.type.lower()
+    if kind.startswith(("timestamp", "date")):
+        return
+    # Of whole numbers a stream has milliseconds most often.
+    numeric = kind.split("(")[0] in _NUMBERS
+    computed = f"timestamp_millis({column.name})" if numeric else f"to_timestamp({column.name})"
+    others = " (timestamp_seconds and timestamp_micros take others than milliseconds)" if numeric else ""
+    name = "at" if column.name.lower() != "at" else "ts"
+    raise ProgrammingError(
+        f"the event time {column.name} is of type {column.type}, not TIMESTAMP",
+        place,
+        f"compute one: {name} TIMESTAMP AS {computed}, WATERMARK FOR {name} AS {name} - INTERVAL '10' SECONDS{others}",
+    )
 
 
 def _delay(clause: WatermarkClause, column: ColumnDefinition) -> int:

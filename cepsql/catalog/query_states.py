@@ -57,16 +57,20 @@ class QueryStates:
         error: str | None = None,
         restarted: bool = False,
         desired: str | None = None,
+        suspect: bool | None = None,
     ) -> bool:
         """Record that a query came into a state; False, and nothing is recorded, if the lease was lost.
 
         error:   what made it fail.
         desired: what is desired of it from now on; None: what was.
+        suspect: whether it is suspected of ending Java from now on; None: if it was.
         """
         key, now = lease.what.removeprefix("query "), self.database.now
         values: dict = {"state": state, "state_since": now, "owner": lease.owner}
         if desired is not None:
             values["desired"] = desired
+        if suspect is not None:
+            values["suspect"] = suspect
         if error is not None:
             values |= {"error": error, "error_at": now}
         if restarted:
@@ -146,4 +150,5 @@ def _state(row: dict, now: float) -> QueryState:
         row["state"] = LOST
     # Who ran it last is told only of one that was lost.
     row["owner"] = owner or (row["owner"] if row["state"] == LOST else None)
+    row["suspect"] = bool(row["suspect"])
     return QueryState(**row, now=now)

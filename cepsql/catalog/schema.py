@@ -54,6 +54,7 @@ QUERIES = sa.Table(
     sa.Column("error_at", sa.Double),
     sa.Column("progress", sa.JSON),
     sa.Column("progress_at", sa.Double),
+    sa.Column("suspect", sa.Boolean),
 )
 """Desired and actual state of each query, by its name in lower case."""
 
@@ -84,10 +85,16 @@ def _add_seconds(connection: sa.Connection) -> None:
         connection.exec_driver_sql("ALTER TABLE cepsql_leases ADD COLUMN seconds DOUBLE PRECISION NOT NULL DEFAULT 5")
 
 
+def _add_suspect(connection: sa.Connection) -> None:
+    if all(column["name"] != "suspect" for column in sa.inspect(connection).get_columns("cepsql_queries")):
+        connection.exec_driver_sql("ALTER TABLE cepsql_queries ADD COLUMN suspect BOOLEAN")
+
+
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     metadata.create_all,
     lambda connection: SAVEPOINTS.create(connection, checkfirst=True),
     _add_seconds,
+    _add_suspect,
 )
 """What brings a catalog of version n to version n + 1, in the order of n; a catalog that has no table is of version 0.
 

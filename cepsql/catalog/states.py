@@ -27,7 +27,8 @@ class QueryState(Readable):
     owner, epoch:   the process that runs it now, None if none does.
     restarts:       how often it was started again after a failure, or was taken over.
     error:          the last error, without secrets.
-    progress:       what the query has done, as data; None before its first report.
+    progress:       what the query has done, as data; before its first report None, or its id alone.
+    suspect:        Java ended during its last micro-batch, and no batch has succeeded since.
     """
 
     name: str
@@ -44,6 +45,7 @@ class QueryState(Readable):
     progress: Mapping | None
     progress_at: float | None
     now: float
+    suspect: bool = False
 
     @property
     def reason(self) -> str | None:

@@ -33,8 +33,13 @@ def change_lines(node: ChangeOperator) -> list[str]:
                 f"  state: {_ranked_rows(node)}",
             ]
     assert isinstance(node, TableJoin)
-    equal = " AND ".join(f"{sql_of(one)} = {sql_of(other)}" for one, other in node.keys)
-    return [f"Join of tables  {node.kind}", f"  on: {equal}", "  state: the rows of both tables"]
+    equal = " AND ".join(
+        f"{sql_of(one)} {'<=>' if number in node.null_safe else '='} {sql_of(other)}"
+        for number, (one, other) in enumerate(node.keys)
+    )
+    asked = [] if node.condition is None else [f"  further condition on pairs: {sql_of(node.condition)}"]
+    state = "the rows of both tables" + ("" if node.condition is None else ", with how many rows each meets")
+    return [f"Join of tables  {node.kind}", f"  on: {equal}", *asked, f"  state: {state}"]
 
 
 def _ranked_rows(node: RankedRows) -> str:

@@ -18,6 +18,7 @@ from cepsql.catalog.view_store import ViewSource
 from cepsql.explain.changes import change_lines
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
+from cepsql.operators.fill import FillKind
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT
 from cepsql.pattern.by_position import by_position, needs_match
@@ -39,9 +40,11 @@ from cepsql.pattern.program import (
     Scalar,
 )
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangingGroups,
     Deduplicate,
+    Fill,
     IntervalJoin,
     LabelledChanges,
     Match,
@@ -51,6 +54,7 @@ from cepsql.plan.nodes import (
     RankedRows,
     Read,
     RetractingGroups,
+    Sort,
     SparkWatermark,
     Sql,
     TableJoin,
@@ -130,10 +134,14 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = _join_lines(node) if isinstance(node, IntervalJoin) else _as_of_lines(node)
         case Deduplicate():
             lines = _deduplicate_lines(node)
+        case Sort():
+            lines = _sort_lines(node)
         case Over():
             lines = _over_lines(node)
         case WindowAggregate():
             lines = _window_lines(node)
+        case Fill():
+            lines = _fill_lines(node)
         case ChangingGroups(groups):
             lines = [
                 f"ChangingGroups {groups.name}",
@@ -146,6 +154,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = change_lines(node)
         case LabelledChanges():
             lines = [f"Changes  with what each does in {OPERATION}"]
+        case AddedRows():
+            lines = ["Rows at rest  added with the first micro-batch"]
         case _:
             lines = [f"Sql  {_query(node)}"]
     if isinstance(node, Ordered) and scanned([node]):
@@ -201,6 +211,36 @@ def _deduplicate_state(within: int | None) -> str:
         return waiting
     kept = "every key seen" if within is None else f"the keys of the last {_duration(within)}"
     return f"{waiting}; the time of the last row given out for {kept}"
+
+
+def _sort_lines(node: Sort) -> list[str]:
+    rows = node.rows
+    delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
+    return [
+        f"Sort  {', '.join([rows.time, *map(sql_of, rows.order)])}",
+        f"  watermark: {rows.time} - {', '.join(delays)}",
+        "  state: rows not yet released by the watermark",
+    ]
+
+
+def _fill_lines(node: Fill) -> list[str]:
+    groups, fill = node.groups, node.groups.fill
+    filled = []
+    for column, filler in zip(groups.columns, fill.fillers, strict=True):
+        if filler.kind == FillKind.CONSTANT:
+            filled.append(f"{column.name} {'NULL' if filler.value is None else filler.value}")
+        elif filler.kind in (FillKind.PREVIOUS, FillKind.LINEAR):
+            filled.append(f"{column.name} {filler.kind.upper()}")
+    most = "" if fill.most is None else f", at most {_duration(fill.most * fill.step)} after a group"
+    lines = [
+        f"Fill {groups.name}  every {_duration(fill.step)}{most}",
+        f"  for each: {', '.join(groups.keys) or 'nothing (one series)'}",
+        f"  with: {', '.join(filled) or 'nothing'}",
+    ]
+    if not node.properties.streaming:
+        return lines
+    wait = "when the next group of the key comes" if fill.waits else "as the watermark passes the end of their windows"
+    return [*lines, "  state: the last group of every key", f"  emit: groups at once, rows between them {wait}"]
 
 
 def _over_lines(node: Over) -> list[str]:

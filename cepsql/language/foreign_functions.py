@@ -15,6 +15,8 @@ INSTEAD = {
     # Flink SQL
     "MATCH_PROCTIME": "PROCTIME() is the time at which a row is processed, best as a column of the stream",
     "CURRENT_ROW_TIMESTAMP": "PROCTIME() is the time at which a row is processed",
+    "CURRENT_WATERMARK": "it differs with the batches that rows come in: progress shows the watermark, and LATE "
+    "ROWS INTO keeps the rows behind it",
     "ROW": "struct(x, y), or named_struct('a', x, 'b', y)",
     "JSON_VALUE": "get_json_object(x, '$.name') reads a part of JSON",
     "JSON_QUERY": "get_json_object(x, '$.name') reads a part of JSON",

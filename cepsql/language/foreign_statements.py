@@ -2,11 +2,8 @@
 
 import re
 
-SYNONYMS = {"LIST": "SHOW", "TERMINATE": "STOP QUERY", "UNSET": "RESET"}
+SYNONYMS = {"UNSET": "RESET"}
 """What other engines' statements begin with that say the same."""
-
-AS_SELECT = "CREATE VIEW name AS SELECT ... names a query; CREATE QUERY name INTO sink AS SELECT ... writes its rows"
-"""Instead of CREATE TABLE ... AS SELECT."""
 
 CREATED = {
     "SOURCE": "CREATE STREAM name (...) USING format OPTIONS (...)",
@@ -28,8 +25,6 @@ ELSEWHERE = {
     "COPY": f"CREATE TABLE reads a file; {_WRITES}",
     "UPDATE": _WRITES, "DELETE": _WRITES, "MERGE": _WRITES, "TRUNCATE": _WRITES,
     "DEFINE": "cepsql -v NAME=VALUE binds :NAME", "DECLARE": "cepsql -v NAME=VALUE binds :NAME",
-    "SUBSCRIBE": "changes are not pushed: ask a materialized view again, or give a query a sink",
-    "WAIT": "SHOW VIEW POSITIONS tells how far a view is",
     "CLEAR": "Ctrl-L clears the screen", "HISTORY": "Ctrl-R in the shell searches the history",
     "HELP": "\\? in the shell lists its commands, cepsql --help options",
     "EXIT": "\\q leaves the shell; a script ends at its end", "QUIT": "\\q leaves the shell; a script ends at its end",

@@ -7,6 +7,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.file_tables import name_files, refuse_calls
 from cepsql.language.foreign import refuse_foreign
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
@@ -74,6 +75,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     for named in tree.find_all(exp.Anonymous, exp.Identifier):
         named.set("this", named.this.removeprefix(_KEPT) if isinstance(named.this, str) else named.this)
     _place_calls(text, tree)
+    name_files(text, tree)
+    refuse_calls(text, tree)
     text.respelt += [token.start for token in respelt(tokens)]
     refuse_foreign(tokens, tree, text.sql)
     limit_fetched(tree)

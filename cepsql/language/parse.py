@@ -28,6 +28,10 @@ from cepsql.private_files import open_private, write_private
 
 _PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
 ISLANDS = (
+    "EXPLAIN_DETAILS",
+    "QUERY_NAME",
+    "TOPIC_TEXT",
+    "CONSTANT_LIST",
     "FRAME",
     "TABLE_ALIAS",
     "RELATION",
@@ -51,12 +55,15 @@ _CLAUSE_STARTS: dict[str, tuple[str, ...]] = {
     "ORDER BY": (), "MEASURES": (), "ONE": ("ROW",), "ALL": ("ROW",), "AFTER": ("MATCH",), "PATTERN": ("(",),
     "WITHIN": (), "SUBSET": (), "DEFINE": (), "PARTITION BY": (), "ALLOWED": ("LATENESS",),
     "WITH": ("HEARTBEAT", "IDLE", "PUNCTUATION", "LATE"), "AHEAD": ("AT",), "BY": (), "OF": (), "PERCENT": (),
-    "LATE": ("ROWS",), "INITIAL": ("PATTERN",), "SEEK": ("PATTERN",),
+    "LATE": ("ROWS",), "FOR": ("AT",), "INITIAL": ("PATTERN",), "SEEK": ("PATTERN",),
 }  # fmt: skip
 """The words that end an expression, each with those of which one must follow."""
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 """What TABLE(...) takes."""
+
+EXPLAIN_DETAILS = ("ESTIMATED_COST", "CHANGELOG_MODE", "JSON_EXECUTION_PLAN", "PLAN_ADVICE")
+"""What Flink lets follow EXPLAIN."""
 
 _WINDOW_KINDS = ("TUMBLING", "HOPPING", "CUMULATING", "SESSION")
 _OPERATOR_WORDS = {
@@ -226,18 +233,22 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
     if "PATTERN_WINDOW" in choices and begins_pattern_window(text, at):
         return "PATTERN_WINDOW", at + 1
     punctuation = _PUNCTUATION.get(raw)
-    if punctuation in choices and not (raw == "(" and "SQL" in choices and not _holds_match(text, at)):
+    if punctuation in choices and not (raw == "(" and "SQL" in choices and not _opens_brackets(text, at, choices)):
         return punctuation, at + 1
-    if word.replace(" ", "_") in choices and _is_keyword(text, at, choices):
-        return word.replace(" ", "_"), at + 1
+    terminal = word.replace(" ", "_")
+    if terminal in choices and terminal not in ISLANDS and _is_keyword(text, at, choices):
+        return terminal, at + 1
     if _begins_operator(text, at):
         written = f"WINDOW {text.word(at + 1)}" if word == "WINDOW" else word
         otherwise = f"it reads a query in brackets, too: FROM (SELECT ... WHERE ...) {written} (...)"
         hint = misspelt(text, at, ("FROM", "JOIN")) or otherwise
         raise text.error(f"{word} must follow a table in FROM or JOIN", at, hint=hint)
     for island in ISLANDS:
-        if island == "RELATION" and "SQL" in choices and not _begins_operator(text, _relation_end(text, at)):
+        if island == "RELATION" and "SQL" in choices and not _is_relation(text, at):
             # A bracket after FROM holds a query, or a relation with an operator of its own.
+            continue
+        if island == "SQL" and "NAME" in choices and text.word(at) not in _QUERY_WORDS and text.raw(at) != "(":
+            # The columns of INSERT INTO name (...).
             continue
         if island in choices:
             end = _island_end(text, at, island, choices)
@@ -255,7 +266,11 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return following == "FOR"
         case "NEXT":
             return following == "ROW"
-        case "QUERY" | "EXTENDED" if "NAME" in choices:
+        case "QUERY" | "EXTENDED" | "STREAM" | "TABLE" | "VIEW" | "SINK" if choices & {"NAME", "QUERY_NAME"}:
+            return _is_name(text, at + 1)
+        case "IMMEDIATE":
+            return _is_string(text, at + 1)
+        case "PREPARE" if "NAME" in choices:
             return _is_name(text, at + 1)
         case "DEDUPLICATE":
             return _begins_operator(text, at)
@@ -263,6 +278,8 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return _begins_operator(text, at) or text.word(at - 1) == "ON"
         case "EMIT":
             return _begins_emit(text, at)
+        case "FILL":
+            return text.raw(at + 1) == "("
         case "TABLE" if "RELATION" in choices:
             return _begins_window_function(text, at)
         case "FIRST" | "LAST":
@@ -281,6 +298,15 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
 def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
     """Return where an island that begins at token `at` ends, `at` itself if none can begin there."""
     match island:
+        case "EXPLAIN_DETAILS":
+            return _details_end(text, at)
+        case "QUERY_NAME":
+            ended = text.raw(at + 1) in ("", ";")
+            return at + 1 if ended and _is_name(text, at) and text.word(at) not in _QUERY_WORDS else at
+        case "TOPIC_TEXT":
+            return at + 1 if _is_string(text, at) else at
+        case "CONSTANT_LIST":
+            return _run(text, at, lambda i: text.raw(i) == ";")
         case "NAME":
             return at + 1 if _is_name(text, at) and not _begins_clause(text, at) else at
         case "TABLE_ALIAS":
@@ -316,6 +342,36 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
         return ends or _begins_operator(text, i) or _begins_key(text, i) or (i > at and _begins_emit(text, i))
 
     return _run(text, at, stops, nested=True)
+
+
+def _opens_brackets(text: Text, at: int, choices: set[str]) -> bool:
+    """Tell whether a bracket where a query may begin is of the grammar, and not a part of plain SQL."""
+    if _holds_match(text, at):
+        return True
+    # INSERT INTO name (columns) SELECT ...
+    closed = text.closing[at] + 1
+    return "DOT" in choices and (text.word(closed) in _QUERY_WORDS or text.raw(closed) == "(")
+
+
+def _is_relation(text: Text, at: int) -> bool:
+    """Tell whether a relation begins where a query might, too."""
+    if text.word(at - 1) == "SUMMARIZE":
+        return text.word(at) not in _QUERY_WORDS and text.raw(at) != "("
+    return _begins_operator(text, _relation_end(text, at))
+
+
+def _details_end(text: Text, at: int) -> int:
+    """Return where what other engines write behind EXPLAIN ends: (TYPE LOGICAL), PLAN FOR, or details of Flink."""
+    if text.raw(at) == "(" and text.word(at + 1) in ("TYPE", "FORMAT") and text.word(at + 2):
+        return text.closing[at] + 1
+    if text.word(at) == "PLAN" and text.word(at + 1) == "FOR":
+        return at + 2
+    end = at
+    while text.word(end) in EXPLAIN_DETAILS:
+        if text.raw(end + 1) != ",":
+            return end + 1
+        end += 2
+    return at
 
 
 def _run(text: Text, at: int, stops, nested: bool = False) -> int:
@@ -365,7 +421,8 @@ def _type_end(text: Text, at: int) -> int:
 
 
 def _ends_type(text: Text, i: int) -> bool:
-    return text.raw(i) == "," or text.word(i) in ("AS", "METADATA")
+    inline_key = text.word(i) in ("PRIMARY KEY", "KEY") and text.raw(i + 1) != "("
+    return text.raw(i) == "," or text.word(i) in ("AS", "METADATA") or inline_key
 
 
 def _alias_end(text: Text, at: int) -> int:
@@ -426,7 +483,8 @@ def _begins_emit(text: Text, i: int) -> bool:
     if text.word(i) != "EMIT":
         return False
     following = text.word(i + 1), text.word(i + 2)
-    ended = text.raw(i + 2) in ("", ";", ")") or following[1] == "ALLOWED"
+    limited = following[1] == "LIMIT" and text.raw(i + 3).isdigit()
+    ended = text.raw(i + 2) in ("", ";", ")") or following[1] == "ALLOWED" or limited
     return following == ("ON", "WINDOW") or following[0] == "EVERY" or (following[0] == "CHANGES" and ended)
 
 

@@ -121,6 +121,23 @@ class DeduplicateClause:
 
 
 @dataclass(frozen=True)
+class FillItem:
+    """`value [AS name]`: what a column has, or without a name all others."""
+
+    value: exp.Expr
+    name: Name | None
+
+
+@dataclass(frozen=True)
+class FillClause:
+    """FILL (... [FOR AT MOST limit]) after a window: the rows of windows in which nothing came."""
+
+    items: tuple[FillItem, ...]
+    limit: exp.Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class WindowClause:
     """One WINDOW TUMBLING (...), or TABLE(TUMBLE(...)): rows, each with the windows of event time that it lies in.
 
@@ -133,6 +150,7 @@ class WindowClause:
     offset: what windows begin later than counted from the epoch.
     partition_by: what has sessions of its own; None where the query around it decides.
     timed: it gives window_time, too.
+    fill: FILL, None without it.
     """
 
     name: str
@@ -145,6 +163,7 @@ class WindowClause:
     partition_by: tuple[exp.Expr, ...] | None
     timed: bool
     span: Span = field(compare=False)
+    fill: FillClause | None = None
 
 
 Clause = MatchClause | DeduplicateClause | WindowClause
@@ -263,7 +282,7 @@ class WatermarkClause:
 
 @dataclass(frozen=True)
 class CreateSource:
-    """CREATE STREAM or CREATE TABLE ... USING."""
+    """CREATE STREAM or CREATE TABLE ... USING; `format` is "" for a stream without USING."""
 
     name: Name
     columns: tuple[ColumnDefinition, ...]
@@ -345,10 +364,63 @@ class CreateMaterializedView:
 
 
 @dataclass(frozen=True)
-class Insert:
-    """INSERT INTO sink query: once, with what is there now."""
+class CreateAs:
+    """CREATE TABLE or CREATE STREAM name USING format OPTIONS (...) AS query; `sql` is the query's text.
 
-    sink: Name
+    format: None where the statement does not say where the rows are kept.
+    """
+
+    name: Name
+    streaming: bool
+    format: str | None
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    query: Query
+    sql: str
+    replace: bool
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """PREPARE name FROM statement; `sql` is the text of the statement, whose parameters are written `?`."""
+
+    name: Name
+    sql: str
+
+
+@dataclass(frozen=True)
+class ExecutePrepared:
+    """EXECUTE name USING values, or EXECUTE IMMEDIATE 'text' USING values, where `sql` is the text."""
+
+    name: Name | None
+    sql: str | None
+    values: tuple[exp.Expr, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Deallocate:
+    """DEALLOCATE name."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Insert:
+    """INSERT INTO target (columns) query: once, with what is there now. The target is a sink, a stream or a table.
+
+    columns: what the columns of the query are called there, in order; empty: as the target goes by.
+    """
+
+    target: Name
+    query: Query
+    columns: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True)
+class Summarize:
+    """SUMMARIZE of a query, or of a relation: the query is then SELECT * of it."""
+
     query: Query
 
 
@@ -391,9 +463,14 @@ class DropSavepoint:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, MATERIALIZED VIEWS, VIEW POSITIONS, SINKS, QUERIES or SAVEPOINTS."""
+    """SHOW STREAMS, TABLES, VIEWS, MATERIALIZED VIEWS, VIEW POSITIONS, SINKS, QUERIES or SAVEPOINTS [LIKE
+    pattern].
+
+    like: the pattern, in which `*` stands for any text and `?` for a character; None for all.
+    """
 
     kind: str
+    like: str | None = None
 
 
 @dataclass(frozen=True)
@@ -421,7 +498,7 @@ class DescribeQuery:
 
 @dataclass(frozen=True)
 class ShowFunctions:
-    """SHOW FUNCTIONS [LIKE pattern], in which `*` stands for any text; None for all."""
+    """SHOW FUNCTIONS [LIKE pattern]; the pattern as in `Show`."""
 
     like: str | None
 
@@ -436,10 +513,14 @@ class Describe:
 
 @dataclass(frozen=True)
 class Print:
-    """PRINT name [LIMIT n]: a look at the rows that a relation reads."""
+    """PRINT name [LIMIT n]: a look at the rows that a relation reads.
+
+    topic: the name is that of a topic of Kafka.
+    """
 
     name: Name
     limit: int
+    topic: bool = False
 
 
 @dataclass(frozen=True)
@@ -451,6 +532,13 @@ class Explain:
 
     query: Query
     part: str | None
+
+
+@dataclass(frozen=True)
+class ExplainQuery:
+    """EXPLAIN [QUERY] name: of a query that stands under a name."""
+
+    name: Name
 
 
 @dataclass(frozen=True)
@@ -492,6 +580,10 @@ Statement = (
     | CreateSink
     | CreateQuery
     | CreateMaterializedView
+    | CreateAs
+    | Prepare
+    | ExecutePrepared
+    | Deallocate
     | ControlQuery
     | AlterQuery
     | Drop
@@ -502,8 +594,10 @@ Statement = (
     | ShowFunctions
     | Describe
     | Print
+    | Summarize
     | DescribeQuery
     | Explain
+    | ExplainQuery
     | ExplainMatch
     | ExplainReplace
     | SetOption

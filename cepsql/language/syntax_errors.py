@@ -9,8 +9,8 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.esper import esper_construct
 from cepsql.language.foreign_statements import (
-    AS_SELECT,
     CREATED,
     ELSEWHERE,
     ELSEWHERE_AFTER,
@@ -19,6 +19,7 @@ from cepsql.language.foreign_statements import (
     UNSUPPORTED,
 )
 from cepsql.language.pattern_windows import begins_pattern_window, no_seek
+from cepsql.language.refused_statements import refused_ending, refused_statement
 from cepsql.language.tokens import Text
 
 CLAUSES = ("PARTITION BY", "ORDER BY", "MEASURES", "ONE", "ALL", "AFTER", "PATTERN", "WITHIN", "SUBSET", "DEFINE")
@@ -72,7 +73,8 @@ _WINDOW_KINDS = {form.split()[1]: form for form in _WINDOWS.values()}
 _DESCRIBED = {
     "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
     "ORDERED": "an expression", "FRAME": "ROWS BETWEEN", "TYPE": "a type", "PATTERN_TEXT": "a row pattern",
-    "VALUE": "a value", "OPTION_KEY": "a name", "PRIMARY_KEY": "PRIMARY KEY",
+    "VALUE": "a value", "OPTION_KEY": "a name", "TOPIC_TEXT": "the name of a topic", "CONSTANT_LIST": "values",
+    "QUERY_NAME": "the name of a query", "PRIMARY_KEY": "PRIMARY KEY",
     "LPAR": "(", "RPAR": ")", "COMMA": "a comma", "DOT": "a point", "EQUAL": "=",
     "SEMICOLON": "the end", "$END": "the end", "PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY",
 }  # fmt: skip
@@ -88,9 +90,12 @@ _ENDS = {"", ")", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "U
 
 def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | NotSupportedError:
     """Make the error for token `at`, which is none of the accepted terminals; beyond the text for its end."""
-    word, ended = text.word(at), at >= len(text)
+    word, ended, statement = text.word(at), at >= len(text), _statement_start(text, at)
+    foreign = refused_statement(text, statement, at) or refused_ending(text, statement, at)
+    if (foreign := foreign or esper_construct(text, statement)) is not None:
+        return foreign
     # It is what it begins, which nobody means who has not written it.
-    accepted = accepted - {"PATTERN_WINDOW"}
+    accepted = accepted - {"PATTERN_WINDOW", "EXPLAIN_DETAILS"}
     if {"CREATE", "SQL"} <= accepted and not ended:
         return _no_statement(text, at)
     hint = _expected(accepted)
@@ -109,22 +114,12 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = f"order of the clauses: {', '.join(clauses)}"
     if "AS" in accepted and _heads_query(text, at) and word in ("INTO", "OPTIONS", "FROM", "WITH"):
         hint = f"order of the clauses: {', '.join(_QUERY_CLAUSES)}"
-    if accepted == {"USING"} and word == "WITH":
-        hint = "the source is written: USING format OPTIONS (key 'value', ...)"
-    if accepted - {"DOT"} == {"LPAR"} and word == "USING" and _defined(text, at) == "STREAM":
-        hint = "a stream says its columns: CREATE STREAM name (column TYPE, ..., WATERMARK FOR ...) USING ..."
     if text.raw(at) == "(" and "OPTIONS" in accepted:
         hint = "options are written OPTIONS (key 'value', ...)"
     if accepted == {"AS"} and at > 2 and [text.word(at - 3), text.word(at - 2)] == ["WATERMARK", "FOR"]:
         hint = f"WATERMARK FOR {text.raw(at - 1)} AS {text.raw(at - 1)} - INTERVAL '10' SECONDS"
-    if word in _AMONG_COLUMNS and (accepted == {"USING"} or "BACKFILL" in accepted):
+    if word in _AMONG_COLUMNS and (accepted == {"USING", "WITH"} or "BACKFILL" in accepted):
         hint = _AMONG_COLUMNS[word]
-    if word == "AS" and accepted <= {"USING", "LPAR", "DOT"}:
-        hint = AS_SELECT
-    if word == "AS" and accepted == {"TYPE"}:
-        hint = f"a computed column has a type: {text.raw(at - 1)} INT AS ..."
-    if word == "NOT" and text.word(at + 1) == "ENFORCED":
-        hint = "leave NOT ENFORCED out: of rows with the same PRIMARY KEY the last one counts"
     if ended:
         return text.error("the statement ends too early", at, hint=hint)
     if text.raw(at) == "\\":
@@ -134,8 +129,6 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
     if accepted == {"LPAR"} and text.word(at - 1) == "SET":
         hint = "options stand in brackets: ALTER QUERY name SET (option value, ...)"
     before = [text.word(i) for i in (at - 2, at - 1) if i >= 0]
-    if before[-2:] in (["DESCRIBE", "STREAM"], ["DESCRIBE", "TABLE"], ["DESCRIBE", "VIEW"]):
-        hint = f"DESCRIBE {text.raw(at)} says what it is"
     if before[-2:] == ["DESCRIBE", "FORMATTED"]:
         hint = "did you mean DESCRIBE EXTENDED?"
     if at == 1 or (at > 1 and text.raw(at - 2) == ";"):
@@ -170,6 +163,9 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
     cause = error
     while not cause.errors and isinstance(cause.__cause__, ParseError):
         cause = cause.__cause__
+    start = next((i for i, token in enumerate(text.tokens) if token.start >= tokens[0].start), 0)
+    if (foreign := esper_construct(text, _statement_start(text, start))) is not None:
+        return foreign
     details = (cause.errors or error.errors or [{}])[-1]
     place = details.get("line"), details.get("col")
     index = next((i for i, t in enumerate(tokens) if (t.line, t.col) == place), len(tokens) - 1)

@@ -11,8 +11,11 @@ from sqlglot.tokens import TokenType
 
 from cepsql.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import InterfaceError, NotSupportedError, Span, in_text, suggestion
+from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, in_text, suggestion
 from cepsql.language.column_types import TYPES, check_type
+from cepsql.language.computed_types import computed_type
+from cepsql.language.connectors import Connected, Declared, connected, flink_type
+from cepsql.language.explain_details import explained_part
 from cepsql.language.foreign import refuse_hints
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.islands import COMPARING, kept_name, parse_island, spelled_interval
@@ -33,25 +36,30 @@ from cepsql.language.statements import (
     BackfillClause,
     Clause,
     ControlQuery,
+    CreateAs,
     CreateMaterializedView,
     CreateQuery,
     CreateSink,
     CreateSource,
     CreateView,
+    Deallocate,
     DeduplicateClause,
     Describe,
     DescribeQuery,
     Drop,
     DropSavepoint,
     EmitClause,
+    ExecutePrepared,
     Explain,
     ExplainMatch,
+    ExplainQuery,
     ExplainReplace,
     Insert,
     LateRows,
     MatchClause,
     MeasureClause,
     Name,
+    Prepare,
     Print,
     Query,
     ResetOption,
@@ -65,6 +73,7 @@ from cepsql.language.statements import (
     StartClause,
     Statement,
     StreamKey,
+    Summarize,
     ValueClause,
     WatermarkClause,
     WindowPattern,
@@ -103,26 +112,34 @@ class _Translator:
 
     # Definitions
 
-    def create_stream(self, tree: Tree) -> CreateSource:
+    def create_stream(self, tree: Tree) -> CreateSource | CreateSink:
         return self._create_source(tree, streaming=True)
 
-    def create_table(self, tree: Tree) -> CreateSource:
+    def create_table(self, tree: Tree) -> CreateSource | CreateSink:
         return self._create_source(tree, streaming=False)
 
-    def _create_source(self, tree: Tree, streaming: bool) -> CreateSource:
+    def _create_source(self, tree: Tree, streaming: bool) -> CreateSource | CreateSink:
         columns, spans, watermark = [], {}, None
-        for column in _subtrees(tree, "column"):
-            name, kind, expression = _values(column)
+        where = self._connected(tree)
+        streaming = streaming or (where is not None and where.kind == "stream")
+        for column in _trees(tree, "column", "untyped_column"):
+            name, _, expression = _values(column)
             written = self._name(name)
             if written.text.lower() in spans:
                 raise self.text.error(f"column {written.text} is defined twice", _begin(name))
-            self._check_type(written, kind)
+            spelled, computed = self._column_type(column, where is not None), expression and str(expression)
             if expression is not None:
-                parse_island(self.text, self._tokens(expression), exp.Condition)
+                parsed = parse_island(self.text, self._tokens(expression), exp.Condition)
+                computed = computed if spelled is not None else None
+                if spelled is None:
+                    spelled, computed = computed_type(self.text, _begin(name), parsed, str(expression))
             spans[written.text.lower()] = written.span
             carried = _subtree(column, "metadata")
             metadata = None if carried is None else _unquote([*_values(carried), name][0])
-            columns.append(ColumnDefinition(written.text, str(kind), expression and str(expression), metadata))
+            if where is not None and written.text.lower() == where.keyed:
+                metadata = "key"
+            assert spelled is not None
+            columns.append(ColumnDefinition(written.text, spelled, computed, metadata))
         for clause in _subtrees(tree, "watermark"):
             if watermark is not None:
                 raise self.text.error("a stream has one watermark", _begin(clause.children[0]))
@@ -131,20 +148,26 @@ class _Translator:
                 raise self.text.error(
                     "a bounded table has no watermark", _begin(clause.children[0]), hint="CREATE STREAM has one"
                 )
-        using = _needed(tree, "using")
+        defined = self._qualified(_needed(tree, "qualified_name"))
+        if where is not None and where.kind == "sink":
+            key = self._stream_key(tree, columns, True)
+            names = key.names if key is not None else ()
+            return CreateSink(defined, tuple(columns), names, where.format, where.options, *self._replace_or_keep(tree))
+        using = tree if where is not None else _subtree(tree, "using")
+        value, start = self._value_format(_subtree(tree, "value_format")), self._start_clause(_subtree(tree, "start"))
         return CreateSource(
-            self._qualified(_needed(tree, "qualified_name")),
+            defined,
             tuple(columns),
             spans,
             watermark,
-            _unquote(_values(using)[0]).lower(),
-            self._options(using),
+            where.format if where is not None else "" if using is None else _unquote(_values(using)[0]).lower(),
+            where.options if where is not None else () if using is None else self._options(using),
             streaming,
             *self._replace_or_keep(tree),
             self._late_rows(_subtree(tree, "late_rows")),
-            self._value_format(_subtree(tree, "value_format")),
-            self._start_clause(_subtree(tree, "start")),
-            self._stream_key(_subtrees(tree, "stream_key"), columns, streaming),
+            where.value if where is not None and value is None else value,
+            where.start if where is not None and start is None else start,
+            self._stream_key(tree, columns, streaming),
             next((self._length(*_values(clause)) for clause in _subtrees(tree, "refresh")), None),
             self._backfill(_subtree(tree, "backfill")),
         )
@@ -166,7 +189,59 @@ class _Translator:
         given["idle"] = given.pop("idle_timeout", None)
         return WatermarkClause(self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition), **given)
 
-    def _stream_key(self, trees: list[Tree], columns: list[ColumnDefinition], streaming: bool) -> StreamKey | None:
+    def _connected(self, tree: Tree) -> Connected | None:
+        """Return what WITH ('connector' = ...) says, None without it."""
+        clause = _subtree(tree, "connector")
+        if clause is None:
+            return None
+        key = [(_unquote(name), "") for one in _subtrees(tree, "stream_key") for name in _values(one)]
+        types = {}
+        for column in _subtrees(tree, "column"):
+            name, kind, _ = _values(column)
+            types[_unquote(name).lower()] = flink_type(self.text, _begin(kind), _end(kind))
+            if _subtree(column, "inline_key") is not None:
+                key.append((_unquote(name), ""))
+        named = [(name, types.get(name.lower(), "")) for name, _ in key]
+        begin = _begin(clause.children[0])
+        declared = Declared(
+            self._qualified(_needed(tree, "qualified_name")).text, bool(_subtrees(tree, "watermark")), named
+        )
+        return connected(dict(self._options(clause)), declared, self.text.span(begin, begin + 1), self.text.sql)
+
+    def _column_type(self, column: Tree, foreign: bool) -> str | None:
+        """Return the type of a column as it is written, None without one; `foreign`: it may be one of Flink's."""
+        name, kind, _ = _values(column)
+        if kind is None:
+            return None
+        if not foreign:
+            self._check_type(self._name(name), kind)
+            return str(kind)
+        found = flink_type(self.text, _begin(kind), _end(kind))
+        try:
+            whole = Text(found)
+            check_type(whole, 0, len(whole), False)
+        except ProgrammingError as error:
+            raise self.text.error(error.message, _begin(kind), _end(kind), error.hint) from None
+        return found
+
+    def _stream_key(self, tree: Tree, columns: list[ColumnDefinition], streaming: bool) -> StreamKey | None:
+        trees = _subtrees(tree, "stream_key")
+        inline = [column for column in _subtrees(tree, "column") if _subtree(column, "inline_key") is not None]
+        if inline:
+            keyword = _needed(inline[0], "inline_key").children[0]
+            if _type(keyword) == "KEY":
+                name = _unquote(_values(inline[0])[0])
+                hint = f"{name} STRING METADATA FROM 'key' is the key of a record, PRIMARY KEY ({name}) that of a table"
+                raise self.text.error("syntax error: unexpected KEY", _begin(keyword), hint=hint)
+            if trees or len(inline) > 1:
+                again = trees[0].children[0] if trees else _needed(inline[1], "inline_key").children[0]
+                hint = "PRIMARY KEY (a, b) stands once among the columns"
+                raise self.text.error("a stream has one PRIMARY KEY", _begin(again), hint=hint)
+            if not streaming:
+                raise self.text.error(
+                    "a bounded table has no PRIMARY KEY", _begin(keyword), hint="CREATE STREAM has one"
+                )
+            return StreamKey((self._name(_values(inline[0])[0]),), None, self._span(keyword))
         if not trees:
             return None
         begin = _begin(trees[0].children[0])
@@ -176,7 +251,9 @@ class _Translator:
             raise self.text.error("a bounded table has no PRIMARY KEY", begin, hint="CREATE STREAM has one")
         values = _values(trees[0])
         deletion = values.pop() if values[-1].type == "EXPRESSION" else None
-        names = self._key_names(values, columns, "stream")
+        # Those of a stream that are inferred are not known yet.
+        named = any(column.expression is None for column in columns)
+        names = self._key_names(values, columns if named else [], "stream")
         parsed = None if deletion is None else parse_island(self.text, self._tokens(deletion), exp.Condition)
         return StreamKey(names, parsed, self.text.span(begin, begin + 1))
 
@@ -249,9 +326,11 @@ class _Translator:
 
     def create_sink(self, tree: Tree) -> CreateSink:
         columns: list[ColumnDefinition] = []
-        for column in _subtrees(tree, "column"):
+        for column in _trees(tree, "column", "untyped_column"):
             name, kind, expression = _values(column)
             written = self._name(name)
+            if kind is None:
+                raise self.text.error("a column of a sink has a type", _begin(name), hint=f"{written.text} STRING")
             if written.text.upper() == "WATERMARK" and self.text.word(_begin(kind)) == "FOR":
                 raise self.text.error("a sink has no watermark", _begin(name), hint="CREATE STREAM has one")
             if expression is not None:
@@ -262,13 +341,15 @@ class _Translator:
             self._check_type(written, kind, lengths=True)
             columns.append(ColumnDefinition(written.text, str(kind)))
         keys = _subtrees(tree, "primary_key")
-        if len(keys) > 1:
-            raise self.text.error("a sink has one PRIMARY KEY", _begin(keys[1].children[0]))
+        inline = [column for column in _subtrees(tree, "column") if _subtree(column, "inline_key") is not None]
+        if len(keys) + len(inline) > 1:
+            again = keys[-1] if keys else _needed(inline[-1], "inline_key")
+            raise self.text.error("a sink has one PRIMARY KEY", _begin(again.children[0]))
         using = _needed(tree, "using")
         return CreateSink(
             self._qualified(_needed(tree, "qualified_name")),
             tuple(columns),
-            self._key(keys[0], columns) if keys else (),
+            self._key(keys[0], columns) if keys else tuple(self._name(_values(column)[0]) for column in inline),
             _unquote(_values(using)[0]).lower(),
             self._options(using),
             *self._replace_or_keep(tree),
@@ -320,6 +401,23 @@ class _Translator:
             self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
         )
 
+    def create_as(self, tree: Tree) -> CreateAs:
+        """Read CREATE TABLE or STREAM ... AS; where Flink's WITH says where the rows are kept, that is a format."""
+        query, using = self.query(_needed(tree, "query")), _subtree(tree, "using")
+        where, keyword = self._connected(tree), _type(next(t for t in tree.children if _is_kind(t)))
+        form, options = (where.format, where.options) if where is not None else (None, ())
+        if using is not None:
+            form, options = _unquote(_values(using)[0]).lower(), self._options(using)
+        return CreateAs(
+            self._qualified(_needed(tree, "qualified_name")),
+            keyword == "STREAM",
+            form,
+            options,
+            query,
+            self.text.sql[query.span.start : query.span.end],
+            *self._replace_or_keep(tree),
+        )
+
     def drop(self, tree: Tree) -> Drop:
         words = [_type(token) for token in tree.children if isinstance(token, Token)]
         name = self._qualified(_needed(tree, "qualified_name"))
@@ -333,12 +431,14 @@ class _Translator:
 
     def control(self, tree: Tree) -> ControlQuery:
         action, savepoint = _type(tree.children[0]).lower(), _subtree(tree, "with_savepoint")
+        action = "stop" if action == "terminate" else action
         if savepoint is not None and action != "stop":
             hint = "STOP QUERY name WITH SAVEPOINT 'name'"
             raise self.text.error("only STOP QUERY makes a savepoint", _begin(savepoint.children[0]), hint=hint)
         name = self._qualified(_needed(tree, "qualified_name"))
         made = self._name(_values(savepoint)[0]) if savepoint is not None else None
-        return ControlQuery(action, name, made, _type(tree.children[1]) != "QUERY")
+        kinds = [child.type for child in tree.children[1:] if isinstance(child, Token)]
+        return ControlQuery(action, name, made, "VIEW" in kinds)
 
     def alter(self, tree: Tree) -> AlterQuery:
         name = self._qualified(_needed(tree, "qualified_name"))
@@ -351,12 +451,21 @@ class _Translator:
         )
 
     def insert(self, tree: Tree) -> Insert:
-        return Insert(self._qualified(_needed(tree, "qualified_name")), self.query(_needed(tree, "query")))
+        names = [child for child in _values(tree) if child.type == "NAME"]
+        columns: list[Name] = []
+        for column in map(self._name, names):
+            if any(column.text.lower() == known.text.lower() for known in columns):
+                raise self.text.error(f"column {column.text} is given twice", _begin(names[len(columns)]))
+            columns.append(column)
+        target = self._qualified(_needed(tree, "qualified_name"))
+        return Insert(target, self.query(_needed(tree, "query")), tuple(columns))
 
     # Questions and settings
 
     def show(self, tree: Tree) -> Show:
-        return Show(" ".join(map(_type, tree.children[1:])).lower())
+        words = [child for child in tree.children[1:] if isinstance(child, Token) and child.type not in _NOT_KINDS]
+        like = next(iter(_values(tree)), None)
+        return Show(" ".join(map(_type, words)).lower(), None if like is None else _like(like))
 
     def show_create(self, tree: Tree) -> ShowCreate:
         return ShowCreate(_kind(_type(tree.children[2])), self._qualified(_needed(tree, "qualified_name")))
@@ -366,23 +475,76 @@ class _Translator:
 
     def show_functions(self, tree: Tree) -> ShowFunctions:
         like = next(iter(_values(tree)), None)
-        return ShowFunctions(None if like is None else _unquote(like))
+        return ShowFunctions(None if like is None else _like(like))
 
     def describe(self, tree: Tree) -> Describe:
         return Describe(self._qualified(_needed(tree, "qualified_name")), _is_extended(tree))
 
     def print(self, tree: Tree) -> Print:
-        limit = next(iter(_values(tree)), None)
+        limit = next((token for token in _values(tree) if token.type == "VALUE"), None)
         if limit is not None and not str(limit).isdecimal():
             raise self.text.error("LIMIT takes a number of rows", _begin(limit))
-        return Print(self._qualified(_needed(tree, "qualified_name")), _PRINTED if limit is None else int(limit))
+        topic = next((token for token in _values(tree) if token.type == "TOPIC_TEXT"), None)
+        name = self._name(topic) if topic is not None else self._qualified(_needed(tree, "qualified_name"))
+        return Print(name, _PRINTED if limit is None else int(limit), topic is not None)
+
+    def summarize(self, tree: Tree) -> Summarize:
+        if (query := _subtree(tree, "query")) is not None:
+            return Summarize(self.query(query))
+        relation = tree.children[1]
+        assert isinstance(relation, Token)
+        at = self.text.tokens[_begin(relation)]
+        select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
+        tokens = [made_token(kind, word, at) for kind, word in select] + self._tokens(relation)
+        expression = parse_island(self.text, tokens)
+        assert isinstance(expression, exp.Query)
+        return Summarize(Query(expression, (), self.text.sql, self._span(relation)))
 
     def describe_query(self, tree: Tree) -> DescribeQuery:
         return DescribeQuery(self._qualified(_needed(tree, "qualified_name")), _is_extended(tree))
 
     def explain(self, tree: Tree) -> Explain:
         part = tree.children[1]
+        if part is not None and _type(part) == "EXPLAIN_DETAILS":
+            return Explain(self.query(_needed(tree, "query")), explained_part(self.text, _begin(part), _end(part)))
         return Explain(self.query(_needed(tree, "query")), _type(part).lower() if part else None)
+
+    def explain_query(self, tree: Tree) -> ExplainQuery:
+        (name,) = _values(tree)
+        return ExplainQuery(self._name(name))
+
+    def prepare(self, tree: Tree) -> Prepare:
+        name, whole = _values(tree)[0], _needed(tree, "statement_text")
+        inner = self.statement(whole.children[0])
+        assert isinstance(inner, Query | Insert)
+        end = (inner if isinstance(inner, Query) else inner.query).span.end
+        begin = next(t.start for t in self.text.tokens[_end(name) + 1 :])
+        return Prepare(self._name(name), self.text.sql[begin:end])
+
+    def execute(self, tree: Tree) -> ExecutePrepared:
+        name, *values = _values(tree)
+        return ExecutePrepared(self._name(name), None, self._constants(values), self._span(name))
+
+    def execute_text(self, tree: Tree) -> ExecutePrepared:
+        sql, *values = _values(tree)
+        return ExecutePrepared(None, _unquote(sql), self._constants(values), self._span(sql))
+
+    def _constants(self, lists: list[Token]) -> tuple[exp.Expr, ...]:
+        """Read the values of EXECUTE, which commas separate."""
+        found = []
+        for values in lists:
+            begin, i = _begin(values), _begin(values)
+            while i <= _end(values):
+                if i == _end(values) or self.text.raw(i) == ",":
+                    if i == begin:
+                        raise self.text.error("a value is missing here", i)
+                    found.append(parse_island(self.text, self.text.tokens[begin:i], exp.Condition))
+                    begin = i + 1
+                i = self.text.closing.get(i, i) + 1
+        return tuple(found)
+
+    def deallocate(self, tree: Tree) -> Deallocate:
+        return Deallocate(self._name(_values(tree)[0]))
 
     def explain_picture(self, tree: Tree) -> Explain:
         form = _values(tree)[0]
@@ -422,6 +584,15 @@ class _Translator:
         span = Span(tokens[0].start, self._statement_end(tokens[-1].start))
         if isinstance(expression, exp.Values | exp.Table):
             expression = exp.select("*").from_(expression)
+        counted = _subtree(emit, "emit_limit")
+        if counted is not None and isinstance(expression, exp.Query):
+            number = _values(counted)[0]
+            if not str(number).isdecimal():
+                raise self.text.error("LIMIT takes a number of rows", _begin(number))
+            if expression.args.get("limit") is not None:
+                raise self.text.error("LIMIT stands here for the second time", _begin(number) - 1)
+            expression = expression.limit(int(number))
+            self.text.respelt.append(span.start)
         if not isinstance(expression, exp.Query):
             word = self.text.sql[tokens[0].start : tokens[0].end + 1].upper()
             raise NotSupportedError(f"{word} is not supported here", span, "SELECT ... FROM ... is", self.text.sql)
@@ -469,6 +640,9 @@ class _Translator:
     def _closed(self, operator: Tree) -> int:
         """Return the token after the bracket that closes an operator."""
         opening = _begin(operator.children[0]) + (2 if operator.data == "window" else 1)
+        fill = next((child for child in operator.children if isinstance(child, Tree) and child.data == "fill"), None)
+        if fill is not None:
+            opening = _begin(fill.children[0]) + 1
         return self.text.closing[opening] + 1
 
     def _statement_end(self, start: int) -> int:
@@ -757,7 +931,10 @@ _OPERATORS = ("match_recognize", "deduplicate", "window", "window_function")
 _PRINTED = 10
 """Rows that PRINT shows if nothing else is said."""
 
-_ISLAND_TYPES = {"NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT"}
+_ISLAND_TYPES = {
+    "NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT", "TOPIC_TEXT", "QUERY_NAME",
+    "CONSTANT_LIST",
+}  # fmt: skip
 
 
 def _values(tree: Tree | None) -> list:
@@ -765,6 +942,8 @@ def _values(tree: Tree | None) -> list:
     if tree is None:
         return []
     found = [t for t in tree.children if t is None or (isinstance(t, Token) and t.type in _ISLAND_TYPES)]
+    if tree.data == "untyped_column":
+        return [found[0], None, found[1]]
     keyword_gaps = {"column": 3}
     wanted = keyword_gaps.get(tree.data)
     if wanted:
@@ -796,6 +975,9 @@ def _type(keyword: Token | Tree) -> str:
     return keyword.type
 
 
+_NOT_KINDS = ("LIKE", "OPTION_KEY")
+
+
 def _kind(word: str) -> str:
     """Return the kind of a definition, of whose words this is the first."""
     return "materialized view" if word == "MATERIALIZED" else word.lower()
@@ -812,6 +994,21 @@ def _subtree(tree: Tree | None, kind: str) -> Tree | None:
 
 def _subtrees(tree: Tree | None, kind: str) -> list[Tree]:
     return [c for c in tree.children if isinstance(c, Tree) and c.data == kind] if tree is not None else []
+
+
+def _like(pattern: Token) -> str:
+    """Return a pattern of LIKE with `*` for any text and `?` for a character."""
+    return _unquote(pattern).replace("%", "*").replace("_", "?")
+
+
+def _trees(tree: Tree, *kinds: str) -> list[Tree]:
+    """Return the subtrees of several kinds in the order of the text."""
+    return [child for child in tree.children if isinstance(child, Tree) and child.data in kinds]
+
+
+def _is_kind(part: Tree | Token | None) -> bool:
+    """Tell whether a part of CREATE is the word for what is made."""
+    return isinstance(part, Token) and part.type in ("STREAM", "TABLE")
 
 
 def _is_extended(tree: Tree) -> bool:

@@ -12,7 +12,7 @@ from sqlglot.tokens import TokenType
 
 from cepsql.errors import Span
 from cepsql.language.islands import parse_island
-from cepsql.language.statements import WindowClause
+from cepsql.language.statements import FillClause, FillItem, Name, WindowClause
 from cepsql.language.tokens import Text, made_token
 
 _LENGTHS = {
@@ -73,7 +73,35 @@ def written_windows(text: Text, tree: Tree, name: str, source: exp.Query) -> Win
         partition = tuple(parse_island(text, _slice(text, island), exp.Condition) for island in islands)
     first, *further = _LENGTHS[kind]
     step = lengths[further[0]] if further else None
-    return WindowClause(name, source, kind, time, lengths[first], step, lengths.get(_OFFSET), partition, False, span)
+    fill = _fill(text, tree)
+    if fill is not None and kind in ("cumulating", "session"):
+        raise text.error(
+            f"FILL after {kind.upper()} is not possible: its windows do not follow one another in equal steps",
+            _begin(tree.children[0]),
+            _begin(tree.children[0]) + 2,
+            "TUMBLING (...) and HOPPING (...) take FILL",
+        )
+    offset = lengths.get(_OFFSET)
+    return WindowClause(name, source, kind, time, lengths[first], step, offset, partition, False, span, fill)
+
+
+def _fill(text: Text, tree: Tree) -> FillClause | None:
+    """Read FILL (...), None if there is none."""
+    found = next((child for child in tree.children if isinstance(child, Tree) and child.data == "fill"), None)
+    if found is None:
+        return None
+    items = []
+    for item in (child for child in found.children if isinstance(child, Tree)):
+        parts = {part.type: part for part in item.children if isinstance(part, Token)}
+        name = None
+        if "NAME" in parts:
+            at = _begin(parts["NAME"])
+            name = Name(text.tokens[at].text, text.span(at, at + 1))
+        items.append(FillItem(parse_island(text, _slice(text, parts["EXPRESSION"]), exp.Condition), name))
+    limits = [child for child in found.children if isinstance(child, Token) and child.type == "EXPRESSION"]
+    limit = _interval(text, _slice(text, limits[0])) if limits else None
+    begin = _begin(found.children[0])
+    return FillClause(tuple(items), limit, text.span(begin, text.closing[begin + 1] + 1))
 
 
 def alias_tokens(source: exp.Query, at: SqlToken) -> list[SqlToken]:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.cached_property import cached_property
+from cepsql.errors import OperationalError
 from cepsql.matching.hold import hold
 from cepsql.matching.match_rows import OrderedFunction, jumped_names, match_rows
 from cepsql.matching.reach import reach
@@ -101,6 +102,8 @@ class MatchOperator:
         found = self.function(
             program, Partitions(table, ordered.starts, ordered.pending, ordered.starts[1:], numbers, new)
         )
+        if new != END_OF_TIME:
+            _check_undecided(program, ordered, found.scan, keys)
         marks: dict[str, pa.Array] = {}
         if asks_for_id(program):
             marks[ROW_ID] = table[ROW_ID].combine_chunks()
@@ -112,6 +115,24 @@ class MatchOperator:
             stored[NUMBERS] = write_numbers(sections.get(NUMBERS), names, keys, found.numbers, found.numbers > 0)
         counts = {name: getattr(found, name) for name in self.counters}
         return Step(found.output, [Keep(found.scan, reach(program), marks)], stored, counts)
+
+
+def _check_undecided(program: MatchProgram, ordered: OrderedRows, scan: np.ndarray, keys: Sequence[pa.Array]) -> None:
+    """Raise OperationalError if more rows of a partition are undecided than the program allows.
+
+    scan: the first undecided row of each partition.
+    """
+    undecided = ordered.starts[1:] - scan
+    if not len(undecided) or undecided.max() <= program.undecided_rows:
+        return
+    most = int(undecided.argmax())
+    told = [f"{column.sql} = {key[most].as_py()!r}" for column, key in zip(program.keys, keys, strict=True)]
+    where = f" of the key {', '.join(told)}" if told else ""
+    raise OperationalError(
+        f"{undecided[most]} rows{where} wait for the end of a match, and {program.undecided_rows} may: each "
+        "micro-batch would search all of them again",
+        hint="bound the pattern by WITHIN, or PARTITION BY more columns; SET cepsql.undecided_rows allows more",
+    )
 
 
 def row_layout(program: MatchProgram) -> RowLayout:

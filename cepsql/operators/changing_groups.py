@@ -10,7 +10,7 @@ import pyarrow as pa
 from cepsql.operators.change_rows import equal_values
 from cepsql.operators.changing_windows import CHANGE
 from cepsql.operators.one_relation import OneRelation
-from cepsql.operators.running import Remembered, RunningBatch, RunningCall
+from cepsql.operators.running import ROWS, Remembered, RunningBatch, RunningCall
 from cepsql.ordered.operator import Change, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sort import stable_order
@@ -43,14 +43,17 @@ class ChangingGroups(OneRelation):
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_KEPT)
-        if ordered is None or ordered.rows.num_rows == 0:
-            return Step(pa.table({}), [None], {} if stored is None else {_KEPT: stored})
         names = self.layout.key_names
+        if ordered is None or ordered.rows.num_rows == 0:
+            kept = {} if stored is None else {_KEPT: stored}
+            return Step(pa.table({}), [None], kept) if names or stored is not None else self._nothing()
         keys = [ordered.rows[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in names]
         remembered = Remembered(stored, names, keys, len(ordered.pending))
         batch = RunningBatch(self.layout, self.calls, self.types, ordered, remembered)
         before, after, had, kept = batch.edges()
-        fresh, changed = had == 0, np.zeros(len(had), bool)
+        # Without keys the group is there before its first row.
+        fresh = had == 0 if names or stored is None else np.zeros(len(had), bool)
+        changed = np.zeros(len(had), bool)
         for left, right in zip(before, after, strict=True):
             changed |= ~equal_values(left, right)
         updated = changed & ~fresh
@@ -63,6 +66,15 @@ class ChangingGroups(OneRelation):
         output = pa.concat_tables(parts).take(pa.array(stable_order(groups)))
         table = pa.table({**dict(zip(names, keys, strict=True)), **kept})
         return Step(output, [None], {_KEPT: remembered.replaced_by(table)})
+
+    def _nothing(self) -> Step:
+        """Begin the group of all rows before the first one: it has no values, and no numbers."""
+        columns = {
+            call.name: pa.array([0], kind) if call.function == "count" else pa.nulls(1, kind)
+            for call, kind in zip(self.calls, self.types, strict=True)
+        }
+        output = pa.table({**columns, CHANGE: pa.array([Change.INSERT], pa.int8())})
+        return Step(output, [None], {_KEPT: pa.table({ROWS: pa.array([0], pa.int64())})})
 
     def _rows(self, keys: list[pa.Array], values: list[pa.Array], chosen: np.ndarray, kinds: np.ndarray) -> pa.Table:
         columns = dict(zip(self.layout.key_names, keys, strict=True))

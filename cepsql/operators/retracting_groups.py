@@ -13,7 +13,7 @@ from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, as_decimals, mean_of, unscaled
 from cepsql.ordered.columns import canonical, integers, one_chunk, stack, take_rows
 from cepsql.ordered.keys import find_keys
-from cepsql.ordered.operator import OrderedRows, Step
+from cepsql.ordered.operator import Change, OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import RowLayout
 
@@ -77,7 +77,7 @@ class RetractingGroups(OneRelation):
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_GROUPS)
         if ordered is None or ordered.rows.num_rows == 0:
-            return Step(pa.table({}), [None], sections)
+            return Step(pa.table({}), [None], sections) if self.layout.keys or stored is not None else self._nothing()
         names, count = self.layout.key_names, len(ordered.starts) - 1
         first = take_rows(ordered.rows, ordered.starts[:-1])
         keys = [one_chunk(first[name]) for name in names]
@@ -114,6 +114,16 @@ class RetractingGroups(OneRelation):
             merged = merged.filter(pa.array(integers(merged[_ROWS]) > 0))
         groups = {_GROUPS: merged} if merged.num_rows else {}
         return Step(output, [None], groups | further, changes=changes)
+
+    def _nothing(self) -> Step:
+        """Begin the group of all rows before the first one: it has no values, and no numbers."""
+        columns = {
+            call.name: pa.array([0], kind) if call.function == "count" else _of_nothing(call, kind)
+            for call, kind in zip(self.calls, self.types, strict=True)
+        }
+        output = pa.table({**columns, IDENTITY: identities([], 1)})
+        begun = pa.table({_ROWS: pa.array([0], pa.int64())})
+        return Step(output, [None], {_GROUPS: begun}, changes=pa.array([Change.INSERT], pa.int8()))
 
     @property
     def _columns(self) -> list[str]:
@@ -251,6 +261,10 @@ class _Column:
         if call.function == "count":
             return pa.array(count, pa.int64())
         return _total(call, exact, count, self.type, kind)
+
+
+def _of_nothing(call: GroupCall, kind: pa.DataType) -> pa.Array:
+    return pa.array([[]], kind) if call.function == "list" else pa.nulls(1, kind)
 
 
 def _of_values(

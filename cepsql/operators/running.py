@@ -23,7 +23,7 @@ RUNNING_FUNCTIONS = ("row_number", "rank", "dense_rank", "count", "sum", "avg", 
 """What a `RunningCall` may compute."""
 
 _KEPT = "running"
-_ROWS, _PEERS = "rows", "peers"
+ROWS, _PEERS = "rows", "peers"
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Remembered:
             self._place = pa.array(found, mask=found < 0)
 
     def column(self, name: str, kind: pa.DataType) -> pa.Array:
-        """Return what is remembered under a name, NULL for keys that are new."""
-        if self._stored is None or not self._stored.num_rows:
+        """Return what is remembered under a name, NULL for keys that are new, or had no value yet."""
+        if self._stored is None or not self._stored.num_rows or name not in self._stored.column_names:
             return pa.nulls(self._count, kind)
         return one_chunk(self._stored[name]).take(self._place)
 
@@ -142,11 +142,11 @@ class RunningBatch:
 
     def computed(self) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
         """Return the output column of each call, and what to remember under which names."""
-        rows = self._sums(np.ones(len(self.rows), np.int64), self.before.numbers(_ROWS))
+        rows = self._sums(np.ones(len(self.rows), np.int64), self.before.numbers(ROWS))
         last_peers = self._peers()
         first = np.concatenate([[True], np.diff(last_peers) != 0])
         peers = self._sums(first.astype(np.int64), self.before.numbers(_PEERS))
-        kept = {_ROWS: pa.array(rows[self.ends]), _PEERS: pa.array(peers[self.ends])}
+        kept = {ROWS: pa.array(rows[self.ends]), _PEERS: pa.array(peers[self.ends])}
         given = {}
         for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
             match call.function:
@@ -166,9 +166,9 @@ class RunningBatch:
     def edges(self) -> tuple[list[pa.Array], list[pa.Array], np.ndarray, dict[str, pa.Array]]:
         """Return for each key the values of aggregates before these rows and with them, how many rows it had, and
         what to remember under which names."""
-        had = self.before.numbers(_ROWS)
+        had = self.before.numbers(ROWS)
         rows = self._sums(np.ones(len(self.rows), np.int64), had)
-        kept = {_ROWS: pa.array(rows[self.ends])}
+        kept = {ROWS: pa.array(rows[self.ends])}
         before, after = [], []
         for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
             running, remembered = self._aggregate(call, kind, f"c{number}", rows)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,9 @@ from cepsql.ordered.columns import integers
 ORIGIN, PLACE = "origin", "place"
 """Columns of rows before they are packed: where a row comes from, a STRUCT with the fields of `Origin`, NULL where its
 source has no order; and a BIGINT that grows from row to row there. Without PLACE rows count from the task's first."""
+
+URL = "url"
+"""The field of ORIGIN that stands in place of `name` where that is a URL, as Spark names files."""
 
 POSITION = "p"
 """The BIGINT column of rows on their way through a stage: the number of their origin, and in its low bits the place."""
@@ -130,7 +134,16 @@ def _runs(column: pa.Array) -> tuple[np.ndarray, list[Origin | None]]:
 
 
 def _origin(value: Mapping | None) -> Origin | None:
-    return None if value is None else Origin(*value.values())
+    if value is None:
+        return None
+    return Origin(value["rank"], _path(value[URL]) if URL in value else value["name"], value["part"])
+
+
+def _path(url: str) -> str:
+    try:
+        return unquote(url, errors="strict")
+    except UnicodeDecodeError:
+        return url
 
 
 Origins = Mapping[int, tuple[int, Origin]]

@@ -122,6 +122,11 @@ def open_packet(data: bytes) -> Packet:
     return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known, runs)
 
 
+def empty_packet() -> bytes:
+    """Return a packet of the first input that brings nothing: the bucket that gets it runs all the same."""
+    return _HEADER.pack(_MAGIC, _VERSION, 0, False, BEGINNING, BEGINNING, *(0 for _ in _COUNTED), 0, 0, 0, 0)
+
+
 def heartbeat_time(clock: int) -> int:
     """Return the t of the row that says that the clock shows so many microseconds since the epoch."""
     return END_OF_TIME + clock

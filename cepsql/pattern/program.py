@@ -24,6 +24,9 @@ from cepsql.scalar.types import Type
 STEP_BUDGET = 1_000_000
 """Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
 
+UNDECIDED_ROWS = 10_000_000
+"""How many rows of a key may wait undecided: each micro-batch with a row of the key searches all of them again."""
+
 MAX_PREDICATES = 62
 """How many row predicates fit the mask column."""
 
@@ -152,6 +155,7 @@ class MatchProgram:
     session:    by whose rules conditions compute.
     intervals:  the columns of intervals, with their types: rows carry intervals without their units.
     id_columns: with MatchId the columns that hold the values of ORDER BY.
+    undecided_rows: how many rows of a partition may wait undecided; more are an error.
     state_id:   tells stored state of this program from that of others.
     pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
     beside:     other windows over the same rows, with the same keys, time, order, values and predicates. A row comes
@@ -176,6 +180,7 @@ class MatchProgram:
     empty: str = "show"
     frame: int | None = None
     step_budget: int = field(default=STEP_BUDGET, repr=False)
+    undecided_rows: int = field(default=UNDECIDED_ROWS, repr=False)
     session: Session = field(default_factory=Session, repr=False)
     intervals: tuple[tuple[str, Type], ...] = field(default=(), repr=False)
     id_columns: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from cepsql.analysis.scope import gives_rows
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
-from cepsql.plan.nodes import AsOfJoin, Deduplicate, Match, Ordered, Over
+from cepsql.plan.nodes import AsOfJoin, Deduplicate, Match, Ordered, Over, Sort
 from cepsql.scan.expression import Unlike
 from cepsql.scan.select import plain_table
 
@@ -15,7 +15,7 @@ def goes_by_arrival(node: Ordered, number: int) -> bool:
     """Tell whether rows of one time of an input of an operator come in the order in which their source has them."""
     if isinstance(node, AsOfJoin):
         return node.sides[number] == 1
-    return isinstance(node, Match | Deduplicate | Over)
+    return isinstance(node, Match | Deduplicate | Over | Sort)
 
 
 def keeps_arrival(query: exp.Query) -> bool:

@@ -125,7 +125,7 @@ def _tolerance(
     wanted = tuple(times) if forward else tuple(reversed(list(times)))
     tolerances, further, apart = [], [], []
     for part in pairs:
-        limits, whole = time_limits(part, times)
+        limits, whole = time_limits(part, times, months=True)
         wide = [limit for limit in limits if (limit.earlier, limit.later) == wanted]
         tolerances += [limit.widest for limit in wide]
         # MATCH_CONDITION asks for the other direction already.

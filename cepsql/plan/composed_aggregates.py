@@ -10,10 +10,13 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.running_calls import Take, running_aggregate
 from cepsql.errors import NotSupportedError, Span
 from cepsql.operators.retracting_groups import GroupCall
+from cepsql.plan.aggregate_parts import filtered, where
+from cepsql.plan.list_aggregates import OF_LISTS
 
 _KNOWN = (
     "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, MAX_BY, MIN_BY, BOOL_AND, BOOL_OR, ARRAY_AGG, COLLECT_SET, LISTAGG, STDDEV, "
-    "VARIANCE, MEDIAN, PERCENTILE, MODE, FIRST_VALUE and LAST_VALUE are"
+    "VARIANCE, CORR, COVAR_POP, REGR_SLOPE and the like, BIT_AND, BIT_OR, BIT_XOR, MEDIAN, PERCENTILE, "
+    "PERCENTILE_APPROX, APPROX_COUNT_DISTINCT, MODE, FIRST_VALUE and LAST_VALUE are"
 )
 _TOTALS = ("count", "sum", "avg", "min", "max")
 _LIST = "ARRAYAGG"
@@ -69,7 +72,7 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall:
         fraction = _constant(further[0]) if function == "percentile" and len(further) == 1 else None
         complete = fraction is not None if function == "percentile" else not further
         if complete and not (function == "mode" and taken.distinct):
-            column = take(_where(taken.filter, argument)).name
+            column = take(where(taken.filter, argument)).name
             return GroupCall(name, function, column, taken.distinct, fraction)
     distinct = taken is not None and taken.distinct and len(taken.arguments) == 1
     plain = call.copy()
@@ -129,14 +132,14 @@ def _of_one_row(call: AggregateCall, time: exp.Column | None) -> exp.Expr:
         there = value.copy().is_(exp.null()).not_()
         condition = there if condition is None else exp.and_(condition.copy(), there)
     if time is None:
-        return _filtered(exp.Min(this=value.copy()), condition)
+        return filtered(exp.Min(this=value.copy()), condition)
     return _at_edge(value, time, condition, greatest=_OF_ONE_ROW[call.name])
 
 
 def _at_edge(value: exp.Expr, by: exp.Expr, condition: exp.Expr | None, greatest: bool) -> exp.Expr:
     """Return the value where another one is greatest or least; of several such, the greatest or least one itself."""
     function = exp.Max if greatest else exp.Min
-    found = _filtered(function(this=_where(by.copy().is_(exp.null()).not_(), _pair(by, value))), condition)
+    found = filtered(function(this=where(by.copy().is_(exp.null()).not_(), _pair(by, value))), condition)
     return exp.Dot(this=found, expression=exp.to_identifier(_VALUE))
 
 
@@ -155,7 +158,7 @@ def _truth(function: type[exp.Min] | type[exp.Max]) -> _Composer:
         if len(call.arguments) != 1 or call.order is not None or call.nulls:
             return None
         # AND lets Spark refuse an argument that is not BOOLEAN.
-        return _filtered(function(this=exp.and_(call.arguments[0].copy(), exp.true())), call.filter)
+        return filtered(function(this=exp.and_(call.arguments[0].copy(), exp.true())), call.filter)
 
     return composed
 
@@ -165,7 +168,7 @@ def _statistic(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
         return None
     number = exp.cast(call.arguments[0].copy(), "double", dialect="spark")
     argument = exp.Distinct(expressions=[number]) if call.distinct else number
-    return _filtered(exp.Anonymous(this=_STATISTICS[call.name], expressions=[argument]), call.filter)
+    return filtered(exp.Anonymous(this=_STATISTICS[call.name], expressions=[argument]), call.filter)
 
 
 def _percentile(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
@@ -183,14 +186,14 @@ def _percentile(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None
     number = exp.cast(given[0].copy(), "double", dialect="spark")
     argument = exp.Distinct(expressions=[number]) if call.distinct else number
     told = exp.Literal.number(repr(1 - fraction if descending else fraction))
-    return _filtered(exp.Anonymous(this="percentile", expressions=[argument, told]), call.filter)
+    return filtered(exp.Anonymous(this="percentile", expressions=[argument, told]), call.filter)
 
 
 def _mode(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
     given = [item.this for item in call.order.expressions] if call.order is not None else call.arguments
     if len(given) != 1 or call.distinct or call.nulls:
         return None
-    return _filtered(exp.Mode(this=given[0].copy()), call.filter)
+    return filtered(exp.Mode(this=given[0].copy()), call.filter)
 
 
 def _list(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
@@ -205,15 +208,15 @@ def _count(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
     # Rows with a NULL among the values do not count.
     there = exp.and_(*(value.copy().is_(exp.null()).not_() for value in call.arguments))
     if not call.distinct:
-        return _filtered(exp.Count(this=_where(there, exp.Literal.number(1)), big_int=True), call.filter)
-    together = _where(there, _together(call.arguments))
-    return _filtered(exp.Count(this=exp.Distinct(expressions=[together]), big_int=True), call.filter)
+        return filtered(exp.Count(this=where(there, exp.Literal.number(1)), big_int=True), call.filter)
+    together = where(there, _together(call.arguments))
+    return filtered(exp.Count(this=exp.Distinct(expressions=[together]), big_int=True), call.filter)
 
 
 def _set(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
     if len(call.arguments) != 1 or call.order is not None or call.nulls:
         return None
-    return _filtered(exp.ArrayAgg(this=exp.Distinct(expressions=[call.arguments[0].copy()])), call.filter)
+    return filtered(exp.ArrayAgg(this=exp.Distinct(expressions=[call.arguments[0].copy()])), call.filter)
 
 
 def _joined(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
@@ -251,13 +254,13 @@ def _joined(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
 def _values(call: AggregateCall, value: exp.Expr, by: exp.Expr | None) -> exp.Expr:
     """Return the list of the values of a group, ordered by something else and then themselves."""
     if call.distinct:
-        return _filtered(exp.ArrayAgg(this=exp.Distinct(expressions=[value.copy()])), call.filter)
+        return filtered(exp.ArrayAgg(this=exp.Distinct(expressions=[value.copy()])), call.filter)
     if by is None:
-        return _filtered(exp.ArrayAgg(this=value.copy()), call.filter)
-    pairs = exp.ArrayAgg(this=_where(value.copy().is_(exp.null()).not_(), _pair(by, value)))
+        return filtered(exp.ArrayAgg(this=value.copy()), call.filter)
+    pairs = exp.ArrayAgg(this=where(value.copy().is_(exp.null()).not_(), _pair(by, value)))
     element = exp.to_identifier(_ELEMENT)
     field = exp.Lambda(this=exp.Dot(this=element.copy(), expression=exp.to_identifier(_VALUE)), expressions=[element])
-    return exp.Anonymous(this="transform", expressions=[_filtered(pairs, call.filter), field])
+    return exp.Anonymous(this="transform", expressions=[filtered(pairs, call.filter), field])
 
 
 def _is_null(value: exp.Expr) -> bool:
@@ -274,15 +277,6 @@ def _together(values: Sequence[exp.Expr]) -> exp.Expr:
     """Return a struct of values; columns of two relations may have one name."""
     named = [part for i, value in enumerate(values) for part in (exp.Literal.string(f"v{i}"), value.copy())]
     return exp.func("named_struct", *named)
-
-
-def _where(condition: exp.Expr | None, value: exp.Expr) -> exp.Expr:
-    """Return a value where a condition holds, NULL elsewhere."""
-    return value if condition is None else exp.case().when(condition.copy(), value.copy())
-
-
-def _filtered(call: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
-    return call if condition is None else exp.Filter(this=call, expression=exp.Where(this=condition.copy()))
 
 
 def _constant(fraction: exp.Expr) -> float | None:
@@ -304,4 +298,7 @@ _COMPOSERS: dict[str, _Composer] = {
     **dict.fromkeys(("MEDIAN", "PERCENTILE", "PERCENTILE_CONT"), _percentile),
     "COUNT": _count,
     "MODE": _mode,
+    **OF_LISTS,
 }
+"""What each aggregate is that is an expression over others: those of `group_call`, which an operator computes. An
+aggregate that stands in neither cannot be kept up to date."""

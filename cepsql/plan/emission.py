@@ -10,12 +10,13 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
+from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.changelogs import changelog_read
 from cepsql.plan.composed_aggregates import is_total
 from cepsql.plan.filtered_changes import with_whole_updates
 from cepsql.plan.group_changes import hoist_changing_groups
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Sql, WindowAggregate, walk
+from cepsql.plan.nodes import Read, Sql, WindowAggregate, walk
 from cepsql.plan.ranked_rows import rank_that_changes
 from cepsql.plan.reader import Checked
 from cepsql.plan.stream_join import joins_streams
@@ -77,9 +78,23 @@ def _changing(root: Sql, checked: Checked, place: Span) -> bool:
         return True
     if isinstance(root.query, exp.SetOperation) and not is_union_all(root.query):
         return True
+    if _joins_without_times(root):
+        return True
     if any(asks_first_rows(query) and _reads_stream(query, root) for query in root.query.find_all(exp.Query)):
         return True
     return _needs_values(root) and not _has_window(root)
+
+
+def _joins_without_times(root: Sql) -> bool:
+    """Tell whether a query joins streams, one of which has no event time: no bound says until when rows meet."""
+    streams = {flat_name(name): node for name, node in root.inputs.items() if node.properties.streaming}
+    if _has_window(root) or all(node.properties.watermark is not None for node in streams.values()):
+        return False
+    plain = [node for node in walk(root) if not isinstance(node, Read | Sql)]
+    return not plain and any(
+        joins_streams(select, set(streams)) and not any(map(temporal_call, select.walk()))
+        for select in inline_ctes(root.query).find_all(exp.Select)
+    )
 
 
 def _groups_below(root: Sql) -> bool:

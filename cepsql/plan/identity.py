@@ -10,6 +10,7 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.analysis.emission import ON_CLOSE
+from cepsql.analysis.fill import FilledGroups
 from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
@@ -17,10 +18,12 @@ from cepsql.analysis.window_totals import totals
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangeOperator,
     ChangingGroups,
     Deduplicate,
+    Fill,
     IntervalJoin,
     LabelledChanges,
     Match,
@@ -29,6 +32,7 @@ from cepsql.plan.nodes import (
     RankedRows,
     Read,
     RetractingGroups,
+    Sort,
     SparkWatermark,
     Sql,
     TableJoin,
@@ -132,12 +136,24 @@ def describe_window_groups(groups: WindowGroups) -> dict:
     }
 
 
+def describe_fill(groups: FilledGroups) -> dict:
+    """Return what decides which rows fill gaps, and with what, as data that JSON can hold."""
+    fill = groups.fill
+    fillers = zip(groups.columns, fill.fillers, strict=True)
+    return {
+        "fill": [[column.name, one.kind, None if one.value is None else str(one.value)] for column, one in fillers],
+        "keys": list(groups.keys),
+        "windows": [fill.size, fill.step, fill.most],
+    }
+
+
 def describe_group_changes(groups: GroupChanges) -> dict:
     """Return what decides which rows make a changing group, and what is made of them, as data that JSON can hold."""
     return {
         "changes of": [[column.name, call.function, call.column] for column, call in groups.calls],
         "aggregates": list(groups.spoken),
         "group by": [column.name for column in groups.keys],
+        **({} if groups.keys else {"begins": True}),
     }
 
 
@@ -158,6 +174,7 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                 ],
                 "aggregates": list(spoken),
                 "group by": [column.name for column in keys],
+                **({} if keys else {"begins": True}),
             }
         case RankedRows():
             return {
@@ -170,7 +187,13 @@ def describe_change_operator(node: ChangeOperator) -> dict:
             }
     assert isinstance(node, TableJoin)
     equal = [[canonical_sql(one), canonical_sql(other)] for one, other in node.keys]
-    return {"join of tables": node.kind, "keys": equal, "columns": [list(names) for names in node.columns]}
+    return {
+        "join of tables": node.kind,
+        "keys": equal,
+        "columns": [list(names) for names in node.columns],
+        **({"condition": canonical_sql(node.condition)} if node.condition is not None else {}),
+        **({"equal NULLs": sorted(node.null_safe)} if node.null_safe else {}),
+    }
 
 
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
@@ -212,10 +235,15 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
         case Deduplicate(rows, inputs):
             asked = {"keys": list(rows.keys), "order by": list(rows.order), "within": rows.within}
             return {"deduplicate": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Sort(rows, inputs):
+            sorted_by = [rows.time.lower(), *(canonical_sql(item) for item in rows.order)]
+            return {"sort": sorted_by, "inputs": [_describe(i, frame_identity) for i in inputs]}
         case Over(frames, inputs):
             return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case WindowAggregate(groups, inputs):
             return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Fill(groups, inputs):
+            return describe_fill(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case ChangingGroups(groups, inputs):
             return describe_group_changes(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(_, inputs):
@@ -228,6 +256,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return _describe(below, frame_identity)
         case LabelledChanges(_, below):
             return _describe(below, frame_identity)
+        case AddedRows(_, below):
+            return {"added": _describe(below, frame_identity)}
 
 
 def _describe_source(source: Source) -> dict:

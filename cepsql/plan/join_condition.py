@@ -18,6 +18,9 @@ KINDS = {
 }  # fmt: skip
 """What comes out of a join as it is written; of RIGHT with its sides swapped."""
 
+SIDES = ("left", "right")
+"""What conditions on pairs call the relations of a join."""
+
 
 @dataclass(frozen=True)
 class JoinCondition:
@@ -58,7 +61,7 @@ def split_condition(
     missing = missing_bounds(conditions, times)
     conditions, said = _own_limits(conditions, times, missing)
     for part in conditions:
-        found, whole = time_limits(part, times)
+        found, whole = time_limits(part, times, months=True)
         for limit in found:
             order = (limit.earlier, limit.later)
             limits[order] = min(limits[order], limit.widest)
@@ -71,7 +74,7 @@ def split_condition(
             own[side].append(part)
         else:
             further.append(part)
-    for earlier, later in (pair for pair in missing if pair not in said):
+    for earlier, later in (pair for pair in missing if pair not in said and limits[pair] == UNBOUNDED):
         before, after = spoken(earlier, times[earlier]), spoken(later, times[later])
         added = f"add AND {after} <= {before} + INTERVAL '1' HOUR"
         # USING, and a comma between two relations, have no condition that something could be added to.
@@ -151,9 +154,16 @@ def true_if(conditions: Iterable[exp.Expr]) -> exp.Case:
     return exp.case().when(exp.and_(*(part.copy() for part in conditions)), exp.true())
 
 
-def equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.Expr] | None:
-    """Return the two sides of an equality as expressions over the left and over the right side."""
-    if not isinstance(part, exp.EQ) or random_call(part) or part.find(exp.Query, exp.Subquery):
+def equal_sides(part: exp.Expr, left: str, right: str, null_safe: bool = False) -> tuple[exp.Expr, exp.Expr] | None:
+    """Return the two sides of an equality as expressions over the left and over the right side.
+
+    null_safe: of one where NULL equals NULL.
+    """
+    if (
+        not isinstance(part, exp.NullSafeEQ if null_safe else exp.EQ)
+        or random_call(part)
+        or part.find(exp.Query, exp.Subquery)
+    ):
         return None
     by_table = {}
     for side in (part.this, part.expression):

@@ -10,12 +10,14 @@ from sqlglot import exp
 from cepsql.analysis.assigned_windows import AssignedWindows
 from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.fill import FilledGroups
 from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.properties import CHANGE, IDENTITY, Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
+from cepsql.analysis.row_order import RowOrder
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.analysis.written import Written
 from cepsql.cached_property import cached_property
@@ -170,6 +172,23 @@ class Deduplicate(_Operator):
 
 
 @dataclass(frozen=True)
+class Sort(_Operator):
+    """An ordered operator: all rows in the order of event time. `inputs` and `markers` as of `Match`; it stands over
+    streams only."""
+
+    rows: RowOrder
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: they come out as soon as they are released."""
+        rows = self.rows
+        columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
+        return Properties(rows.name, columns, True, Watermark(rows.time, 0), True)
+
+
+@dataclass(frozen=True)
 class Over(_Operator):
     """An ordered operator: window functions, each over a frame of the rows around a row. `inputs` and `markers` as of
     `Match`; it stands over streams only."""
@@ -204,6 +223,23 @@ class WindowAggregate(_Operator):
         groups = self.groups
         columns = (*groups.output, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.output
         return Properties(groups.name, columns, True, groups.watermark, True)
+
+
+@dataclass(frozen=True)
+class Fill(_Operator):
+    """An ordered operator: groups of windows, with rows for those in which nothing came. `inputs` and `markers` as of
+    `Match`."""
+
+    groups: FilledGroups
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: those of a gap may wait for its end."""
+        groups, streaming = self.groups, any(node.properties.streaming for node in self.inputs)
+        columns = (*groups.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.columns
+        return Properties(groups.name, columns, streaming, groups.watermark if streaming else None, streaming)
 
 
 @dataclass(frozen=True)
@@ -298,6 +334,8 @@ class TableJoin(ChangeOperator):
     inputs:  changes of the left one and of the right one.
     keys:    pairs of expressions over the columns of the left and of the right that must be equal.
     columns: the columns of the left and of the right that come out, after LEFT or RIGHT.
+    condition: what a pair must fulfil beside, over the columns of `left` and `right`; None for nothing.
+    null_safe: the numbers of the keys whose NULLs are equal.
     """
 
     name: str
@@ -305,6 +343,8 @@ class TableJoin(ChangeOperator):
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     kind: JoinKind
+    condition: exp.Expr | None = None
+    null_safe: frozenset[int] = frozenset()
     sides: ClassVar[tuple[int, ...]] = (0, 1)
 
     @property
@@ -512,11 +552,26 @@ class LabelledChanges:
         return replace(rows, name=self.name, columns=(*columns, operation), changes=False)
 
 
+@dataclass(frozen=True)
+class AddedRows:
+    """The rows of a table at rest, as ones that a stream adds with the first micro-batch."""
+
+    name: str
+    input: "Node"
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of the rows."""
+        return replace(self.input.properties, name=self.name, streaming=True)
+
+
 Ordered = (
     Match
     | Deduplicate
+    | Sort
     | Over
     | WindowAggregate
+    | Fill
     | ChangingGroups
     | IntervalJoin
     | AsOfJoin
@@ -525,7 +580,7 @@ Ordered = (
     | TableJoin
     | RankedRows
 )
-Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges
+Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges | AddedRows
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""
@@ -536,7 +591,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case SparkWatermark() | LabelledChanges():
+        case SparkWatermark() | LabelledChanges() | AddedRows():
             return (node.input,)
         case Read():
             return ()
@@ -552,7 +607,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case SparkWatermark() | LabelledChanges():
+        case SparkWatermark() | LabelledChanges() | AddedRows():
             return replace(node, input=after[0])
         case Read():
             return node
@@ -621,8 +676,16 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
     if isinstance(node, IntervalJoin | AsOfJoin):
         hint = "keep the event time of one of the two streams, as it is, in the subquery"
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
+    if isinstance(node, Fill):
+        return NotSupportedError(
+            f"{follower} over FILL needs to know how late its rows come out",
+            place,
+            "FILL (... FOR AT MOST INTERVAL '1' HOUR) bounds it; keep the end of the window, as it is, in the subquery",
+        )
     if isinstance(node, WindowAggregate):
         hint = "keep the end of the window, as it is, in the subquery"
+        if follower == "ORDER BY":
+            hint = "ORDER BY window_end first, or window.end"
         return ProgrammingError(f"{follower} over windows of a stream needs their event time", place, hint)
     if isinstance(node, Over):
         return _missing_time_of_frames(node, follower, place)
@@ -637,7 +700,7 @@ def _spoken_rows(node: Node) -> str:
             return "the matches of a stream"
         case StreamJoin():
             return JOINED
-        case WindowAggregate():
+        case WindowAggregate() | Fill():
             return "windows of a stream"
         case Over():
             return "window functions of a stream"

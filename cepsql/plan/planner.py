@@ -8,7 +8,7 @@ from functools import partial
 from sqlglot import exp
 
 from cepsql.analysis.deduplicate import plan_deduplicate
-from cepsql.analysis.emission import OPERATION, plan_emission
+from cepsql.analysis.emission import ON_CLOSE, OPERATION, plan_emission
 from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
@@ -27,6 +27,7 @@ from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
 from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.expand import Expanded, Expander, Lookup
+from cepsql.plan.fill import hoist_fill
 from cepsql.plan.group_by_all import with_group_by_all
 from cepsql.plan.grouping_sets import with_grouping_sets
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
@@ -43,6 +44,7 @@ from cepsql.plan.refuse import (
     refuse_order,
     refuse_unmarked,
 )
+from cepsql.plan.row_order import hoist_order
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
@@ -219,11 +221,13 @@ class _Planner:
             below = self._over(clause.input, matches, expanded.inputs[clause.name])
             spoken = self._spoken(below)
             below = hoist_patterns(below, query.windows, self._pattern, query.span)
+            below = hoist_fill(below, self._checked, query.span)
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
             self._name(clause.name, matches[clause.name], spoken)
         root = replace(self._over(query.expression, matches, expanded.root), view=view)
         self.columns = self._spoken(root)
         root = hoist_patterns(root, query.windows, self._pattern, query.span)
+        root = hoist_fill(root, self._checked, query.span)
         refuse_groups_beside(root)
         return join_tables_as_of(root, query.span)
 
@@ -233,10 +237,14 @@ class _Planner:
             root = with_emission(root, query.emit, self._checked) if query.emit is not None else root
             return with_calendar_windows(root), None
         if changelog_read(root) is None:
-            refuse_order(root, changing=query.emit is not None and query.emit.kind == "changes")
+            on_close = query.emit is None or plan_emission(query.emit) == ON_CLOSE
+            refuse_order(root, changing=query.emit is not None and query.emit.kind == "changes", last=on_close)
         if query.emit is not None:
-            root = with_emission(root, query.emit, self._checked)
+            emitted = with_emission(root, query.emit, self._checked)
+            ordered = root.query.args.get("order") is not None and plan_emission(query.emit) == ON_CLOSE
+            root = root if ordered else emitted
         refuse_changelog(root, None, query.span)
+        root = hoist_order(root, query.span, self._checked)
         if query.emit is None:
             root = hoist_outer_distinct(root, query.span, self._checked)
         root = hoist_over(root, self._checked, query.span)

@@ -112,7 +112,7 @@ def _only_call(select: exp.Select, place: Span) -> exp.Window:
             raise NotSupportedError(
                 f"the window function {sql_of(without_tables(call.this))} over a table that changes is not supported",
                 span_of(call, place),
-                "ROW_NUMBER, RANK and DENSE_RANK are",
+                "ROW_NUMBER, RANK and DENSE_RANK are, and aggregates OVER a whole partition",
             )
     asked = {with_own_window(call, select) for call in calls}
     if len(asked) > 1:

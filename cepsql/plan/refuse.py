@@ -119,10 +119,11 @@ def refuse_group_windows(query: exp.Query) -> None:
             raise ProgrammingError(NO_GROUP_WINDOWS, span_of(call), GROUP_WINDOWS_INSTEAD)
 
 
-def refuse_order(root: Sql, changing: bool) -> None:
+def refuse_order(root: Sql, changing: bool, last: bool) -> None:
     """Raise NotSupportedError for an ORDER BY over a stream.
 
     changing: rows come out as changes, so that the first rows of an order can be asked for.
+    last:     the ORDER BY of the whole query may be by the event time, which is checked later.
     Told before operators are taken out of the query, for it may name what only the query as it is written has.
     """
     streams = {name for name, node in root.inputs.items() if node.properties.streaming}
@@ -130,13 +131,13 @@ def refuse_order(root: Sql, changing: bool) -> None:
         if not _reads(query, streams) or (changing and asks_first_rows(query)):
             continue
         for clause, spoken in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
-            if query.args.get(clause) is not None:
+            if query.args.get(clause) is not None and not (last and clause == "order" and query is root.query):
                 place = span_of(query.args[clause], span_of(query))
                 raise NotSupportedError(
                     f"{spoken} over a stream is not supported",
                     place,
-                    "the rows of a stream come as they are found; ORDER BY ... LIMIT 3 EMIT CHANGES gives "
-                    "the first ones",
+                    "ORDER BY the event time at the end of the query is; ORDER BY ... LIMIT 3 EMIT CHANGES gives the "
+                    "first rows so far of any order",
                 )
 
 

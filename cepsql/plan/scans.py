@@ -14,10 +14,12 @@ from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.change_layout import groups_layout, ranked_layout
 from cepsql.plan.join_layout import as_of_join_layout, interval_join_layout, until_sql
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangeOperator,
     ChangingGroups,
     Deduplicate,
+    Fill,
     IntervalJoin,
     Match,
     Node,
@@ -26,6 +28,7 @@ from cepsql.plan.nodes import (
     RankedRows,
     Read,
     RetractingGroups,
+    Sort,
     Sql,
     StreamJoin,
     WindowAggregate,
@@ -147,8 +150,10 @@ def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
     match below:
         case Read(relation):
             return exp.select("*").from_("source"), {"source": relation}
-        case Sql(query, inputs):
+        case Sql(query, inputs) if not any(isinstance(one, AddedRows) for one in inputs.values()):
             return query, {name: read.relation for name, read in inputs.items() if isinstance(read, Read)}
+        case AddedRows() | Sql():
+            raise Unlike("the rows of a table at rest are added")
     raise Unlike("the input is matches")
 
 
@@ -226,11 +231,15 @@ def _layout(stage: Ordered) -> RowLayout:
             return row_layout(match.program)
         case Deduplicate(rows):
             return rows.layout
+        case Sort(rows):
+            return rows.layout
         case Over(frames):
             return frames.layout
         case WindowAggregate(groups):
             summed = totals(groups)
             return groups.layout if summed is None else summed.layout
+        case Fill(groups):
+            return groups.fill.layout
         case ChangingGroups(groups):
             return groups.layout
         case RankedRows() if not any(map(takes_rows_away, stage.inputs)):

@@ -50,6 +50,8 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
         return _with_values(asked, query, taken) if isinstance(asked, exp.In) and not _reads_outside(query) else None
     item = query.args["from_"].this.copy()
     conditions = conjuncts(query.args["where"].this if query.args.get("where") else None)
+    if any(part.find(exp.Query) for part in conditions):
+        return None
     if isinstance(asked, exp.In):
         conditions = [query.selects[0].unalias(), *conditions]
     item, conditions = _renamed(item, conditions, taken)

@@ -10,6 +10,7 @@ from cepsql.analysis.aggregate_calls import own_aggregates
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.fleeting import is_fleeting
 from cepsql.analysis.inner_stars import refuse_inner_stars
+from cepsql.analysis.pair_conditions import check_pair_condition
 from cepsql.analysis.plain_sql import conjuncts, spoken_type, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
@@ -24,11 +25,12 @@ from cepsql.plan.assigned_windows import refuse_group_by_all
 from cepsql.plan.changelogs import is_changelog
 from cepsql.plan.composed_aggregates import group_call, with_composed_aggregates
 from cepsql.plan.expand import put_in_place
-from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
+from cepsql.plan.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.join_order import own_columns, relations, streams_first
 from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.markers import join_kind
-from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, reads, walk
+from cepsql.plan.named_columns import with_columns_named
+from cepsql.plan.nodes import AddedRows, Node, Read, RetractingGroups, Sql, TableJoin, Upserts, reads, walk
 from cepsql.plan.over import named_item, window_calls
 from cepsql.plan.rank_limits import with_rank_limits
 from cepsql.plan.ranked_rows import is_ranking, ranked_select
@@ -37,8 +39,10 @@ from cepsql.plan.rows_below import RowsBelow, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
 from cepsql.plan.stream_join import hoist_joins
+from cepsql.plan.subquery_joins import SubqueryJoins
 from cepsql.plan.top_rows import with_first_rows_ranked
 from cepsql.plan.value_joins import with_value_joins
+from cepsql.plan.whole_partitions import with_whole_partitions
 from cepsql.plan.window_groups import groups_windows, over_groups, window_call
 
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
@@ -69,11 +73,21 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
     flat = inline_views(root, windows=False)
     assert isinstance(flat, Sql)
     planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked)
-    whole = _outermost(flat.inlined.qualified)
+    whole = with_columns_named(_outermost(flat.inlined.qualified), planner.nodes)
     names = [named_item(item).alias_or_name for item in whole.selects]
     query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
     limit = query.args.pop("limit", None)
     return labelled_query(planner.rows(_numbered(query, place)), names, {"limit": limit})
+
+
+@dataclass(frozen=True)
+class _Pairing:
+    """Which rows of two relations a join puts together, as of `TableJoin`."""
+
+    kind: JoinKind
+    keys: list[tuple[exp.Expr, exp.Expr]]
+    null_safe: frozenset[int]
+    condition: exp.Expr | None
 
 
 @dataclass
@@ -97,20 +111,35 @@ class _TableChanges:
         refuse_inner_stars(query, self.place)
         query = self._with_window_rows(query)
         query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
+        query = self._without_subqueries(query)
+        if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
+            query = with_whole_partitions(query, self._name, frozenset({OPERATION, *_HIDDEN}))
         query = self._of_events(query)
         self._check(query)
         if not any(map(self._reads_stream, relations(query))):
-            raise NotSupportedError(
-                "UNION, INTERSECT or EXCEPT of tables that change and tables at rest is not supported",
-                span_of(query, self.place),
-                "a stream over the same source gives its rows as ones that are added",
-            )
+            name, names = self._added_rows(query), {item.alias_or_name.lower() for item in query.selects}
+            return self._added(name, self.nodes[name], frozenset(names))
         select = self._joined(with_composed_aggregates(query, self._time(query), self.place))
         if window_calls(select):
             select = self._ranked(select)
         if select.args.get("group") is not None or select.args.get("distinct") is not None or own_aggregates(select):
             return self._grouped(select)
         return self._changing(select)
+
+    def _without_subqueries(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT that joins what its subqueries over streams give."""
+        return SubqueryJoins(self._streams(), self._name, self._is_never_null, self.place).without_subqueries(select)
+
+    def _is_never_null(self, value: exp.Expr, select: exp.Select) -> bool:
+        """Tell whether a value is a column of the primary key of a table that a SELECT reads, which has no NULL."""
+        kinds = {join_kind(join) for join in select.args.get("joins") or []}
+        if not isinstance(value, exp.Column) or kinds & {"LEFT", "RIGHT", "FULL"}:
+            return False
+        item = next((one for one in relations(select) if one.alias_or_name.lower() == value.table.lower()), None)
+        node = self.nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
+        if node is None or not is_changelog(node) or not isinstance(node, Read):
+            return False
+        return value.name.lower() in {name.lower() for name in getattr(node.relation, "key", ())}
 
     def _with_window_rows(self, select: exp.Select) -> exp.Select:
         """Return a SELECT with subqueries in place of rows in windows of event time."""
@@ -284,8 +313,41 @@ class _TableChanges:
         windowed = all(select is not None and groups_windows(select, self.nodes) for select in selects)
         return windowed and item.find(exp.Window) is None
 
+    def _added_rows(self, query: exp.Query) -> str:
+        """Return the name of a node that adds the rows of a query over tables at rest."""
+        name = self._name("__added")
+        self.nodes[name] = AddedRows(name, self._sql(query))
+        return name
+
     def _joined(self, select: exp.Select) -> exp.Select:
         """Return a SELECT that reads changes once, and tables that do not change."""
+        try:
+            return self._joined_at_rest(select)
+        except NotSupportedError:
+            added = self._with_added_rows(select)
+            if added is None:
+                raise
+            return self._joined_at_rest(added)
+
+    def _with_added_rows(self, select: exp.Select) -> exp.Select | None:
+        """Return a SELECT that reads the rows of tables at rest as ones that are added; None if it reads no such
+        table."""
+        copy = select.copy()
+        tables = [
+            item for item in relations(copy) if not self._reads_stream(item) and not isinstance(item, exp.Lateral)
+        ]
+        for item in tables:
+            alias = item.alias_or_name
+            columns = [column for column in own_columns(copy) if column.table.lower() == alias.lower()]
+            names = dict.fromkeys(column.name.lower() for column in columns)
+            named = [exp.column(name, table=alias, quoted=True) for name in names]
+            given = [exp.alias_(column, column.name, quoted=True) for column in named]
+            inner = exp.select(*given or [exp.alias_(exp.Literal.number(1), "__one")]).from_(item.copy())
+            item.replace(exp.alias_(exp.to_table(self._added_rows(inner)), alias, table=True))
+        return copy if tables else None
+
+    def _joined_at_rest(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT that reads changes once, and tables at rest beside it."""
         while True:
             select = streams_first(select, self._reads_stream)
             streams = [item for item in relations(select) if self._reads_stream(item)]
@@ -315,20 +377,18 @@ class _TableChanges:
         rest = without_parts(where, asked)
         aliases = left.alias_or_name.lower(), right.alias_or_name.lower()
         keys, own, further = self._split(asked, aliases)
-        if KINDS[kind] == JoinKind.INNER:
+        inner, null_safe, condition = KINDS[kind] == JoinKind.INNER, frozenset[int](), None
+        if inner:
             rest += further
         else:
             # Of a constant each row of either side can be asked.
             own[0] += [part for part in further if _is_constant(part)]
             further = [part for part in further if not _is_constant(part)]
-        if further and KINDS[kind] != JoinKind.INNER:
-            raise NotSupportedError(
-                f"a {kind} JOIN of tables that change asks for equal keys, and conditions on one of them",
-                span_of(further[0], self.place),
-                "an inner JOIN takes further conditions",
-            )
+            equal = {id(part): pair for part in further if (pair := equal_sides(part, *aliases, null_safe=True))}
+            null_safe = frozenset(range(len(keys), len(keys) + len(equal)))
+            keys += equal.values()
+            condition = self._of_pairs([part for part in further if id(part) not in equal], aliases)
         filters: list[list[exp.Expr]] = [[], []]
-        inner = KINDS[kind] == JoinKind.INNER
         filters[0] += own[0] if inner else []
         filters[1] += own[1] if KINDS[kind] != JoinKind.FULL else []
         if not inner:
@@ -338,15 +398,28 @@ class _TableChanges:
         select = select.copy()
         select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
         del select.args["joins"][0]
-        return self._over_join(select, (left, right), keys, filters, KINDS[kind])
+        return self._over_join(select, (left, right), _Pairing(KINDS[kind], keys, null_safe, condition), filters)
+
+    def _of_pairs(self, parts: list[exp.Expr], aliases: tuple[str, str]) -> exp.Expr | None:
+        """Return what a join asks of pairs, over the columns of `left` and `right`; None for nothing.
+
+        Raises NotSupportedError for what cannot be computed on values of both sides.
+        """
+        if not parts:
+            return None
+        condition = exp.and_(*(part.copy() for part in parts))
+        for column in condition.find_all(exp.Column):
+            if column.table.lower() in aliases:
+                column.set("table", exp.to_identifier(SIDES[aliases.index(column.table.lower())]))
+        check_pair_condition(condition, self.place)
+        return condition
 
     def _over_join(
         self,
         select: exp.Select,
         sides: tuple[exp.Expr, exp.Expr],
-        keys: list[tuple[exp.Expr, exp.Expr]],
+        pairing: "_Pairing",
         filters: list[list[exp.Expr]],
-        kind: JoinKind,
     ) -> exp.Select:
         """Return a SELECT over the join of two relations in place of the first one."""
         name = self._name("__join")
@@ -357,9 +430,11 @@ class _TableChanges:
             alias = item.alias_or_name.lower()
             columns = [column for column in own_columns(select) if column.table.lower() == alias]
             kept.append(tuple(dict.fromkeys(column.name.lower() for column in columns)))
-            compared = [c for pair in keys for c in pair[number].find_all(exp.Column)]
+            compared = [c for pair in pairing.keys for c in pair[number].find_all(exp.Column)]
             asked = [c for part in filters[number] for c in part.find_all(exp.Column)]
             compared = [c for c in compared if c.table.lower() == alias]
+            if pairing.condition is not None:
+                compared += [c for c in pairing.condition.find_all(exp.Column) if c.table == SIDES[number]]
             names = dict.fromkeys([*kept[-1], *(c.name.lower() for c in compared)])
             every = dict.fromkeys([*names, *(c.name.lower() for c in asked)])
             inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names))
@@ -370,8 +445,11 @@ class _TableChanges:
             for column in columns:
                 column.set("this", exp.to_identifier(prefix + column.name.lower(), quoted=True))
                 column.set("table", exp.to_identifier(name))
-        plain = tuple((without_tables(one), without_tables(other)) for one, other in keys)
-        self.nodes[name] = TableJoin(name, tuple(inputs), plain, (kept[0], kept[1]), kind)
+        plain = tuple((without_tables(one), without_tables(other)) for one, other in pairing.keys)
+        given = kept[0], kept[1]
+        self.nodes[name] = TableJoin(
+            name, tuple(inputs), plain, given, pairing.kind, pairing.condition, pairing.null_safe
+        )
         return select
 
     def _split(

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.fleeting import random_call
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import LONGEST_MONTH, interval_micros, interval_months
 from cepsql.analysis.strict import is_strict
 from cepsql.errors import ProgrammingError
 
 _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _UPPER, _EQUAL = (exp.LT, exp.LTE), (exp.EQ, exp.NullSafeEQ)
 _DAY = 86_400_000_000
+_MONTH = (28 * _DAY, LONGEST_MONTH * _DAY)
+"""How long a month is, at least and at most."""
 
 
 @dataclass(frozen=True)
@@ -33,30 +35,31 @@ class TimeLimit:
         return self.micros if self.exact else self.micros + _DAY
 
 
-def time_limits(part: exp.Expr, times: Mapping[str, str]) -> tuple[list[TimeLimit], bool]:
+def time_limits(part: exp.Expr, times: Mapping[str, str], months: bool = False) -> tuple[list[TimeLimit], bool]:
     """Return what a condition says of the event times of two sides, and whether it says nothing else.
 
-    part:  a condition, with the table of every column.
-    times: the two sides' aliases with their event-time columns, lower case.
+    part:   a condition, with the table of every column.
+    times:  the two sides' aliases with their event-time columns, lower case.
+    months: whether intervals of months and years are known, too, as long as they are at most.
     Known are comparisons of the event times, each more or less a constant interval.
     """
     part = part.unnest()
     if isinstance(part, exp.And):
-        return _all(part.flatten(), times)
+        return _all(part.flatten(), times, months)
     if isinstance(part, exp.Between):
         low, high = exp.GTE(this=part.this, expression=part.args["low"]), part.args["high"]
-        return _all([low, exp.LTE(this=part.this, expression=high)], times)
+        return _all([low, exp.LTE(this=part.this, expression=high)], times, months)
     if isinstance(part, tuple(_TURNED)):
         part = _TURNED[type(part)](this=part.expression, expression=part.this)
     if not isinstance(part, _UPPER + _EQUAL):
         return [], False
-    smaller, greater = (_time(side, times) for side in _sides(part))
+    smaller, greater = (_time(side, times, months) for side in _sides(part))
     if smaller is None or greater is None or smaller.side == greater.side:
         return [], False
-    exact, micros = smaller.exact and greater.exact, greater.shift - smaller.shift
+    exact, micros = smaller.exact and greater.exact, greater.most - smaller.least
     limits = [TimeLimit(greater.side, smaller.side, micros - isinstance(part, exp.LT), exact)]
     if isinstance(part, _EQUAL):
-        limits.append(TimeLimit(smaller.side, greater.side, -micros, exact))
+        limits.append(TimeLimit(smaller.side, greater.side, smaller.most - greater.least, exact))
     return limits, True
 
 
@@ -110,15 +113,16 @@ def missing_bounds(conditions: Iterable[exp.Expr], times: Mapping[str, str]) -> 
 
 @dataclass(frozen=True)
 class _Time:
-    """The event time of a side and so many microseconds."""
+    """The event time of a side and so many microseconds, at least and at most."""
 
     side: str
-    shift: int = 0
+    least: int = 0
+    most: int = 0
     exact: bool = True
 
 
-def _all(parts: Iterable[exp.Expr], times: Mapping[str, str]) -> tuple[list[TimeLimit], bool]:
-    found = [time_limits(part, times) for part in parts]
+def _all(parts: Iterable[exp.Expr], times: Mapping[str, str], months: bool) -> tuple[list[TimeLimit], bool]:
+    found = [time_limits(part, times, months) for part in parts]
     return [limit for limits, _ in found for limit in limits], all(whole for _, whole in found)
 
 
@@ -126,20 +130,29 @@ def _sides(part: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
     return part.this, part.expression
 
 
-def _time(expression: exp.Expr, times: Mapping[str, str]) -> _Time | None:
+def _time(expression: exp.Expr, times: Mapping[str, str], months: bool) -> _Time | None:
     expression = expression.unnest()
     if isinstance(expression, exp.Add) and isinstance(expression.this.unnest(), exp.Interval):
         expression = exp.Add(this=expression.expression, expression=expression.this)
     if isinstance(expression, exp.Add | exp.Sub):
-        time = _time(expression.this, times)
-        try:
-            micros = interval_micros(expression.expression)
-        except ProgrammingError:
+        time, length = _time(expression.this, times, months), _length(expression.expression, months)
+        if time is None or length is None:
             return None
-        if time is None:
-            return None
-        shift = time.shift + (micros if isinstance(expression, exp.Add) else -micros)
-        return _Time(time.side, shift, time.exact and abs(micros) < _DAY)
+        least, most = length if isinstance(expression, exp.Add) else (-length[1], -length[0])
+        exact = time.exact and least == most and abs(most) < _DAY
+        return _Time(time.side, time.least + least, time.most + most, exact)
     if isinstance(expression, exp.Column) and times.get(expression.table.lower()) == expression.name.lower():
         return _Time(expression.table.lower())
     return None
+
+
+def _length(interval: exp.Expr, months: bool) -> tuple[int, int] | None:
+    """Return the microseconds of a constant interval, at least and at most; None for anything else."""
+    count = interval_months(interval) if months else None
+    if count is not None:
+        return count * _MONTH[0], count * _MONTH[1]
+    try:
+        micros = interval_micros(interval)
+    except ProgrammingError:
+        return None
+    return micros, micros

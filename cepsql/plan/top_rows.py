@@ -13,7 +13,7 @@ _TOP = "__top"
 
 def asks_first_rows(query: exp.Expr) -> bool:
     """Tell whether a query takes so many rows of an order."""
-    return isinstance(query, exp.Query) and bool(query.args.get("order")) and _number(query, "limit") is not None
+    return isinstance(query, exp.Query) and bool(query.args.get("order")) and whole_number(query, "limit") is not None
 
 
 def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
@@ -25,8 +25,8 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
     if not asks_first_rows(query):
         return query
     copy = query.copy()
-    order, limit = _spread(copy.args.pop("order"), len(copy.selects)), _number(copy, "limit")
-    offset = _number(copy, "offset") or 0
+    order, limit = spread_order(copy.args.pop("order"), len(copy.selects)), whole_number(copy, "limit")
+    offset = whole_number(copy, "offset") or 0
     copy.args.pop("limit")
     copy.args.pop("offset", None)
     assert limit is not None
@@ -42,7 +42,7 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
         copy = _around(copy, order, place)
         order = copy.args.pop("order")
     else:
-        order.set("expressions", [_ordered(item, copy.selects) for item in order.expressions])
+        order.set("expressions", [order_of_selected(item, copy.selects) for item in order.expressions])
     assert isinstance(copy, exp.Select)
     rank = exp.Window(this=exp.RowNumber(), order=order)
     asked: exp.Expr = exp.LTE(this=rank, expression=exp.Literal.number(limit + offset))
@@ -52,7 +52,13 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
     return copy
 
 
-def _spread(order: exp.Order, columns: int) -> exp.Order:
+def order_by_items(query: exp.Query) -> list[exp.Expr]:
+    """Return the items of a query's ORDER BY, which name what they go by, not columns of the result."""
+    order = spread_order(query.args["order"], len(query.selects))
+    return [order_of_selected(item, query.selects) for item in order.expressions]
+
+
+def spread_order(order: exp.Order, columns: int) -> exp.Order:
     """Return an ORDER BY with the columns of the result for which ALL stands, by their numbers."""
     item, *others = order.expressions
     if others or not isinstance(item.this, exp.Var) or item.this.name.upper() != "ALL":
@@ -63,22 +69,22 @@ def _spread(order: exp.Order, columns: int) -> exp.Order:
     return exp.Order(expressions=items)
 
 
-def _ordered(item: exp.Expr, selected: list[exp.Expr]) -> exp.Expr:
+def order_of_selected(item: exp.Expr, selected: list[exp.Expr]) -> exp.Expr:
     """Return an item of ORDER BY that names what it goes by, not columns of the result."""
-    found = _selected(item.this, selected)
+    found = place_of_selected(item.this, selected)
     if found is not None:
         copy = item.copy()
         copy.set("this", selected[found].unalias().copy())
         return copy
 
     def named(node: exp.Expr) -> exp.Expr:
-        place = _selected(node, selected) if isinstance(node, exp.Column) and not node.table else None
+        place = place_of_selected(node, selected) if isinstance(node, exp.Column) and not node.table else None
         return node if place is None else selected[place].unalias().copy()
 
     return item.transform(named)
 
 
-def _selected(key: exp.Expr, selected: list[exp.Expr]) -> int | None:
+def place_of_selected(key: exp.Expr, selected: list[exp.Expr]) -> int | None:
     """Return the place of the column of a result that ORDER BY names: by its number, its name, or what it is."""
     if isinstance(key, exp.Literal) and not key.is_string:
         return int(key.this) - 1 if key.this.isdigit() and 0 < int(key.this) <= len(selected) else None
@@ -93,7 +99,7 @@ def _around(query: exp.Query, order: exp.Order, place: Span) -> exp.Select:
     selected = query.selects
     items = []
     for item in order.expressions:
-        found = _selected(item.this, selected)
+        found = place_of_selected(item.this, selected)
         if found is None:
             raise NotSupportedError(
                 f"ORDER BY {sql_of(without_tables(item.this))} of groups that change is not supported: the result has "
@@ -114,7 +120,7 @@ def _around(query: exp.Query, order: exp.Order, place: Span) -> exp.Select:
     return outer
 
 
-def _number(query: exp.Query, clause: str) -> int | None:
+def whole_number(query: exp.Query, clause: str) -> int | None:
     """Return the number of rows that LIMIT or OFFSET says, None if it says none that is constant."""
     found = query.args.get(clause)
     value = found.expression if found is not None else None

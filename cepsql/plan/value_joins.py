@@ -12,7 +12,7 @@ from cepsql.plan.join_order import relations
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _FURTHER = ("group", "having", "limit", "offset", "laterals", "distinct", "qualify", "with_", "order")
-_NULL_OF_NOTHING = frozenset(
+NULL_OF_NOTHING = frozenset(
     {
         "ANY", "ANY_VALUE", "ANYVALUE", "ARGMAX", "ARGMIN", "AVG", "BOOL_AND", "BOOL_OR", "CORR", "COVARPOP",
         "COVARSAMP", "EVERY", "FIRST_VALUE", "FIRSTVALUE", "GROUPCONCAT", "KURTOSIS", "LAST_VALUE", "LASTVALUE",
@@ -103,4 +103,4 @@ def _is_null_of_nothing(value: exp.Expr) -> bool:
 
 def _is_null_aggregate(node: exp.Expr) -> bool:
     call = aggregate_call(node)
-    return call is None or call.name in _NULL_OF_NOTHING
+    return call is None or call.name in NULL_OF_NOTHING

@@ -126,7 +126,7 @@ def _trouble(name: str, state: QueryState) -> str:
 
 def _one(name: str, state: QueryState) -> str:
     progress = state.progress or {}
-    if not progress:
+    if "batches" not in progress:
         return f"{name} {state.state}"
     words = [name, f"{rows_per_second(state) or 0:,.0f} rows/s"]
     lag = lag_seconds(state)

@@ -2,7 +2,7 @@
 
 HELP = {
     "SELECT": (
-        "SELECT ... FROM stream_or_table [MATCH_RECOGNIZE (...)] [WHERE ...] [LIMIT n]",
+        "SELECT ... FROM stream_or_table [MATCH_RECOGNIZE (...)] [WHERE ...]\n  [ORDER BY event_time, ...] [LIMIT n]",
         "SELECT sym, price FROM ticks WHERE price > 100 LIMIT 10;",
     ),
     "MATCH_RECOGNIZE": (
@@ -23,6 +23,7 @@ HELP = {
         "FROM source WINDOW TUMBLING ([ON time,] SIZE length [, OFFSET length])\n"
         "  | HOPPING (SIZE length, ADVANCE BY length) | CUMULATING (SIZE length, STEP length)\n"
         "  | SESSION (GAP length [PARTITION BY column, ...])\n"
+        "  [FILL (value | PREVIOUS | LINEAR [AS column], ... [FOR AT MOST length])]\n"
         "GROUP BY window_start, window_end [, column ...]",
         "SELECT sym, window_end, MAX(price) FROM ticks WINDOW TUMBLING (SIZE 1 HOUR)\n"
         "GROUP BY sym, window_start, window_end;",

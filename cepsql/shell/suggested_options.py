@@ -29,6 +29,7 @@ QUERY_OPTIONS = (
     "cepsql.scan",
     "cepsql.strict",
     "cepsql.step_budget",
+    "cepsql.undecided_rows",
     "cepsql.buckets",
 )
 

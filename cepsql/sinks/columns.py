@@ -88,14 +88,14 @@ def _declared(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:
     fitted = []
     for column in sink.columns:
         name, kind = given[column.name.lower()]
-        if not _fits(kind, column.type):
+        if not fits(kind, column.type):
             hint = f"CAST({name} AS {column.type}) AS {column.name} says that it is meant"
             raise ProgrammingError(f"{name} is {kind}, and sink {sink.name} takes {column.type}", hint=hint)
         fitted.append((name, column.name, column.type))
     return fitted
 
 
-def _fits(given: str, wanted: str) -> bool:
+def fits(given: str, wanted: str) -> bool:
     """Tell whether every value of one type is one of the other."""
     left, right = parse_type(given), parse_type(wanted)
     if UNKNOWN in (left, right):

@@ -1,6 +1,14 @@
-"""Whatever Spark can write, by the name of its format."""
+"""Whatever Spark can write, by the name of its format.
 
+A Delta table has the number of the last batch of each query, by the id of the query's checkpoint, which knows that
+there is one. So a table without it is not the one that the query has written to, and is refused.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -9,11 +17,16 @@ from pyspark.sql import functions as F
 
 from cepsql.analysis.format_names import SINK_FORMATS, near_format
 from cepsql.catalog import Sink
+from cepsql.catalog.locations import local_path
 from cepsql.errors import NotSupportedError
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.text_options import writing_options
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.folder_watch import watched_folder
+
+_DELTA_LOG = "_delta_log"
+"""The folder of a Delta table that says which files belong to it."""
 
 
 class SparkSink(FittedSink):
@@ -30,7 +43,10 @@ class SparkSink(FittedSink):
                 hint="leave PRIMARY KEY out, or take sqlite or postgresql",
             )
         self._path = next((value for name, value in sink.options if name.lower() == "path"), "")
+        self._local = Path(local_path(self._path)) if urlparse(self._path).scheme in ("", "file") else None
         self._checked = False
+        if sink.format.lower() == "delta":
+            self.place = f"delta {self._local or self._path}"
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch; Delta Lake is told its number, so that it knows one that comes again."""
@@ -48,19 +64,42 @@ class SparkSink(FittedSink):
         return counted.get["rows"]
 
     def _written_once(self, frame: DataFrame, batch: int) -> int:
-        application = f"{self.writer.query}/{self.writer.checkpoint}"
+        spark, application = frame.sparkSession, f"{self.writer.query}/{self.writer.checkpoint}"
         if not self._checked:
-            self.check_known(_last_version(frame.sparkSession, self._path, application))
+            written = _last_version(spark, self._path, application)
+            if written < 0 and self.known is not None:
+                raise self.lost(f"the table {self._path}")
+            self.check_known(written)
+            self.recorded = written >= 0
             self._checked = True
         # Of a batch that Delta Lake knows it reads no row, so that none would be counted while it writes.
         kept = frame.persist()
         try:
             rows = kept.count()
             writer = self._writer(kept).option("txnAppId", application)
-            writer.option("txnVersion", batch).save()
+            with self._same_table():
+                writer.option("txnVersion", batch).save()
+            if not self.recorded:
+                # Delta Lake may make no commit for a batch without rows.
+                self.recorded = _last_version(spark, self._path, application) >= 0
             return rows
         finally:
             kept.unpersist()
+
+    @contextlib.contextmanager
+    def _same_table(self) -> Iterator[None]:
+        """Raise OperationalError if the folder of a table that has a record was away within the block, or before: rows
+        would lie in another one in its place."""
+        if self._local is None or not self.recorded:
+            yield
+            return
+        try:
+            with watched_folder(self._local / _DELTA_LOG) as watch:
+                yield
+                if not watch.stayed:
+                    raise self.lost(f"the table {self._path}")
+        except OSError as error:
+            raise self.lost(f"the table {self._path}") from error
 
     def _writer(self, frame: DataFrame) -> DataFrameWriter:
         options = writing_options(self.sink, len(frame.columns))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from cepsql.analysis.properties import DELETED, ORIGIN
 from cepsql.catalog import Backfill, Source
@@ -19,10 +19,6 @@ from cepsql.spark.host_files import HISTORY, HostFiles
 from cepsql.spark.kept_rows import keep_rows, kept_rows
 from cepsql.spark.source import MALFORMED, WHOLE, read_source, whole_row
 from cepsql.spark.worker import settle
-
-_ORIGIN = StructType(
-    [StructField("rank", LongType()), StructField("name", StringType()), StructField("part", LongType())]
-)
 
 
 def with_history(spark: SparkSession, live: DataFrame, stream: Source, files: HostFiles) -> DataFrame:
@@ -84,7 +80,13 @@ def _with_nulls(schema: StructType) -> StructType:
 
     So may what is in ORIGIN, which rows of the history do not have.
     """
-    return StructType([StructField(f.name, _ORIGIN if f.name == ORIGIN else f.dataType) for f in schema.fields])
+    kinds = [_of_nullable(f.dataType) if f.name == ORIGIN else f.dataType for f in schema.fields]
+    return StructType([StructField(field.name, kind) for field, kind in zip(schema.fields, kinds, strict=True)])
+
+
+def _of_nullable(struct: DataType) -> StructType:
+    assert isinstance(struct, StructType)
+    return StructType([StructField(field.name, field.dataType) for field in struct.fields])
 
 
 def _read(kept: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

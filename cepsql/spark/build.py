@@ -27,9 +27,11 @@ from cepsql.plan.as_of_tables import with_places
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import carry_markers, inline_ctes
 from cepsql.plan.nodes import (
+    AddedRows,
     AsOfJoin,
     ChangingGroups,
     Deduplicate,
+    Fill,
     IntervalJoin,
     LabelledChanges,
     Match,
@@ -39,6 +41,7 @@ from cepsql.plan.nodes import (
     RankedRows,
     Read,
     RetractingGroups,
+    Sort,
     SparkWatermark,
     Sql,
     StreamJoin,
@@ -58,6 +61,7 @@ from cepsql.scan.projection import ArrowScan
 from cepsql.spark.arrow_scan import scan_packets, scan_session
 from cepsql.spark.as_of_join import as_of_join_stage
 from cepsql.spark.backfill import with_history
+from cepsql.spark.begin import added_rows
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
@@ -66,6 +70,7 @@ from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
 from cepsql.spark.deduplicate import deduplicate_table, deduplication_stage
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.fill import fill_stage, fill_table
 from cepsql.spark.finished_rows import finished_rows
 from cepsql.spark.frame_sql import frame_sql
 from cepsql.spark.frames import alike
@@ -83,6 +88,7 @@ from cepsql.spark.ranked_rows import ranked_rows_stage
 from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain, setting
 from cepsql.spark.snapshots import snapshot_rows
+from cepsql.spark.sort import sort_stage
 from cepsql.spark.source import (
     MALFORMED,
     PRODUCER,
@@ -358,7 +364,9 @@ class _Builder:
                 return self._matches_in_table(node)
             case Deduplicate(rows) if not node.properties.streaming:
                 return deduplicate_table(self.inputs(node)[0], rows)
-            case Match() | Deduplicate() | Over() | WindowAggregate():
+            case Fill(groups) if not node.properties.streaming:
+                return fill_table(self.inputs(node)[0], groups)
+            case Match() | Deduplicate() | Fill() | Sort() | Over() | WindowAggregate():
                 return self._staged_rows(self.staged(node), node.markers)
             case ChangingGroups(changing):
                 return self._staged_rows(group_changes_stage(self.feeds(node, self.inputs(node)), changing))
@@ -378,13 +386,15 @@ class _Builder:
                 return self._staged_rows(table_join_stage(node, self.feeds(node, self._rows(node))))
             case LabelledChanges(_, below):
                 return self._labelled(self.frame(below))
+            case AddedRows(_, below):
+                return added_rows(self.frame(below), self.control)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
     def _staged_rows(self, staged: Staged, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
         if over is not None:
             staged = with_filter(staged, over)
-        rows = run_staged(staged, self._observation(), self.buckets, self.packet_folder)
+        rows = run_staged(staged, self._observation(), self.buckets, self.packet_folder, self.control)
         found = staged_rows(staged, rows.stage, markers)
         return found if staged.gathered is not None else self._known(found, rows)
 
@@ -460,7 +470,7 @@ class _Builder:
             self._labels[id(node), number] = free
         return self._labels[id(node), number]
 
-    def staged(self, node: Match | Deduplicate | Over | WindowAggregate) -> Staged:
+    def staged(self, node: Match | Deduplicate | Fill | Sort | Over | WindowAggregate) -> Staged:
         """Return what runs an operator over streams, together with the one below it if they share a stage."""
         frames = self.inputs(node)
         alone = replace(self._alone(node, self.feeds(node, frames), frames[0]), nodes=(node,))
@@ -478,10 +488,16 @@ class _Builder:
         for below in inputs(node if staged is None else staged.nodes[0]):
             yield from self.stages(below)
 
-    def _alone(self, node: Match | Deduplicate | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame) -> Staged:
+    def _alone(
+        self, node: Match | Deduplicate | Fill | Sort | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame
+    ) -> Staged:
         match node:
             case Deduplicate(rows):
                 return deduplication_stage(feeds, rows)
+            case Fill(groups):
+                return fill_stage(feeds, groups)
+            case Sort(rows):
+                return sort_stage(feeds, rows)
             case Over(frames):
                 return over_stage(feeds, frames)
             case WindowAggregate(groups):

@@ -10,6 +10,7 @@ from cepsql.analysis.canonical import canonical_json, digest
 from cepsql.errors import OperationalError
 from cepsql.plan.identity import kept_description
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
+from cepsql.spark.begin import write_begin
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint_files import SPARK, check_files, forget_unbegun, last_planned
@@ -30,15 +31,15 @@ ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 _WAY_OUT = "use another checkpoint folder, or remove this one to replay the input from its beginning"
 
 _LOCKS = {"lock.turn", CLAIMS}
-_FIRST_FILES = {"lock", ".lock", "control", ".plan.json.new"} | _LOCKS
+_FIRST_FILES = {"lock", ".lock", "control", "begin", ".plan.json.new"} | _LOCKS
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """folder/spark is Spark's own (in an object store, which moves no folder, it may have another name), folder/control
-    ends the input, folder/plan.json says whose checkpoint it is, folder/progress.json what has been counted
-    (`cepsql.spark.kept_progress`); folder/tables and folder/history hold what was read of tables
-    (`cepsql.spark.snapshots`, `cepsql.spark.backfill`).
+    ends the input, folder/begin lets operators begin without rows (`cepsql.spark.begin`), folder/plan.json says whose
+    checkpoint it is, folder/progress.json what has been counted (`cepsql.spark.kept_progress`); folder/tables and
+    folder/history hold what was read of tables (`cepsql.spark.snapshots`, `cepsql.spark.backfill`).
 
     identity: what the query is, as data that JSON can hold (`cepsql.plan.identity.describe_plan`).
     id:       what it is known by, which no other checkpoint has; batches are numbered within it.
@@ -183,6 +184,7 @@ def _opened(
         forget_unbegun(checkpoint.folder)
     with used(checkpoint.folder):
         checkpoint.control_folder.mkdir(parents=True, exist_ok=True)
+        write_begin(checkpoint.control_folder)
     _write_plan(checkpoint, finished=False)
     put_in_place(checkpoint.folder, checkpoint.id, checkpoint.part)
     return checkpoint

@@ -26,6 +26,7 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.plan.nodes import Match, SparkWatermark, walk
 from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
+from cepsql.spark.arrival_columns import placed_columns, with_origins
 from cepsql.spark.arrow import collected, to_arrow
 from cepsql.spark.build import match_feeds, stage_of_match
 from cepsql.spark.conditions import in_session
@@ -36,7 +37,7 @@ from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings
 from cepsql.spark.source import MALFORMED
-from cepsql.spark.stage import Feed, placed_columns, row_marks
+from cepsql.spark.stage import Feed, row_marks
 
 _LISTED_KEYS = 8
 _MINE, _OTHERS = 0, 1
@@ -238,7 +239,7 @@ def _packets(wanted: _Partition, frame: DataFrame, program: MatchProgram, number
 
 def _pack(names: list[str], number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Pack a task's rows: those of the partition, with the greatest time of all; of the others some distinct keys."""
-    for packed in pack(batches, 2, number):
+    for packed in pack(with_origins(batches), 2, number):
         packets = dict(zip(packed["bucket"].to_pylist(), packed["packet"], strict=True))
         others = open_packet(packets[_OTHERS].as_buffer()).rows
         sink = pa.BufferOutputStream()

@@ -33,4 +33,4 @@ def group_changes_stage(feeds: Sequence[Feed], groups: GroupChanges) -> Staged:
     schema = StructType([*keys, *given, StructField(CHANGE, ByteType())])
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(groups.keys)]
     output = (*named, *(quoted(field.name) for field in given), f"{operation_of(CHANGE)} AS {OPERATION}")
-    return Staged(operator, feeds, identity, schema, output, None, lateness=EVER)
+    return Staged(operator, feeds, identity, schema, output, None, lateness=EVER, begins=not groups.keys)

@@ -6,12 +6,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cepsql.analysis.properties import DELETED
-from cepsql.catalog import Source
+from cepsql.catalog import Relation, Source
 from cepsql.language.tokens import quoted
 from cepsql.spark.names import ARRIVAL
 from cepsql.spark.source import MALFORMED, WHOLE, is_kafka, malformed_known, read_at_rest, read_source
 
 _SHOWN = "malformed"
+
+
+def at_rest(relation: Relation) -> Relation:
+    """Return a stream as a table of the rows that are there now; other relations, and streams that can only be
+    followed, as they are."""
+    if not isinstance(relation, Source) or not relation.streaming or not read_at_rest(relation):
+        return relation
+    return replace(relation, streaming=False, watermark=None, late_rows=None, key=(), deletion=None, backfill=None)
 
 
 def peeked(spark: SparkSession, source: Source) -> DataFrame | None:

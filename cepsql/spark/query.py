@@ -48,6 +48,7 @@ from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles, rewrite_log
 from cepsql.spark.polling import Polling
 from cepsql.spark.progress import Progress, Watch, watch
+from cepsql.spark.quick_python import python_turn
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import BatchSink, Position
@@ -261,7 +262,7 @@ class StandingQuery:
         return grouped_tasks(self._frame.sparkSession, str(self._query.runId))
 
     def plot(self) -> "Figure":
-        """Draw its rate, its lag and what it holds over the last thousand batches.
+        """Draw its rate, its lag and the rows of its state over the last thousand batches.
 
         Raises InterfaceError where matplotlib is not installed.
         """
@@ -297,7 +298,7 @@ class StandingQuery:
     def explain_match(self, key: object = None) -> "MatchExplanation":
         """Explain what the query holds of a key after its last batch: which matches are open, and for what they wait.
 
-        key: as for `Query.explain_match`, which reads the input anew and tells about decided matches too.
+        key: as for `Query.explain_match`, which reads the input again and also shows decided matches.
         Raises InterfaceError if the query has no MATCH_RECOGNIZE or its checkpoint was temporary and is gone,
         OperationalError before the first batch has ended, ProgrammingError if nothing of the key is held.
         """
@@ -338,9 +339,8 @@ class StandingQuery:
         """End the query and wait for it; nothing happens if it has ended. Safe in a signal handler.
 
         In `on_rows` it does not wait: the query ends after the batch whose rows these are.
-        patience: seconds that the batch which runs now may take to its end; a later start does one that was cut short
-                  anew.
-        Spark is called from another thread, for the handler may have interrupted a call of this one.
+        patience: seconds that the running batch may take; a later start repeats a batch that was cut short.
+        Spark is called from another thread, because a signal handler may have interrupted a call of this one.
         """
         self._sink.end()
         inside = self._is_inside()
@@ -525,7 +525,8 @@ class StandingQuery:
         folder = self._checkpoint.folder
         settings = local_checkpoint_settings(spark) if isinstance(folder, Path) else {}
         needed = object_store_settings(spark) if on_object_store(folder) else {}
-        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
+        python = python_turn() if self._options.python_sources else contextlib.nullcontext()
+        with self._lock, python, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
             self._query = writer.trigger(**timing).start()
             self._busy, self._polling = time.monotonic(), Polling(self._query)
             self._started.set()

@@ -1,5 +1,6 @@
 """The Spark session that cepsql runs in: the caller's, the active one, or a quiet one of its own."""
 
+import contextlib
 import logging
 import os
 import socket
@@ -20,6 +21,7 @@ from cepsql.spark.gateway import forget_java, free_objects_at_once, java_ended, 
 from cepsql.spark.java import ensure_java
 from cepsql.spark.launch import launch, without_handler
 from cepsql.spark.quick_hadoop import quicken_hadoop
+from cepsql.spark.quick_python import python_command
 from cepsql.spark.settings import AS_WRITTEN
 from cepsql.temporary import temporary_folder
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_PYTHON = "PYSPARK_PYTHON"
 _LONGEST_SOCKET_FOLDER = 60
 _ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Those to which pyspark writes every error, as JSON with its Java trace."""
@@ -100,9 +103,23 @@ def active_session() -> SparkSession | None:
 def _name_python(master: str) -> None:
     """Let local workers run in this interpreter; those of a cluster may have another path, which the user sets."""
     if master.startswith("local"):
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ[_PYTHON] = sys.executable
+    os.environ.setdefault(_PYTHON, sys.executable)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+
+@contextlib.contextmanager
+def _python_named(settings: dict[str, str], folder: Path) -> Iterator[None]:
+    """Let the context that is made within the block run Python by our command, where its processes run here."""
+    local = settings["spark.master"].startswith("local") and hasattr(socket, "AF_UNIX")
+    if not local or len(str(folder)) > _LONGEST_SOCKET_FOLDER:
+        yield
+        return
+    os.environ[_PYTHON] = python_command(folder)
+    try:
+        yield
+    finally:
+        os.environ[_PYTHON] = sys.executable
 
 
 def session_settings() -> dict[str, str]:
@@ -171,7 +188,7 @@ def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSes
         with log.open("wb") as output:
             if SparkContext._gateway is None:
                 SparkContext._ensure_initialized(gateway=launch(settings, log.parent, output))
-            with without_handler():
+            with without_handler(), _python_named(settings, log.parent):
                 started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
         remember_names(started)
         quicken_hadoop(started)

@@ -21,15 +21,17 @@ from cepsql.analysis.source_options import mistaken_option
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.locations import local_path
 from cepsql.catalog.view_store import ViewSource
-from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
+from cepsql.datagen.fields import DATAGEN, generator, is_endless
+from cepsql.errors import Error, NotSupportedError, OperationalError, ProgrammingError, suggestion
 from cepsql.language.tokens import quoted
+from cepsql.ordered.arrival import URL
 from cepsql.scan.long_lines import LONG_LINE
 from cepsql.secrets import secret_values
 from cepsql.spark.checked_lines import BLANK, OPENERS, checked_options, checks_lines
 from cepsql.spark.column_types import frame_columns
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.folder_names import refuse_mixed_folders
-from cepsql.spark.kafka import kafka_records, takes_all_at_once
+from cepsql.spark.kafka import kafka_records, takes_all_at_once, task_number
 from cepsql.spark.names import ARRIVAL, FORMER
 from cepsql.spark.notices import warn_of_unnamed
 from cepsql.spark.packages import AVRO, KAFKA
@@ -37,6 +39,7 @@ from cepsql.spark.parquet_files import cast_parquet, parquet_columns
 from cepsql.spark.planned_files import PATTERN
 from cepsql.spark.record_values import decoded
 from cepsql.spark.view_frame import view_frame
+from cepsql.spark.zone import session_zone
 
 MALFORMED = "__malformed"
 """BOOLEAN column that marks rows that could not be read as declared."""
@@ -64,14 +67,18 @@ _FILE_PLACE = (
     "lpad(_metadata.file_block_start, 20, '0'))"
 )
 _FILE_NAME = "_metadata.file_path"
-FILE_ORIGIN = (
-    "named_struct('rank', unix_micros(_metadata.file_modification_time), "
+_FILE_ORIGIN = (
+    "named_struct('rank', unix_micros(_metadata.file_modification_time), {}, 'part', _metadata.file_block_start)"
+)
+FILE_ORIGIN = _FILE_ORIGIN.format(
     # As a URL, it would be in another order than the path.
     f"'name', if(instr({_FILE_NAME}, '%') > 0, "
-    f"coalesce(try_url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), {_FILE_NAME}), "
-    "'part', _metadata.file_block_start)"
+    f"coalesce(try_url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), {_FILE_NAME})"
 )
-"""The SQL of ORIGIN of the rows of files."""
+"""The SQL of ORIGIN of the rows of files that are a table."""
+
+STREAMED_ORIGIN = _FILE_ORIGIN.format(f"'{URL}', {_FILE_NAME}")
+"""The SQL of ORIGIN of the rows of files that are a stream, whose stage reads a URL once and not for each row."""
 
 RECORD_ORIGIN = (
     "named_struct('rank', 0L, 'name', topic, 'part', shiftleft(CAST(partition AS BIGINT), 21) + shiftright(offset, 42))"
@@ -127,11 +134,15 @@ def is_read_at_once(source: Source) -> bool:
     """Tell whether a drained stream has all its rows in one micro-batch: files or records whose number none limits."""
     if is_kafka(source):
         return takes_all_at_once(source)
+    if source.format.lower() == DATAGEN:
+        return True
     return source.format.lower() in _SCHEMA_ACCEPTED | {"text"} and not _LIMITS & {n.lower() for n, _ in source.options}
 
 
 def read_at_rest(source: Source) -> bool:
     """Tell whether what a source holds now can be read, as files can; others only tell what comes."""
+    if source.format.lower() == DATAGEN:
+        return not is_endless(source)
     return is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED | {"text", _TABLE} or not source.streaming
 
 
@@ -177,6 +188,8 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: 
         return decoded(source, records, MALFORMED, _corrupt(source))
     if source.format.lower() == _TABLE:
         return _spark_table(spark.readStream if source.streaming else spark.read, source, options)
+    if source.format.lower() == DATAGEN:
+        return _generated(spark, source)
     reader = (spark.readStream if source.streaming else spark.read).format(source.format).options(**options)
     if source.format.lower() == "text" and source.value is None and checks_lines(source):
         return _text_lines(reader.load())
@@ -188,7 +201,8 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: 
         lines = lines.selectExpr("*", *_file_places(source)) if placed else lines
         return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _corrupt(source))
     if source.format.lower() == _PARQUET:
-        places = ({ARRIVAL: _FILE_PLACE} if source.key else {}) | ({ORIGIN: FILE_ORIGIN} if placed else {})
+        origin = STREAMED_ORIGIN if source.streaming else FILE_ORIGIN
+        places = ({ARRIVAL: _FILE_PLACE} if source.key else {}) | ({ORIGIN: origin} if placed else {})
         if (cast := cast_parquet(spark, source, options, MALFORMED, places)) is not None:
             # A task reads a file from its beginning to its end.
             return cast if not placed or source.streaming else cast.withColumn(PLACE, F.monotonically_increasing_id())
@@ -197,6 +211,17 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: 
         return reader.schema(", ".join(columns)).load()
     reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _corrupt(source))
     return reader.schema(", ".join([*columns, f"{_corrupt(source)} STRING"])).load()
+
+
+def _generated(spark: SparkSession, source: Source) -> DataFrame:
+    """Return the columns of a source USING datagen that are not computed."""
+    try:
+        from cepsql.spark.datagen_source import Making, generated_frame
+    except ImportError as missing:
+        raise NotSupportedError("USING datagen needs PySpark 4.2 or later") from missing
+    ddl = ", ".join(f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None)
+    making = Making(generator(source), task_number(spark), session_zone(spark))
+    return generated_frame(spark, making, ddl, source.streaming)
 
 
 def _corrupt(source: Source) -> str:
@@ -227,12 +252,11 @@ def _spark_table(reader: DataFrameReader | DataStreamReader, source: Source, opt
 
 def _file_places(source: Source) -> list[str]:
     """Return the SQL of ORIGIN and PLACE over files; tasks of a stream number its rows themselves."""
-    found = [f"{FILE_ORIGIN} AS {ORIGIN}"]
     if source.streaming:
-        return found
+        return [f"{STREAMED_ORIGIN} AS {ORIGIN}"]
     # Unlike the number that Spark counts it lets conditions be looked at before rows are read.
     place = "_metadata.row_index" if source.format.lower() == "parquet" else "monotonically_increasing_id()"
-    return [*found, f"{place} AS {PLACE}"]
+    return [f"{FILE_ORIGIN} AS {ORIGIN}", f"{place} AS {PLACE}"]
 
 
 def _declared(source: Source, frame: DataFrame, placed: bool) -> DataFrame:
@@ -244,7 +268,7 @@ def _declared(source: Source, frame: DataFrame, placed: bool) -> DataFrame:
                 f"the {source.format} source of {source.name} has no column {column.name}",
                 hint=suggestion(column.name, frame.columns, "columns"),
             )
-    kept_types = is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED
+    kept_types = is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED | {DATAGEN}
     selected = [_selected(column, kept_types) for column in source.columns]
     corrupt = _corrupt(source)
     if MALFORMED in frame.columns:

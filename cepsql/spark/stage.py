@@ -14,10 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
 
-from cepsql.analysis import properties
 from cepsql.errors import OperationalError
 from cepsql.operators.windows import REPEATED
-from cepsql.ordered import arrival
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
@@ -25,6 +23,7 @@ from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL
 from cepsql.ordered.row_layout import AT_ONCE, END_OF_TIME, UNTIMED, RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
+from cepsql.spark.arrival_columns import placed_columns, with_origins
 from cepsql.spark.arrow import arrow_schema, refuse_months
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
@@ -112,6 +111,7 @@ def run_stage(
     buckets: Buckets | None = None,
     lateness: int | None = None,
     packet_folder: Path | None = None,
+    begin: DataFrame | None = None,
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -123,14 +123,15 @@ def run_stage(
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness:    as of `cepsql.ordered.stage.Stage`.
     packet_folder: where tasks leave large packets, as of `cepsql.spark.packet_files.Packing`.
+    begin:       further packets, with which a bucket runs before any row came (`cepsql.spark.begin`).
     """
     spark = feeds[0].frame.sparkSession
     buckets = buckets or session_buckets(spark)
-    packets = [
-        _packets(operator, feed, Packing(buckets.count, i, folder=packet_folder)) for i, feed in enumerate(feeds)
-    ]
+    # Another bucket, to which empty packets go, too, would begin as well.
+    count = buckets.count if begin is None else 1
+    packets = [_packets(operator, feed, Packing(count, i, folder=packet_folder)) for i, feed in enumerate(feeds)]
     united = packets[0]
-    for more in packets[1:]:
+    for more in [*packets[1:], *([] if begin is None else [begin])]:
         united = united.unionAll(more)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
@@ -234,15 +235,9 @@ def row_marks(frame: DataFrame) -> list[str]:
     return [f"{name} AS {short}" for name, short in _MARKS.items() if name in frame.columns]
 
 
-def placed_columns(frame: DataFrame) -> list[str]:
-    """Return the SQL of where the rows of a frame stand in their source, if it tells, as `pack` knows it."""
-    named = {properties.ORIGIN: arrival.ORIGIN, properties.PLACE: arrival.PLACE}
-    return [f"{name} AS {short}" for name, short in named.items() if name in frame.columns]
-
-
 def _pack(packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
-    return packing.packets(_placed(batches))
+    return packing.packets(_placed(with_origins(batches)))
 
 
 def _placed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -11,6 +11,7 @@ from cepsql.ordered.fused import Fused
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.nodes import Ordered
+from cepsql.spark.begin import begin_packets
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.stage import Feed, run_stage, stage_rows
@@ -29,6 +30,7 @@ class Staged:
     gathered: makes rows that `output` reads of those of a micro-batch, where that takes several; it is given the names
               of further columns to be kept, whose values mark rows that stand for themselves.
     lateness: as of `cepsql.ordered.stage.Stage`.
+    begins:   whether the operator gives out a row before any row came.
     nodes:    the operators of the plan that share the stage, in the order in which rows go through them.
     """
 
@@ -41,6 +43,7 @@ class Staged:
     gathered: Callable[[DataFrame, list[str]], DataFrame] | None = None
     lateness: int | None = None
     nodes: tuple[Ordered, ...] = ()
+    begins: bool = False
 
     @property
     def layout(self) -> RowLayout:
@@ -50,17 +53,23 @@ class Staged:
 
 
 def run_staged(
-    staged: Staged, observation: str, buckets: Buckets | None, packet_folder: Path | None = None
+    staged: Staged,
+    observation: str,
+    buckets: Buckets | None,
+    packet_folder: Path | None = None,
+    control: str | None = None,
 ) -> StageRows:
     """Run an operator.
 
     observation: name under which each batch's progress shows the counts of `cepsql.spark.stage.run_stage`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     packet_folder: where tasks leave large packets; None: Spark takes them.
+    control: the control folder of the query's checkpoint, if it has one.
     Raises what Spark says of columns.
     """
+    begin = begin_packets(staged.feeds[0].frame.sparkSession, control) if staged.begins else None
     stage = run_stage(
-        staged.operator, staged.feeds, staged.identity, observation, buckets, staged.lateness, packet_folder
+        staged.operator, staged.feeds, staged.identity, observation, buckets, staged.lateness, packet_folder, begin
     )
     return StageRows(stage, staged.schema, staged.output, staged.hold or 0)
 

@@ -1,8 +1,8 @@
 """A join of two streams within a time in Spark, in a keyed ordered stage."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DateType, TimestampType
 
 from cepsql.analysis.canonical import digest
@@ -14,7 +14,7 @@ from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.plan.identity import describe_join
 from cepsql.plan.join_layout import UNTIL, JoinLayout, interval_join_layout, until_sql
 from cepsql.plan.nodes import IntervalJoin
-from cepsql.scalar.tree import Session
+from cepsql.scalar.tree import Expression, Session
 from cepsql.scalar.types import Type
 from cepsql.scalar.typing import typed
 from cepsql.spark.conditions import session_for, value_type
@@ -75,8 +75,17 @@ def pair_condition(rows: JoinLayout, frames: Sequence[DataFrame]) -> PairConditi
         fields = typed_columns(frame, [(layout.time.sql, "t"), *((c.sql, c.name) for c in layout.values)])
         types |= {PairColumn(side, one.name): value_type(one.dataType) for one in fields}
 
+    return typed_condition(condition, types, frames[0].sparkSession)
+
+
+def typed_condition(condition: Expression, types: Mapping[Hashable, Type], spark: SparkSession) -> PairCondition:
+    """Return a condition on pairs with the types of the `PairColumn`s that it reads.
+
+    Raises NotSupportedError for what cannot be computed on values of these types.
+    """
+
     def with_types(session: Session) -> list:
         return [typed(condition, types.__getitem__, session)]
 
-    session = session_for(frames[0].sparkSession, with_types)
+    session = session_for(spark, with_types)
     return PairCondition(with_types(session)[0], session)

@@ -1,15 +1,18 @@
 """Operators over tables that change as Spark DataFrames, whose rows are changes with IDENTITY and CHANGE."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, ByteType, DataType, DoubleType, StringType, StructField, StructType
+from sqlglot import exp
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import OPERATION, OPERATIONS
+from cepsql.analysis.pair_conditions import lower_pair_condition
+from cepsql.analysis.plain_sql import sql_of, without_tables
 from cepsql.analysis.properties import CHANGE, DELETED, IDENTITY
 from cepsql.analysis.records import code_column
 from cepsql.catalog import Source
@@ -18,6 +21,7 @@ from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
 from cepsql.operators.change_rows import KIND, labelled, net_changes, signs
 from cepsql.operators.changing_groups import EVER
+from cepsql.operators.pair_condition import PairColumn
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.retracting_groups import GroupCall
 from cepsql.operators.retracting_groups import RetractingGroups as GroupsOperator
@@ -32,7 +36,10 @@ from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 from cepsql.plan.change_layout import HIDDEN, groups_layout
 from cepsql.plan.identity import describe_change_operator
 from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
+from cepsql.scalar.tree import Expression
+from cepsql.scalar.types import Type
 from cepsql.spark.arrow import arrow_schema, map_rows
+from cepsql.spark.conditions import value_type
 from cepsql.spark.join_rows import key_types
 from cepsql.spark.names import ARRIVAL, FORMER
 from cepsql.spark.over import is_compared, running_type
@@ -41,6 +48,7 @@ from cepsql.spark.source import MALFORMED, REACHED
 from cepsql.spark.stage import CHANGE as STAGE_CHANGE
 from cepsql.spark.stage import PLACE, Feed
 from cepsql.spark.staged import Staged
+from cepsql.spark.stream_join import typed_condition
 from cepsql.spark.worker import settle
 
 STATE_VERSION = 1
@@ -119,7 +127,8 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     named += [quoted(call.name) for call in calls]
-    return change_stage(node, operator, feeds, [*keys, *given], named, retracting)
+    staged = change_stage(node, operator, feeds, [*keys, *given], named, retracting)
+    return replace(staged, begins=not node.keys)
 
 
 def _group_type(call: GroupCall, rows: DataFrame) -> DataType:
@@ -145,11 +154,18 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
     """
     frames = (feeds[0].frame, feeds[1].frame)
     kinds = key_types(node.keys, frames)
-    layouts, fields, schemas = [], [], []
+    asked: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    lowered = _lowered(node, asked)
+    layouts, fields, schemas, further = [], [], [], []
+    types: dict[Hashable, Type] = {}
     for side, frame in enumerate(frames):
         keys = tuple(Column(f"k{i}", f"CAST(({node.key_sql(i, side)}) AS {kind})") for i, kind in enumerate(kinds))
         values = tuple(Column(f"v{i}", quoted(name)) for i, name in enumerate(node.columns[side]))
-        layouts.append(RowLayout(keys, AT_ONCE, values=(*values, *HIDDEN)))
+        more = tuple(Column(name, sql) for sql, name in asked[side].items())
+        layouts.append(RowLayout(keys, AT_ONCE, values=(*values, *more, *HIDDEN)))
+        compared = typed_columns(frame, ((column.sql, column.name) for column in more))
+        types |= {PairColumn(side, field.name): value_type(field.dataType) for field in compared}
+        further.append(plain_schema(arrow_schema(StructType(compared))))
         own = typed_columns(frame, ((column.sql, column.name) for column in values))
         schemas.append(plain_schema(arrow_schema(StructType(own))))
         fields += (
@@ -157,13 +173,26 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
             if side and node.single
             else [StructField((LEFT, RIGHT)[side] + field.name, field.dataType) for field in own]
         )
-    operator = JoinOperator(layouts[0], layouts[1], node.kind, (schemas[0], schemas[1]))
+    condition = None if lowered is None else typed_condition(lowered, types, frames[0].sparkSession)
+    schema, asks = (schemas[0], schemas[1]), (further[0], further[1])
+    operator = JoinOperator(layouts[0], layouts[1], node.kind, schema, condition, asks, node.null_safe)
     named = [
         f"{prefix}v{i} AS {quoted(prefix + name)}"
         for prefix, names in zip((LEFT,) if node.single else (LEFT, RIGHT), node.columns, strict=False)
         for i, name in enumerate(names)
     ]
     return change_stage(node, operator, feeds, fields, named, kinds)
+
+
+def _lowered(node: TableJoin, asked: tuple[dict[str, str], dict[str, str]]) -> Expression | None:
+    """Return the condition on pairs, None if there is none; in `asked` go the names of what it asks of each side."""
+
+    def take(side: str, expression: exp.Expr) -> PairColumn:
+        number, sql = int(side == "right"), sql_of(without_tables(expression))
+        name = asked[number].setdefault(sql, f"v{len(node.columns[number]) + len(asked[number])}")
+        return PairColumn(number, name)
+
+    return None if node.condition is None else lower_pair_condition(node.condition, take, None)
 
 
 def labelled_changes(frame: DataFrame) -> DataFrame:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from cepsql.spark.checkpoint_path import CheckpointPath
 
+ABREAST = 4
+"""How many queries a server starts at once: much of a start is waiting for processes and for files."""
+
 LEASE_SECONDS = 5.0
 """How long a process that has died keeps others from taking its queries over."""
 
@@ -44,6 +47,7 @@ class Home:
         adopts: Callable[[], bool] = lambda: False,
         lease: float = LEASE_SECONDS,
         restrictions: Restrictions | None = None,
+        abreast: int = 1,
     ):
         self._restrictions = restrictions
         self._spark = spark
@@ -52,7 +56,7 @@ class Home:
         database = catalog.store.database if catalog.store else Database(str(self._folder / "catalog.db"))
         self.states = QueryStates(database, Leases(database, lease))
         self.savepoints = Savepoints(database)
-        self.reconciler = Reconciler(catalog, self.states, start, _process_name(), adopts)
+        self.reconciler = Reconciler(catalog, self.states, start, _process_name(), adopts, abreast)
 
     @property
     def _folder(self) -> Path:
@@ -76,6 +80,11 @@ class Home:
             raise OperationalError(f"query {query.name} needs the option checkpoint", hint=hint)
         folder = re.sub(r"[^\w.-]", "_", f"{query.name.lower()}-{query.id}")
         return str(file.with_name(f"{file.name}.checkpoints") / folder)
+
+    def rows_folder(self, name: str) -> Path | None:
+        """Return the folder beside the catalog for the rows of a table, None for a catalog that is in no file."""
+        file = self.states.database.file
+        return None if file is None else file.with_name(f"{file.name}.rows") / name
 
     def folder(self, location: str) -> "CheckpointPath":
         """Return the folder of a checkpoint or savepoint, with the session that reaches it, if it needs one.

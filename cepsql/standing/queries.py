@@ -94,9 +94,12 @@ class NamedQuery:
 
     @property
     def status(self) -> str:
-        """starting, running, stopping, paused, stopped, finished; waiting: for example for a sink that does not answer;
-        failing: it is started again, and no batch has succeeded since it failed; failed: nobody starts it again; or
-        lost: the process that ran it is gone."""
+        """The state that it is in, as text.
+
+        starting, running, stopping, paused, stopped, finished; waiting: for example for a sink that does not answer;
+        failing: it is started again, and no batch has succeeded since it failed; failed: it is not started again; or
+        lost: the process that ran it is gone.
+        """
         return self.state.state
 
     @property
@@ -117,7 +120,8 @@ class NamedQuery:
     @property
     def progress(self) -> Mapping:
         """The numbers of `cepsql.spark.progress.Progress` by name, over all starts; empty before its first report."""
-        return self.state.progress or {}
+        progress = self.state.progress or {}
+        return progress if "batches" in progress else {}
 
     @property
     def history(self) -> list[HistoryEntry]:
@@ -206,7 +210,7 @@ class NamedQuery:
 
     def _runner(self) -> str:
         state = self.state
-        if state.state in (FAILED, FAILING):
+        if state.state in (FAILED, FAILING) and (state.error_at or 0.0) >= state.desired_since:
             stop = f"STOP QUERY {quoted_name(self.name)}"
             again = f"{state.owner} tries again in growing pauses; its log tells more, {stop} ends it"
             hint = None if state.epoch is None else again

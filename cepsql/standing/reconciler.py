@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from cepsql.catalog import RegisteredQuery
@@ -29,6 +30,7 @@ from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
 from cepsql.standing.progress_data import added, progress_data
 from cepsql.standing.renewal import Renewal
+from cepsql.standing.starts import Start, Starts
 
 LOG = logging.getLogger("cepsql.standing")
 
@@ -127,15 +129,26 @@ class Reconciler:
 
     owner:  the name of this process.
     adopts: take over every query that shall run and that nobody runs; otherwise only those given to `take`.
+    abreast: how many queries are started side by side at most, for which `start` is called in as many threads; with
+             one, it is called in the thread that looks after all queries.
     """
 
-    def __init__(self, catalog: Catalog, states: QueryStates, start: Starter, owner: str, adopts: Callable[[], bool]):
+    def __init__(
+        self,
+        catalog: Catalog,
+        states: QueryStates,
+        start: Starter,
+        owner: str,
+        adopts: Callable[[], bool],
+        abreast: int = 1,
+    ):
         self.catalog, self.states, self.owner = catalog, states, owner
         self._start, self._adopts = start, adopts
+        self._starts = Starts(abreast) if abreast > 1 else None
         self._renewal = Renewal(states.leases, self._lost)
         self._owned: dict[str, _Owned] = {}
         self._lock, self._closed = threading.RLock(), threading.Event()
-        self._spent = 0.0
+        self._go, self._begun = time.monotonic(), 0
         self._on_trial: str | None = None
         self._thread: threading.Thread | None = None
 
@@ -155,15 +168,19 @@ class Reconciler:
         Raises the error that it cannot be started with, after which nothing more is desired of it.
         """
         with self._lock:
-            before = self._owned.get(name.lower())
-            owned = self._acquired(name.lower(), self.states.get(name))
+            if self._starts is not None:
+                self._starts.withdraw()
+                self._starts.wait(name.lower())
+            before, state = self._owned.get(name.lower()), self.states.get(name)
+            owned = self._acquired(name.lower(), state)
             if owned is None:
                 return False
             try:
                 if before is not None:
                     # It has been started again since this was asked for.
                     self._stop(before, BATCH_SECONDS)
-                self._run(name.lower(), owned)
+                owned.failing = state is not None and self._was_failing(state)
+                self._run(name.lower(), owned, asked=True)
             except Error as error:
                 try:
                     self.states.give_up(owned.lease, str(error.message))
@@ -200,24 +217,23 @@ class Reconciler:
         with self._lock:
             if self._closed.is_set():
                 return
-            states, self._spent = self.states.all(), 0.0
-            owned_now = list(self._owned.items())
+            # What is being started now may be done, or known in the catalog, in the middle of this.
+            starting = self._starts.withdraw() if self._starts is not None else frozenset()
+            owned_now = [(name, owned) for name, owned in list(self._owned.items()) if name not in starting]
+            states = self.states.all()
+            self._go, self._begun = time.monotonic(), 0
             self._on_trial = self._running_suspect()
             waiting = [(name, owned) for name, owned in owned_now if self._steer(name, owned, states.get(name))]
-            if self._adopts():
-                self._adopt_all(states)
-            # They have failed before, and what was just asked for goes first.
-            for name, owned in sorted(waiting, key=lambda one: one[1].retry_at):
-                if owned.suspect and self._running_suspect() is not None:
-                    # With two of them nobody could tell which one ends Java.
-                    continue
-                if time.monotonic() >= owned.retry_at and self._has_time():
-                    self._try(name, owned, restarted=True)
+            states = {name: state for name, state in states.items() if name not in starting}
+            self._start_all(states if self._adopts() else {}, waiting)
 
     def close(self, patience: float = BATCH_SECONDS) -> None:
         """Stop the queries of this process, each after its batch, and give them back for others to run."""
         self._closed.set()
         with self._lock:
+            if self._starts is not None:
+                self._starts.withdraw()
+                self._starts.wait()
             stops = [threading.Thread(target=self._end, args=(name, patience)) for name in self._owned]
             for stop in stops:
                 stop.start()
@@ -239,31 +255,56 @@ class Reconciler:
 
     # One query
 
+    def _start_all(self, states: Mapping[str, QueryState], waiting: list[tuple[str, _Owned]]) -> None:
+        """Take over what nobody runs, of which the last wish comes first, then start what has failed before.
+
+        Raises OperationalError if the catalog cannot be reached.
+        """
+        defined = {query.name.lower() for query in self.catalog.names.queries}
+        free = [state for name, state in states.items() if name in defined and self._is_free(name, state)]
+        due = [(name, owned) for name, owned in waiting if time.monotonic() >= owned.retry_at]
+        starts = [
+            Start(state.name, partial(self._adopt, state.name, state), state.suspect)
+            for state in sorted(free, key=lambda state: -state.desired_since)
+        ] + [
+            Start(name, partial(self._try, name, owned, restarted=True), owned.suspect)
+            for name, owned in sorted(due, key=lambda one: one[1].retry_at)
+        ]
+        # With two suspects nobody could tell which one ends Java.
+        trial = self._running_suspect() is None and not (self._starts is not None and self._starts.has_suspect)
+        first = next((start for start in starts if start.suspect), None)
+        starts = [start for start in starts if not start.suspect or (trial and start is first)]
+        if self._starts is not None:
+            self._starts.offer(starts)
+            return
+        for start in starts:
+            if self._has_time():
+                start.call()
+
+    def _is_free(self, name: str, state: QueryState) -> bool:
+        """Tell whether a query shall run, and nobody runs it."""
+        return name not in self._owned and state.desired == RUNNING and state.epoch is None
+
     def _adopt(self, name: str, state: QueryState | None) -> None:
-        if name in self._owned or state is None or state.desired != RUNNING or state.epoch is not None:
+        if state is None or name in self._owned or state.desired != RUNNING or state.epoch is not None:
             return
         owned = self._acquired(name, state)
         if owned is not None:
             owned.failing = self._was_failing(state)
             if state.state == LOST:
                 LOG.warning("query %s is taken over from %s", name, state.owner, extra={"query": name})
-            self._try(name, owned, restarted=state.state == LOST)
+            self._try(name, owned, restarted=state.state == LOST, asked=state.desired_since > state.state_since)
 
     def _was_failing(self, state: QueryState) -> bool:
-        """Tell whether no batch has succeeded since a query failed, under whatever owner; a wish since then counts as a
-        new beginning."""
+        """Tell whether no batch has succeeded since a query failed, under whatever owner; one that was paused or
+        stopped since then, as was desired, begins anew."""
         failed = state.error_at
-        if failed is None or failed < state.desired_since:
+        if failed is None:
             return False
-        since = (entry for entry in self.states.history(state.name) if entry.at >= failed)
-        return all(entry.state not in (RUNNING, WAITING) for entry in since)
-
-    def _adopt_all(self, states: Mapping[str, QueryState]) -> None:
-        """Take over what nobody runs, of which the last wish comes first."""
-        known = [(name, states.get(name)) for name in (query.name.lower() for query in self.catalog.names.queries)]
-        for name, state in sorted(known, key=lambda one: -one[1].desired_since if one[1] is not None else 0.0):
-            if self._has_time():
-                self._adopt(name, state)
+        since = [entry for entry in self.states.history(state.name) if entry.at >= failed]
+        # The end of its process has a note.
+        rested = any(entry.state in (PAUSED, STOPPED) and entry.note is None for entry in since)
+        return not rested and all(entry.state not in (RUNNING, WAITING) for entry in since)
 
     def _acquired(self, name: str, state: QueryState | None) -> _Owned | None:
         lease = self._renewal.acquire(f"query {name}", self.owner)
@@ -272,7 +313,7 @@ class Reconciler:
         before = dict(state.progress or {}) if state is not None else {}
         owned = _Owned(lease, state.restarts_asked if state is not None else 0, before)
         if state is not None:
-            owned.restarts, owned.error = state.restarts, state.error
+            owned.restarts, owned.error, owned.suspect = state.restarts, state.error, state.suspect
         self._owned[name] = owned
         return owned
 
@@ -301,11 +342,13 @@ class Reconciler:
         return False
 
     def _begin_anew(self, name: str, owned: _Owned) -> None:
-        """Start a query, if it does not run, as if it had never failed."""
-        owned.failures, owned.failing = 0, False
+        """Start a query at once, if it does not run; if it fails again, the pauses are the shortest."""
+        owned.failures = 0
         if owned.running is None:
-            self._try(name, owned)
+            self._try(name, owned, asked=True)
         else:
+            # Whoever waits for an answer sees that it was asked for.
+            owned.entered = None
             self._follow(name, owned)
 
     def _follow(self, name: str, owned: _Owned) -> None:
@@ -331,21 +374,23 @@ class Reconciler:
             self._release(name)
             LOG.info("query %s has finished", name, extra={"query": name})
 
-    def _try(self, name: str, owned: _Owned, restarted: bool = False) -> None:
+    def _try(self, name: str, owned: _Owned, restarted: bool = False, asked: bool = False) -> None:
         """Start a query; if that fails, it waits for its next start."""
         try:
-            self._run(name, owned, restarted)
+            self._run(name, owned, restarted, asked)
         except Error as error:
             self._failed(name, owned, error)
 
-    def _run(self, name: str, owned: _Owned, restarted: bool = False) -> None:
+    def _run(self, name: str, owned: _Owned, restarted: bool = False, asked: bool = False) -> None:
+        """Start a query. Who asked for it waits for a state that comes after its start."""
         query = self.catalog.query(name)
         owned.id = query.id
-        note = "is started again" if owned.failing else None
-        if not self.states.enter(owned.lease, FAILING if owned.failing else STARTING, note, restarted=restarted):
+        again = owned.failing and not asked
+        note = "is started again" if again else None
+        if not self.states.enter(owned.lease, FAILING if again else STARTING, note, restarted=restarted):
             return
         owned.restarts += restarted
-        owned.running, owned.entered = self._started(query, owned.lease), FAILING if owned.failing else None
+        owned.running, owned.entered = self._started(query, owned.lease), FAILING if again else None
         owned.started, owned.begun = time.monotonic(), owned.running.progress.batches
         if owned.failing:
             LOG.info("query %s was started again; none of its batches has succeeded yet", name, extra={"query": name})
@@ -363,7 +408,8 @@ class Reconciler:
         state = FAILING if owned.failing else WAITING if progress.waiting else RUNNING
         if state == owned.entered:
             return
-        self.states.enter(owned.lease, state, progress.waiting or f"epoch {owned.lease.epoch}, {self.owner}")
+        note = progress.waiting or f"epoch {owned.lease.epoch}, {self.owner}"
+        self.states.enter(owned.lease, state, note, suspect=owned.suspect)
         self._enter_begun(owned, state)
         if owned.entered != WAITING and state == RUNNING:
             LOG.info("query %s runs", name, extra={"query": name})
@@ -381,17 +427,16 @@ class Reconciler:
         Where that is away at the next start, another one must not be begun.
         """
         if owned.before.get("id") != owned.id:
-            assert owned.running is not None
-            progress = added(owned.before, progress_data(owned.running.progress)) | {"id": owned.id}
-            self.states.report(owned.lease, state, progress, remember=False)
+            self.states.report(owned.lease, state, owned.before | {"id": owned.id}, remember=False)
 
     def _has_time(self) -> bool:
         """Tell whether one more query may be started in this go, if it is not asked for just now."""
-        return self._spent <= _STARTING_SECONDS
+        return not self._begun or time.monotonic() - self._go <= _STARTING_SECONDS
 
     def _started(self, query: RegisteredQuery, lease: Lease) -> Running:
         """Start a query; what is no error of ours is a defect, which must not end the others."""
-        begin, token = time.monotonic(), QUERY.set(query.name.lower())
+        self._begun += 1
+        token = QUERY.set(query.name.lower())
         try:
             return self._start(query, lease)
         except Error:
@@ -404,7 +449,6 @@ class Reconciler:
             raise InternalError(f"cepsql failed: {said}") from failure
         finally:
             QUERY.reset(token)
-            self._spent += time.monotonic() - begin
 
     def _running_suspect(self) -> str | None:
         """Return the query that is suspected of ending Java and runs again, of which there is one at a time."""
@@ -428,7 +472,7 @@ class Reconciler:
         said = f"the query was stopped, for Java has ended twice during the same micro-batch of it: {error.message}"
         self._keep_counts(owned)
         owned.running = None
-        self.states.enter(owned.lease, FAILED, error=said, desired=STOPPED)
+        self.states.enter(owned.lease, FAILED, error=said, desired=STOPPED, suspect=False)
         self._release(name)
         hint = f"START QUERY {name} tries it again"
         hint = f"{hint}; {error.hint}" if error.hint else hint
@@ -445,7 +489,7 @@ class Reconciler:
         owned.failing, owned.error = True, error.message
         seconds = pause(owned.failures)
         owned.retry_at = time.monotonic() + seconds
-        self.states.enter(owned.lease, FAILING, error=error.message)
+        self.states.enter(owned.lease, FAILING, error=error.message, suspect=owned.suspect)
         extra = {"query": name, "hint": error.hint, "detail": error.detail}
         LOG.error("query %s failed, next start in %g s: %s", name, seconds, error.message, extra=extra)
 

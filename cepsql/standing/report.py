@@ -123,9 +123,10 @@ def lag_seconds(state: QueryState) -> float | None:
 
 def rows_per_second(state: QueryState) -> float | None:
     """Return how many rows a second a query takes, 0 if it takes none now; None before its first report."""
-    if not state.progress:
+    progress = state.progress or {}
+    if "batches" not in progress:
         return None
-    return (state.progress.get("rows_per_second") or 0.0) if state.state in (RUNNING, STOPPING) else 0.0
+    return (progress.get("rows_per_second") or 0.0) if state.state in (RUNNING, STOPPING) else 0.0
 
 
 def _lag(state: QueryState) -> str | None:

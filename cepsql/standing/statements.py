@@ -254,7 +254,7 @@ def _reading_starts(host: Host, query: "NamedQuery") -> str:
         (statement,) = statements(query.definition.sql)
         assert isinstance(statement, st.Query)
         checkpoint = host.home.folder(host.home.checkpoint(query.definition))
-        if query.progress and isinstance(checkpoint, Path) and not checkpoint.exists():
+        if query.state.progress and isinstance(checkpoint, Path) and not checkpoint.exists():
             # Another machine has it.
             return ""
         plan = started_at(host.plan(statement), dict(query.definition.options).get("start"))

@@ -17,15 +17,10 @@ if TYPE_CHECKING:
 
 
 class Tuned:
-    """A host of one query: the Spark session of another host, and settings of cepsql's of its own."""
+    """A host of one query: a Spark session, and settings of cepsql's of its own; all else is another host's."""
 
-    def __init__(self, host: Host, settings: Mapping[str, str]):
-        self._host, self.settings = host, dict(settings)
-
-    @property
-    def spark(self) -> "SparkSession":
-        """The Spark session."""
-        return self._host.spark
+    def __init__(self, host: Host, spark: "SparkSession", settings: Mapping[str, str]):
+        self._host, self.spark, self.settings = host, spark, dict(settings)
 
     def check_open(self) -> None:
         """Raise InterfaceError if the host is closed."""

@@ -1615,3 +1615,88 @@ __pattern_0: A C*
     2 row C
     3 jump 1
     4 accept
+====
+SELECT sym FROM ticks ORDER BY ts, price DESC NULLS FIRST, upper(sym) LIMIT 3
+----
+== rewritten ==
+__sorted reads
+  SELECT ticks.sym AS sym, ticks.ts AS `ts`, ticks.price AS `price`, UPPER(ticks.sym) AS `__o3` FROM ticks AS ticks
+SELECT `sym` FROM __sorted
+== logical ==
+Query  stream  sym string
+  Limit 3
+  Sql  SELECT `sym` FROM __sorted
+    Sort  ts, `price` DESC NULLS FIRST, `__o3`
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Sql  SELECT ticks.sym AS sym, ticks.ts AS `ts`, ticks.price AS `price`, UPPER(ticks.sym) AS `__o3` FROM ticks AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, count(*) AS n FROM ticks GROUP BY sym, window(ts, '1 minute') ORDER BY window.end, n EMIT ON WINDOW CLOSE
+----
+== rewritten ==
+__groups_1 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+__sorted reads
+  SELECT __groups_1.sym AS sym, __groups_1.__a0 AS n, __groups_1.window_end AS `end`, __bound FROM __groups_1
+SELECT `sym`, `n` FROM __sorted
+== logical ==
+Query  stream  sym string, n bigint
+  Sql  SELECT `sym`, `n` FROM __sorted
+    Sort  end, `n`
+      watermark: end - 0 seconds
+      state: rows not yet released by the watermark
+      Sql  SELECT __groups_1.sym AS sym, __groups_1.__a0 AS n, __groups_1.window_end AS `end`, __bound FROM __groups_1
+        WindowAggregate __groups_1
+          windows: 1 minute, every 1 minute; group by: sym
+          __a0: COUNT(*)
+          watermark: ts - 10 seconds
+          before the shuffle: rows of a group are added up
+          state: for every group what each aggregate needs to go on, of windows that are not over
+          emit: once, when a window is over
+          event time: window_end, given out as soon as the watermark reaches it
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, window_start, COUNT(*) AS n, AVG(price) AS p FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) FILL (0 AS n, PREVIOUS FOR AT MOST INTERVAL '5' MINUTES) AS w GROUP BY sym, window_start, window_end ORDER BY window_start
+----
+== rewritten ==
+__groups_2 reads
+  SELECT w.ts AS ts, w.sym AS sym, w.price AS price FROM ticks AS w
+__filled_1 reads
+  SELECT __groups_2.sym AS sym, __groups_2.window_start AS window_start, __groups_2.__a0 AS n, __groups_2.__a1 AS p, __groups_2.window_end AS `__end`, __bound FROM __groups_2
+__sorted reads
+  SELECT __filled_1.`sym` AS `sym`, __filled_1.`window_start` AS `window_start`, __filled_1.`n` AS `n`, __filled_1.`p` AS `p`, __bound FROM __filled_1 AS __filled_1
+SELECT `sym`, `window_start`, `n`, `p` FROM __sorted
+== logical ==
+Query  stream  sym string, window_start timestamp, n bigint, p double
+  Sql  SELECT `sym`, `window_start`, `n`, `p` FROM __sorted
+    Sort  window_start
+      watermark: window_start - 1 minute
+      state: rows not yet released by the watermark
+      Sql  SELECT __filled_1.`sym` AS `sym`, __filled_1.`window_start` AS `window_start`, __filled_1.`n` AS `n`, __filled_1.`p` AS `p`, __bound FROM __filled_1 AS __filled_1
+        Fill __filled_1  every 1 minute, at most 5 minutes after a group
+          for each: sym
+          with: n 0, p PREVIOUS
+          state: the last group of every key
+          emit: groups at once, rows between them as the watermark passes the end of their windows
+          Sql  SELECT __groups_2.sym AS sym, __groups_2.window_start AS window_start, __groups_2.__a0 AS n, __groups_2.__a1 AS p, __groups_2.window_end AS `__end`, __bound FROM __groups_2
+            WindowAggregate __groups_2
+              windows: 1 minute, every 1 minute; group by: sym
+              __a0: COUNT(*)
+              __a1: AVG(price)
+              watermark: ts - 10 seconds
+              state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+              emit: once, when a window is over
+              event time: window_end, given out as soon as the watermark reaches it
+              scan: Spark's: amount of type DECIMAL(10, 2)
+              Sql  SELECT w.ts AS ts, w.sym AS sym, w.price AS price FROM ticks AS w
+                Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern

@@ -419,3 +419,17 @@ def test_a_broker_that_is_away_is_waited_for(engine, own_broker, tmp_path):
         standing.process_available()
         assert standing.status == "running"
     assert standing.progress.rows_read == 200
+
+
+def test_rows_are_inserted_as_records(engine, topics):
+    topic = topics.new()
+    define(engine, topics, topic, ", up STRING AS upper(symbol)")
+    values = "(1, 'a', '2026-03-02 09:00:00.5', 1.5), (2, 'b', '2026-03-02 09:00:01', NULL)"
+    assert engine.sql(f"INSERT INTO ticks VALUES {values}").message == "2 rows written to ticks"
+    engine.sql("INSERT INTO ticks (symbol) VALUES ('c')")
+    rows, _ = drained(engine.query("SELECT id, up, CAST(at AS STRING) AS at, price FROM ticks"))
+    assert rows == sorted(map(repr, [
+        {"id": 1, "up": "A", "at": "2026-03-02 09:00:00.5", "price": 1.5},
+        {"id": 2, "up": "B", "at": "2026-03-02 09:00:01", "price": None},
+        {"id": None, "up": "C", "at": None, "price": None},
+    ]))  # fmt: skip

@@ -18,6 +18,7 @@ from cepsql.language.statements import (
     Name,
     Query,
     Statement,
+    Summarize,
     WindowClause,
 )
 from cepsql.language.tokens import DIALECT
@@ -44,8 +45,11 @@ def dump(statement: Statement) -> str:
             return "\n".join(_registered(statement))
         case ExplainReplace(create):
             return "\n".join(["explain", dump(create)])
-        case Insert(sink, query):
-            return "\n".join([f"insert into {sink.text}", *_query(query)])
+        case Insert(target, query, columns):
+            listed = f" ({', '.join(column.text for column in columns)})" if columns else ""
+            return "\n".join([f"insert into {target.text}{listed}", *_query(query)])
+        case Summarize(query):
+            return "\n".join(["summarize", *_query(query)])
         case CreateSink():
             return "\n".join(_sink(statement))
         case CreateSource():
@@ -82,6 +86,10 @@ def _windows(clause: WindowClause) -> list[str]:
         lines += [f"  {word} {_sql(part)}"] if part is not None else []
     if clause.partition_by is not None:
         lines.append(f"  partition by {', '.join(map(_sql, clause.partition_by)) or 'nothing'}")
+    if clause.fill is not None:
+        items = [f"{_sql(i.value)}{'' if i.name is None else f' for {i.name.text}'}" for i in clause.fill.items]
+        limit = "" if clause.fill.limit is None else f", at most {_sql(clause.fill.limit)}"
+        lines.append(f"  filled with {', '.join(items)}{limit}")
     return [*lines, "  with window_time"] if clause.timed else lines
 
 

@@ -88,9 +88,9 @@ Drop 'table' start False False
 ====
 SHOW QUERIES; SHOW SINKS; SHOW SAVEPOINTS; DROP SAVEPOINT 'before upgrade'; DROP SAVEPOINT IF EXISTS x; SHOW QUERY fraud HISTORY; SHOW CREATE QUERY fraud; SHOW CREATE STREAM ticks; SHOW CREATE SINK a.b
 ----
-Show 'queries'
-Show 'sinks'
-Show 'savepoints'
+Show 'queries' None
+Show 'sinks' None
+Show 'savepoints' None
 DropSavepoint before upgrade False
 DropSavepoint x True
 ShowHistory fraud
@@ -219,7 +219,7 @@ AlterQuery spent ((Name(text='trigger', span=Span(start=104, end=111)), None),) 
 ====
 SHOW MATERIALIZED VIEWS; SHOW CREATE MATERIALIZED VIEW spent; DROP MATERIALIZED VIEW IF EXISTS spent CASCADE
 ----
-Show 'materialized views'
+Show 'materialized views' None
 ShowCreate 'materialized view' spent
 Drop 'materialized view' spent True True
 ====

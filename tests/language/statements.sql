@@ -154,15 +154,15 @@ Drop 'stream' stream False False
 ====
 SHOW STREAMS
 ----
-Show 'streams'
+Show 'streams' None
 ====
 SHOW TABLES
 ----
-Show 'tables'
+Show 'tables' None
 ====
 show views
 ----
-Show 'views'
+Show 'views' None
 ====
 DESCRIBE ticks
 ----
@@ -186,11 +186,11 @@ Describe extended False
 ====
 PRINT ticks
 ----
-Print ticks 10
+Print ticks 10 False
 ====
 PRINT print LIMIT 3
 ----
-Print print 3
+Print print 3 False
 ====
 SHOW FUNCTIONS; SHOW FUNCTIONS LIKE 'date*'
 ----
@@ -307,7 +307,7 @@ ResetOption spark.sql.shuffle.partitions
 SELECT 1 AS a; SHOW TABLES; ; SET x.y = ';'
 ----
 query: SELECT 1 AS a
-Show 'tables'
+Show 'tables' None
 SetOption x.y ';'
 ====
 -- only a comment
@@ -561,3 +561,95 @@ create table t
   k: STRING
   using csv
   refresh INTERVAL '10' MINUTES
+====
+SELECT k, n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) FILL (-1 AS n, 'x', LINEAR AS y FOR AT MOST 1 HOUR) AS w JOIN t FILL (a) ON true
+----
+windows __window_0 over SELECT * FROM s
+  tumbling of INTERVAL '1' MINUTE
+  filled with -1 for n, 'x', LINEAR for y, at most INTERVAL '1' HOUR
+query: SELECT k, n FROM __window_0 AS w JOIN t AS FILL(a) ON TRUE
+====
+CREATE STREAM s USING json OPTIONS (path 'logs/')
+----
+create stream s
+  using json
+    path = 'logs/'
+====
+CREATE STREAM s (up STRING AS upper(name), WATERMARK FOR at AS at - INTERVAL '5' SECONDS) USING csv OPTIONS (path 'logs', header 'true')
+----
+create stream s
+  up: STRING AS upper(name)
+  watermark at: at - INTERVAL '5' SECONDS
+  using csv
+    path = 'logs'
+    header = 'true'
+====
+CREATE STREAM s (a INT, at TIMESTAMP, WATERMARK FOR at AS at) LATE ROWS INTO late USING json OPTIONS (path 'late')
+----
+create stream s
+  a: INT
+  at: TIMESTAMP
+  watermark at: at
+  using
+  late rows into late using json
+    path = 'late'
+====
+INSERT INTO s (a, at) VALUES (1, '2026-01-01 00:00:00'), (2, NULL)
+----
+insert into s (a, at)
+query: SELECT * FROM VALUES (1, '2026-01-01 00:00:00'), (2, NULL)
+====
+INSERT INTO shop.s (at, `odd name`) (SELECT 1, 2)
+----
+insert into shop.s (at, odd name)
+query: (SELECT 1, 2)
+====
+INSERT INTO s (SELECT * FROM t MATCH_RECOGNIZE (ORDER BY a PATTERN (A) DEFINE A AS a > 1))
+----
+insert into s
+__match_0: SELECT * FROM t
+  order by: a
+  rows: one
+  skip: past last row
+  pattern: A
+  define A: a > 1
+query: (SELECT * FROM __match_0)
+====
+SUMMARIZE ticks; SUMMARIZE shop.ticks; SUMMARIZE 'x.csv'; SUMMARIZE read_csv('x', header => true)
+----
+summarize
+query: SELECT * FROM ticks
+summarize
+query: SELECT * FROM shop.ticks
+summarize
+query: SELECT * FROM __file_2e10d981792d AS x
+summarize
+query: SELECT * FROM __file_98d45878defc AS x
+====
+SUMMARIZE WITH a AS (SELECT 1) SELECT * FROM a; SUMMARIZE (SELECT 1 AS a); SUMMARIZE VALUES (1)
+----
+summarize
+query: WITH a AS (SELECT 1) SELECT * FROM a
+summarize
+query: (SELECT 1 AS a)
+summarize
+query: SELECT * FROM VALUES (1)
+====
+SUMMARIZE SELECT * FROM t MATCH_RECOGNIZE (ORDER BY a PATTERN (A) DEFINE A AS a > 1)
+----
+summarize
+__match_0: SELECT * FROM t
+  order by: a
+  rows: one
+  skip: past last row
+  pattern: A
+  define A: a > 1
+query: SELECT * FROM __match_0
+====
+SELECT summarize FROM summarize AS summarize
+----
+query: SELECT summarize FROM summarize AS summarize
+====
+SELECT * FROM 'a.csv', 'Logs/b-1.json.gz' AS l JOIN read_parquet('/data/c/*.parquet', mergeSchema = true) ON true WHERE a IN (SELECT x FROM 'd.csv')
+----
+query: SELECT * FROM __file_acced7d63b64 AS a CROSS JOIN __file_e398c4f19ac0 AS l JOIN __file_b528a214d0d9 AS c ON TRUE WHERE a IN (SELECT x FROM __file_de3dfd1ace28 AS d)

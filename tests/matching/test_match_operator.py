@@ -12,6 +12,7 @@ from matching_samples import PROGRAM, WITHIN, bag, pairs, stage_of
 from ordered_samples import BUCKETS, SCHEMA, inputs, packets
 
 from cepsql.errors import OperationalError
+from cepsql.matching.match_rows import match_rows
 from cepsql.ordered import release
 from cepsql.ordered.columns import canonical
 from cepsql.ordered.counts import Counts
@@ -19,6 +20,8 @@ from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.stage import advance
 from cepsql.ordered.state import decode, encode, first_state
+from cepsql.pattern.ir import Concat, Repeat, Variable
+from cepsql.pattern.program import Bit
 from cepsql.pattern.rows import Partitions
 
 STAGE = stage_of(PROGRAM, 0, pairs)
@@ -163,3 +166,25 @@ def test_the_bound_without_rows():
     assert first.bound == 7
     later = advance(stage, first.state, packets([END], 1)[0])
     assert (later.bound, later.output.num_rows) == (END_OF_TIME, 0)
+
+
+def test_a_key_with_too_many_undecided_rows_ends_the_query():
+    program = replace(
+        PROGRAM,
+        pattern=Concat((Variable("A"), Repeat(Variable("B"), 0, None, greedy=False), Variable("C"))),
+        variables=("A", "B", "C"),
+        conditions=(None, None, Bit(0)),
+        within=None,
+        measures=(),
+        undecided_rows=5,
+    )
+    waiting = [{"k0": key, "bucket": 0, "t": t, "m": 0} for t in range(5) for key in (1.0, 2.0)]
+    one_more = [{"k0": 2.0, "bucket": 0, "t": 5, "m": 0}]
+    *_, (_, _, states) = run([[waiting]], 0, program, match_rows)
+    assert states[0]
+    with pytest.raises(OperationalError, match="6 rows of the key key = ") as e:
+        list(run([[waiting], [one_more]], 0, program, match_rows))
+    assert "WITHIN" in e.value.hint and "cepsql.undecided_rows" in e.value.hint
+    # A match, and the end of the input, decide them.
+    list(run([[waiting], [[{**one_more[0], "m": 1}]]], 0, program, match_rows))
+    list(run([[waiting], [[*one_more, END]]], 0, program, match_rows))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cepsql.errors import OperationalError
 from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities
 from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.operators.retracting_groups import GroupCall, RetractingGroups
 from cepsql.operators.table_join import TableJoin
 from cepsql.operators.upserts import GONE, Upserts
@@ -21,6 +22,9 @@ from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import BEGINNING, Column, OrderColumn, RowLayout
 from cepsql.ordered.state import decode
 from cepsql.scalar.statistics import STATISTICS as SPARK_STATISTICS
+from cepsql.scalar.tree import Call, Session
+from cepsql.scalar.types import BIGINT
+from cepsql.scalar.typing import typed
 
 ROW = pa.schema(
     [("k0", pa.string()), ("t", pa.int64()), ("o0", pa.int64()), ("v0", pa.int64()), ("v1", pa.float64()),
@@ -164,7 +168,8 @@ def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
         for row in there:
             wanted[row["k0"] if keyed else None].append(row)
         found = {key: group_values(rows) for key, rows in wanted.items()}
-        if not keyed and groups and not found:
+        if not keyed and not found:
+            # Without keys the group is there before its first row.
             found = {None: group_values([])}
         assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in found.items()}
 
@@ -272,26 +277,41 @@ SIDE_ROWS = {
 }  # fmt: skip
 
 
-def joined(left, right, kind) -> list[tuple]:
-    """Return the rows of a join, by a plain loop."""
+def joined(left, right, kind, less=False, null_safe=False) -> list[tuple]:
+    """Return the rows of a join, by a plain loop; `less`: of pairs whose left value is less than the right one."""
 
-    def partners(row, others):
-        return [other for other in others if row["k0"] is not None and other["k0"] == row["k0"]]
+    def meet(row, other):
+        if row["k0"] != other["k0"] or (row["k0"] is None and not null_safe):
+            return False
+        return not less or (None not in (row["v0"], other["v0"]) and row["v0"] < other["v0"])
 
     if kind in (JoinKind.SEMI, JoinKind.ANTI):
-        return [(row["v0"],) for row in left if bool(partners(row, right)) == (kind == JoinKind.SEMI)]
-    found = [(row["v0"], other["v0"]) for row in left for other in partners(row, right)]
+        wanted = kind == JoinKind.SEMI
+        return [(row["v0"],) for row in left if any(meet(row, other) for other in right) == wanted]
+    found = [(row["v0"], other["v0"]) for row in left for other in right if meet(row, other)]
     if kind in (JoinKind.LEFT, JoinKind.FULL):
-        found += [(row["v0"], None) for row in left if not partners(row, right)]
+        found += [(row["v0"], None) for row in left if not any(meet(row, other) for other in right)]
     if kind == JoinKind.FULL:
-        found += [(None, row["v0"]) for row in right if not partners(row, left)]
+        found += [(None, row["v0"]) for row in right if not any(meet(other, row) for other in left)]
     return found
 
 
+SESSION = Session(ansi=True)
+COLUMNS_OF_PAIRS = [PairColumn(side, "c") for side in range(2)]
+LESS = PairCondition(typed(Call("lt", tuple(COLUMNS_OF_PAIRS)), lambda _: BIGINT, SESSION), SESSION)
+ASKED = pa.schema([("c", pa.int64())])
+
+
 @settings(max_examples=examples(45))
-@given(changes(SIDE_ROWS), changes(SIDE_ROWS), st.sampled_from(list(JoinKind)))
-def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind):
-    running = Running(TableJoin(SIDE_LAYOUT, SIDE_LAYOUT, kind, (COLUMN, COLUMN)), SIDE, SIDE)
+@given(changes(SIDE_ROWS), changes(SIDE_ROWS), st.sampled_from(list(JoinKind)), st.booleans(), st.booleans())
+def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind, less, null_safe):
+    side, layout, further, keys = SIDE, SIDE_LAYOUT, {}, {"null_safe": frozenset({0} if null_safe else ())}
+    if less:
+        # What the condition reads travels beside what comes out.
+        side = SIDE.append(pa.field("c", pa.int64()))
+        layout = RowLayout(GROUPS.keys, GROUPS.time, (), (*SIDE_LAYOUT.values, Column("c", "c")))
+        further = {"condition": LESS, "asked": (ASKED, ASKED)}
+    running = Running(TableJoin(layout, layout, kind, (COLUMN, COLUMN), **further, **keys), side, side)
     names = ("l_v0",) if kind in (JoinKind.SEMI, JoinKind.ANTI) else ("l_v0", "r_v0")
     table: Counter = Counter()
     there: list[list[dict]] = [[], []]
@@ -299,6 +319,6 @@ def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind):
         given = []
         for side, batches in enumerate((lefts, rights)):
             batch, there[side] = batches[number] if number < len(batches) else ((), there[side])
-            given.append(list(batch))
+            given.append([row | {"c": row["v0"]} if less else row for row in batch])
         applied(table, running.take(*given), names)
-        assert table == Counter(tuple(map(repr, row)) for row in joined(*there, kind))
+        assert table == Counter(tuple(map(repr, row)) for row in joined(*there, kind, less, null_safe))

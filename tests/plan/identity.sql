@@ -211,3 +211,31 @@ SELECT ts, low OVER w, count(*) OVER w AS n FROM ticks WINDOW w AS (PARTITION BY
 ----
 query.inputs.__pattern_0.match.calls was 0 and is 1; query.inputs.__pattern_0.match.measures was [['low', '__LAST(b.price)']] and is [['low', '__LAST(b.price)'], ['__over_1', 'COUNT(*)']]; query.sql was ...ttern_0.low AS `low` FROM __pattern_0 and is ...ttern_0.low AS `low`, __pattern_0.__over_1 AS n FROM __patte...
 the same match ids
+====
+SELECT sym FROM ticks ORDER BY ts, price
+~~~~
+select ticks.Sym from Ticks order by TS asc, ticks.price
+----
+the same query
+the same match ids
+====
+SELECT sym FROM ticks ORDER BY ts, price
+~~~~
+SELECT sym FROM ticks ORDER BY ts, price DESC
+----
+query.inputs.__sorted.sort[1] was `price` and is `price` DESC
+the same match ids
+====
+SELECT sym FROM ticks ORDER BY ts
+~~~~
+SELECT sym FROM ticks
+----
+query.inputs.__sorted was {'inputs': [{'inputs': {'ticks': {'columns': [['sym', 'strin... and is nothing; query.inputs.ticks was nothing and is {'columns': [['sym', 'string', None], ['ts', 'timestamp', No...; query.sql was SELECT `sym` FROM __sorted and is SELECT sym FROM ticks
+the same match ids
+====
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) FILL (0) GROUP BY sym, window_start, window_end
+~~~~
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) FILL (NULL FOR AT MOST 1 HOUR) GROUP BY sym, window_start, window_end
+----
+query.inputs.__filled_1.fill[1][2] was 0 and is nothing; query.inputs.__filled_1.windows[2] was nothing and is 60
+the same match ids

@@ -34,6 +34,20 @@ def test_a_batch_that_comes_again_is_not_written_again(tmp_path):
         assert "an older copy: it does not know batch" in _run(tmp_path, jars, "fail")[0]
 
 
+@pytest.mark.nightly("it fetches Delta Lake and takes two minutes")
+def test_a_table_that_is_away_is_not_made_anew(tmp_path):
+    table, away = tmp_path / "pairs", tmp_path / "away"
+    with or_skipped(_jars) as jars:
+        _put(tmp_path, 0)
+        assert _run(tmp_path, jars) == [[[1, 2]], 1]
+        shutil.move(table, away)
+        _put(tmp_path, 1)
+        assert "lacks the record of what query rises has written" in _run(tmp_path, jars, "fail")[0]
+        assert not table.exists()
+        shutil.move(away, table)
+        assert _run(tmp_path, jars) == [[[1, 2], [3, 4]], 2]
+
+
 @contextlib.contextmanager
 def _jars() -> Iterator[str]:
     """Lend the jars of Delta Lake, as `or_skipped` asks for them."""

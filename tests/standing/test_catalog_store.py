@@ -370,10 +370,15 @@ def test_a_catalog_of_an_earlier_version_is_brought_forward(location):
     with before.writing() as connection:
         connection.exec_driver_sql("DROP TABLE cepsql_savepoints")
         connection.exec_driver_sql("ALTER TABLE cepsql_leases DROP COLUMN seconds")
+        connection.exec_driver_sql("ALTER TABLE cepsql_queries DROP COLUMN suspect")
         connection.exec_driver_sql("UPDATE cepsql_catalog SET version = 1")
     after = Database(location)
     assert Savepoints(after).add(Savepoint("x", "q", "/x")) and not Savepoints(after).add(Savepoint("x", "q", "/y"))
-    assert Leases(after, 5.0).acquire("query q", "me") is not None
+    lease = Leases(after, 5.0).acquire("query q", "me")
+    states = QueryStates(after, Leases(after, 5.0))
+    states.desire("q", "running")
+    assert not states.get("q").suspect
+    assert states.enter(lease, "failing", suspect=True) and states.get("q").suspect
     before.close()
     after.close()
 

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from cepsql.catalog.states import ALIVE, FAILED, FAILING, FINISHED, LOST, PAUSED, RUNNING, STOPPED, WAITING, QueryState
 from cepsql.server.metrics import QueryMetrics
 
-PROGRESS = {"rows_per_second": 1210.0, "bound": 94_000_000, "rows_read": 5}
+PROGRESS = {"batches": 1, "rows_per_second": 1210.0, "bound": 94_000_000, "rows_read": 5}
 
 
 def metrics(state: str, progress: dict) -> str:
@@ -39,3 +39,9 @@ def test_failures_are_told():
     told = metrics(FAILING, PROGRESS)
     assert 'cepsql_query_restarts_total{query="q"} 3.0' in told
     assert 'cepsql_query_last_error_timestamp_seconds{query="q"} 50.0' in told
+
+
+def test_rows_that_no_operator_used_are_told():
+    told = metrics(RUNNING, PROGRESS | {"rows_null_time": 7, "attempts_given_up": 2})
+    assert 'cepsql_query_rows_without_event_time_total{query="q"} 7.0' in told
+    assert 'cepsql_query_attempts_given_up_total{query="q"} 2.0' in told

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -51,10 +52,11 @@ class Run:
 class Process:
     """One process on the catalog."""
 
-    def __init__(self, location, owner, adopts=False):
+    def __init__(self, location, owner, adopts=False, abreast=1):
         self.runs, self.broken, self.database = [], None, Database(location)
         states = QueryStates(self.database, Leases(self.database, LEASE))
-        self.reconciler = Reconciler(Catalog(Store(self.database)), states, self.start, owner, lambda: adopts)
+        catalog = Catalog(Store(self.database))
+        self.reconciler = Reconciler(catalog, states, self.start, owner, lambda: adopts, abreast)
         self.starts_spark = lambda: None
         home = SimpleNamespace(reconciler=self.reconciler, start_spark=lambda enough: self.starts_spark())
         self.query = Queries(lambda: home)["fraud"] if owner != "first" else None
@@ -75,8 +77,8 @@ class Process:
 def process(location):
     made = []
 
-    def make(owner, adopts=False):
-        made.append(Process(location, owner, adopts))
+    def make(owner, adopts=False, abreast=1):
+        made.append(Process(location, owner, adopts, abreast))
         return made[-1]
 
     make("first").reconciler.catalog.add(RegisteredQuery("Fraud", None, "SELECT"))
@@ -153,6 +155,15 @@ def test_counts_go_on_over_starts(process):
     progress = shell.query.progress
     assert first["seconds"] == 2.0 and progress["seconds"] == 4.0
     assert progress["matches"] == 5
+
+
+def test_there_is_no_progress_before_a_batch(process):
+    shell = process("shell")
+    shell.query.start()
+    shell.reconciler.tick()
+    assert (shell.query.status, shell.query.progress) == ("running", {})
+    shell.query.stop()
+    assert shell.query.progress == {}
 
 
 def test_the_second_takes_over_when_the_first_dies(process, caplog):
@@ -300,13 +311,44 @@ def test_start_tries_a_failing_query_at_once(process, runs):
     if not runs:
         server.runs[1].status, server.runs[1].error = "failed", DataError("no such column")
         server.reconciler.tick()
-    starting = threading.Thread(target=lambda: shell.query.start())
+    said = []
+    starting = threading.Thread(target=lambda: said.append(shell.query.start()))
     starting.start()
     until(lambda: shell.query.state.desired_since > shell.query.state.state_since)
     server.reconciler.tick()
     starting.join(10)
-    assert not starting.is_alive()
-    assert (shell.query.status, len(server.runs)) == ("running", 2 if runs else 3)
+    # Nobody knows yet whether its cause is gone.
+    assert (said, shell.query.status, len(server.runs)) == (["server"], "failing", 2 if runs else 3)
+    server.runs[-1].batches = 1
+    server.reconciler.tick()
+    assert shell.query.status == "running"
+
+
+def test_a_failing_query_that_was_stopped_begins_anew(process):
+    server = failing(process)
+    for desired in ("stopped", "running"):
+        server.reconciler.states.desire("fraud", desired)
+        server.reconciler.tick()
+    assert server.query.status == "running"
+
+
+def test_a_start_that_fails_as_asked_is_an_error(process):
+    server, shell = failing(process), process("shell")
+    server.runs[1].status, server.runs[1].error = "failed", DataError("no such column")
+    server.reconciler.tick()
+    server.broken, said = DataError("no such folder"), []
+
+    def start():
+        with pytest.raises(OperationalError) as caught:
+            shell.query.start()
+        said.append(caught.value.message)
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    until(lambda: shell.query.state.desired_since > shell.query.state.state_since)
+    server.reconciler.tick()
+    starting.join(10)
+    assert said == ["query Fraud cannot run: no such folder"]
 
 
 def test_a_query_whose_sink_does_not_answer_waits(process):
@@ -494,6 +536,177 @@ def test_a_query_that_ends_java_twice_is_set_aside(process, monkeypatch, caplog)
     assert tick() == {"idle", "victim"}
 
 
+def test_the_next_owner_knows_a_suspect(process):
+    first = process("one", adopts=True)
+    first.reconciler.states.desire("fraud", "running")
+    first.reconciler.tick()
+    first.runs[0].end_with_java(in_batch=True)
+    first.reconciler.tick()
+    assert first.query.state.suspect
+    first.reconciler.close()
+    second = process("two", adopts=True)
+    second.reconciler.tick()
+    second.runs[0].end_with_java(in_batch=True)
+    second.reconciler.tick()
+    assert (second.query.status, second.query.state.desired) == ("failed", "stopped")
+    assert "Java has ended twice" in second.query.error and not second.query.state.suspect
+
+
+def test_a_suspect_that_does_a_batch_is_none_any_more(process):
+    server = process("server", adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    server.runs[0].end_with_java(in_batch=True)
+    server.reconciler.tick()
+    server.reconciler._owned["fraud"].retry_at = 0.0
+    server.reconciler.tick()
+    server.runs[1].batches = 1
+    server.reconciler.tick()
+    assert (server.query.status, server.query.state.suspect) == ("running", False)
+
+
+def test_of_two_suspects_one_is_started(process):
+    server = process("server", adopts=True)
+    server.reconciler.catalog.add(RegisteredQuery("other", None, "SELECT"))
+    for name in ("fraud", "other"):
+        server.reconciler.states.desire(name, "running")
+    server.reconciler.tick()
+    for run in server.runs:
+        run.end_with_java(in_batch=True)
+    server.reconciler.tick()
+    server.reconciler.close()
+    second = process("second", adopts=True, abreast=4)
+    for _ in range(3):
+        second.reconciler.tick()
+        until(lambda: second.runs)
+        second.reconciler._starts.wait()
+    assert len(second.runs) == 1
+    second.runs[0].batches = 1
+    second.reconciler.tick()
+    until(lambda: len(second.runs) == 2)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_queries_are_started_side_by_side(process, monkeypatch, again):
+    server, names = process("server", adopts=True, abreast=3), [f"q{number}" for number in range(6)]
+    for name in names:
+        server.reconciler.catalog.add(RegisteredQuery(name, None, "SELECT"))
+        server.reconciler.states.desire(name, "running")
+    if again:
+        server.reconciler.tick()
+        until(lambda: len(server.runs) == 6)
+        server.reconciler._starts.wait()
+        for run in server.runs:
+            run.status, run.error = "failed", OperationalError("no broker answers")
+        server.reconciler.tick()
+        for owned in server.reconciler._owned.values():
+            owned.retry_at = 0.0
+    # Three at a time: with fewer the barrier would break.
+    together, started = threading.Barrier(3, timeout=20), []
+
+    def start(query, lease):
+        together.wait()
+        started.append(query.name)
+        return Run(lease.epoch)
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    server.reconciler.tick()
+    until(lambda: len(started) == 6)
+    server.reconciler._starts.wait()
+    states = server.reconciler.states.all()
+    assert {states[name].state for name in names} == {"failing" if again else "running"}
+    assert {states[name].restarts for name in names} == {int(again)}
+
+
+def test_a_start_that_takes_long_keeps_no_other_query_waiting(process, monkeypatch):
+    server, answer = process("server", adopts=True, abreast=2), threading.Event()
+    states = server.reconciler.states
+    server.reconciler.catalog.add(RegisteredQuery("slow", None, "SELECT"))
+    for name in ("slow", "fraud"):
+        states.desire(name, "running")
+
+    def start(query, lease):
+        if query.name == "slow":
+            assert answer.wait(20)
+        return Run(lease.epoch)
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    server.reconciler.tick()
+    until(lambda: states.get("fraud").state == "running" and states.get("slow").state == "starting")
+    for name in ("fraud", "slow"):
+        states.desire(name, "paused")
+    server.reconciler.tick()
+    assert (states.get("fraud").state, states.get("slow").state) == ("paused", "starting")
+    answer.set()
+    server.reconciler._starts.wait()
+    server.reconciler.tick()
+    assert (states.get("slow").state, server.reconciler.owned) == ("paused", [])
+
+
+def test_the_catalog_is_away_while_queries_start_side_by_side(process, monkeypatch, caplog):
+    server = process("server", adopts=True, abreast=3)
+    for number in range(6):
+        server.reconciler.catalog.add(RegisteredQuery(f"q{number}", None, "SELECT"))
+        server.reconciler.states.desire(f"q{number}", "running")
+    with monkeypatch.context() as patched:
+        patched.setattr(server.reconciler.renewal, "acquire", lambda *_: _fail())
+        server.reconciler.tick()
+        server.reconciler._starts.withdraw()
+        server.reconciler._starts.wait()
+    server.reconciler.tick()
+    until(lambda: len(server.runs) == 6)
+    server.reconciler._starts.wait()
+    assert len({run.epoch for run in server.runs}) == 6 and not caplog.records
+
+
+def test_a_start_that_ends_while_others_are_looked_after_stays(process, monkeypatch):
+    server, go = process("server", adopts=True, abreast=2), threading.Event()
+    server.reconciler.states.desire("fraud", "running")
+
+    def start(query, lease):
+        assert go.wait(20)
+        server.runs.append(Run(lease.epoch))
+        return server.runs[-1]
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    every = server.reconciler.states.all
+
+    def outdated():
+        """Return the states as they were before the query got its lease."""
+        found = every()
+        if "fraud" in server.reconciler._starts:
+            found = {name: replace(state, epoch=None, owner=None) for name, state in found.items()}
+            go.set()
+            server.reconciler._starts.wait()
+        return found
+
+    server.reconciler.tick()
+    until(lambda: "fraud" in server.reconciler.owned)
+    monkeypatch.setattr(server.reconciler.states, "all", outdated)
+    server.reconciler.tick()
+    server.reconciler.tick()
+    assert (server.query.status, [run.status for run in server.runs]) == ("running", ["running"])
+
+
+def test_closing_waits_for_what_is_being_started(process, monkeypatch):
+    server = process("server", adopts=True, abreast=2)
+    server.reconciler.states.desire("fraud", "running")
+    closing, runs = threading.Event(), []
+
+    def start(query, lease):
+        assert closing.wait(20)
+        runs.append(Run(lease.epoch))
+        return runs[-1]
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    server.reconciler.tick()
+    until(lambda: "fraud" in server.reconciler._starts)
+    monkeypatch.setattr(server.reconciler._starts, "withdraw", lambda: closing.set() or frozenset())
+    server.reconciler.close()
+    assert [run.status for run in runs] == ["stopped"]
+    assert (server.query.status, server.query.state.owner) == ("stopped", None)
+
+
 def test_java_that_ends_while_a_query_starts_is_no_defect(process, monkeypatch, caplog):
     server = process("server", adopts=True)
     monkeypatch.setattr("cepsql.spark.gateway.java_ended", lambda patience=0.0: True)
@@ -648,7 +861,9 @@ def test_the_store_is_away_once_a_query_has_stopped(process, away, monkeypatch, 
     server.reconciler.states.desire("fraud", "running")
     monkeypatch.undo()
     server.reconciler.tick()
-    assert (server.query.status, [run.status for run in server.runs]) == ("running", ["stopped", "running"])
+    # The start that was asked for first failed.
+    status = "failing" if desired == "running" else "running"
+    assert (server.query.status, [run.status for run in server.runs]) == (status, ["stopped", "running"])
 
 
 @pytest.mark.parametrize("adopts", [False, True])

@@ -3,7 +3,17 @@
 from dataclasses import replace
 
 from cepsql.plan.markers import carry_markers
-from cepsql.plan.nodes import ChangeOperator, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql, transform
+from cepsql.plan.nodes import (
+    AddedRows,
+    ChangeOperator,
+    LabelledChanges,
+    Node,
+    Ordered,
+    Read,
+    SparkWatermark,
+    Sql,
+    transform,
+)
 
 
 def mark_chains(root: Node) -> Node:
@@ -16,7 +26,7 @@ def mark_chains(root: Node) -> Node:
 
 def with_markers(node: Node) -> Node:
     """Return a node whose rows come from ordered operators with their markers among the rows."""
-    if isinstance(node, Read | ChangeOperator | LabelledChanges | SparkWatermark):
+    if isinstance(node, Read | ChangeOperator | LabelledChanges | AddedRows | SparkWatermark):
         return node
     if not node.properties.ordered or node.markers:
         return node

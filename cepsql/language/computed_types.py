@@ -1,0 +1,37 @@
+"""The type of a computed column that is written without one, as in Flink: seen AS PROCTIME()."""
+
+from sqlglot import exp
+
+from cepsql.language.tokens import DIALECT, Text
+
+_TIMES = ("PROCTIME", "NOW", "TO_TIMESTAMP", "TIMESTAMP_MILLIS", "TIMESTAMP_SECONDS", "TIMESTAMP_MICROS")
+_UNITS = {"0": "TIMESTAMP_SECONDS", "3": "TIMESTAMP_MILLIS"}
+
+
+def computed_type(text: Text, at: int, expression: exp.Expr, written: str) -> tuple[str, str]:
+    """Return the type of a computed column, and what computes it.
+
+    at:      the token of its name.
+    written: the expression as it is written.
+    Raises ProgrammingError where the expression does not tell its type.
+    """
+    found = expression.unnest()
+    if isinstance(found, exp.Cast):
+        return found.to.sql(DIALECT), written
+    if isinstance(found, exp.CurrentTimestamp | exp.Localtimestamp | exp.StrToTime | exp.TsOrDsToTimestamp):
+        return "TIMESTAMP", written
+    if isinstance(found, exp.Column) and not found.table and found.name.upper() == "LOCALTIMESTAMP":
+        return "TIMESTAMP", "localtimestamp()"
+    if isinstance(found, exp.Anonymous):
+        name = found.name.upper()
+        if name == "TO_TIMESTAMP_LTZ" and len(found.expressions) == 2 and found.expressions[1].name in _UNITS:
+            made = exp.Anonymous(this=_UNITS[found.expressions[1].name], expressions=[found.expressions[0].copy()])
+            return "TIMESTAMP", made.sql(DIALECT)
+        if name in _TIMES:
+            return "TIMESTAMP", written
+    if isinstance(found, exp.Concat | exp.Upper | exp.Lower | exp.Substring | exp.Trim | exp.DPipe):
+        return "STRING", written
+    if isinstance(found, exp.Predicate | exp.Connector | exp.Not):
+        return "BOOLEAN", written
+    hint = f"a computed column has a type: {text.raw(at)} INT AS ..."
+    raise text.error(f"the type of {text.raw(at)} is not known", at, hint=hint)

@@ -1,0 +1,38 @@
+"""Streams without USING: INSERT gives them their rows, which are files in a folder beside the catalog."""
+
+import re
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+from cepsql.catalog.catalog import Catalog
+from cepsql.errors import NotSupportedError
+from cepsql.language.statements import CreateSource
+from cepsql.temporary import temporary_folder
+
+_FORMAT = "parquet"
+"""It holds values of every type as they are."""
+
+
+def with_own_folder(catalog: Catalog, create: CreateSource) -> CreateSource:
+    """Return a definition without USING as one over a new folder, which is not made yet.
+
+    A catalog of this process has it among temporary files, and it goes with the process.
+    Raises NotSupportedError if there is no place for it, and for clauses that only make sense with a source.
+    """
+    name, span = create.name.text, create.name.span
+    example = f"CREATE STREAM {name} (...) USING json OPTIONS (path '/folder')"
+    if create.value is not None or create.start is not None:
+        raise NotSupportedError(f"FORMAT and FROM are about a source, and {name} has none", span, example)
+    if all(column.expression is not None for column in create.columns):
+        raise NotSupportedError(f"{name} has neither columns nor a source that has some", span, example)
+    store = catalog.store
+    if store is None:
+        parent = temporary_folder("cepsql-streams-")
+    elif store.database.file is None:
+        raise NotSupportedError("beside a catalog in PostgreSQL there is no folder for rows", span, example)
+    else:
+        file = store.database.file
+        parent = file.with_name(f"{file.name}.streams")
+    folder = Path(parent) / re.sub(r"[^\w.-]", "_", f"{name.lower()}-{uuid.uuid4().hex[:8]}")
+    return replace(create, format=_FORMAT, options=(("path", str(folder)),))

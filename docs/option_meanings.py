@@ -1,0 +1,62 @@
+"""What the options of sources, sinks and queries mean; docs/make_reference.py puts it into the page of settings."""
+
+from cepsql.datagen.fields import FIELD_OPTIONS, OPTIONS
+
+SOURCE_MEANINGS = {
+    "path": "the folder in which files appear; of a table also a file",
+    "maxFilesPerTrigger": "how many files a micro-batch takes at most; all by default",
+    "pathGlobFilter": "only files with such a name, as `*.csv`",
+    "recursiveFileLookup": "`'true'`: also files in folders below, whatever their names",
+    "header": "`'true'`: the first line has names",
+    "sep": "what separates columns; `,` by default",
+    "quote": 'what encloses values; `"` by default',
+    "escape": "what stands before a quote within a value; `\\` by default",
+    "nullValue": "the text that is NULL; the empty one by default",
+    "timestampFormat": "the form of `TIMESTAMP` values, as `dd.MM.yyyy HH:mm`",
+    "dateFormat": "the form of `DATE` values",
+    "mode": "what Spark does with malformed rows of a table",
+    "maxLineBytes": "a longer line is malformed; 16777216 by default",
+    "multiLine": "`'true'`: a file is one JSON document",
+    "primitivesAsString": "`'true'`: numbers and booleans are read as text",
+    "mergeSchema": "`'true'`: columns of all files, not of one",
+    "wholetext": "`'true'`: a file is one row",
+    "lineSep": "what ends a line",
+    "rowsPerSecond": "how many rows a second; 1 by default",
+    "numPartitions": "in how many partitions",
+    "rampUpTime": "how long until the rate is reached",
+    **OPTIONS,
+    **{f"fields.NAME.{name}": meaning for name, meaning in FIELD_OPTIONS.items()},
+    "kafka.bootstrap.servers": "brokers, `host:port`, separated by commas",
+    "subscribe": "topics, separated by commas",
+    "subscribePattern": "a regular expression of topics",
+    "startingOffsets": "where to begin, as in Spark; `FROM` in the definition is shorter",
+    "maxOffsetsPerTrigger": "how many records a micro-batch takes at most",
+    "url": "the database, `jdbc:postgresql://host:5432/name`",
+    "dbtable": "the table; `query` in its place takes a SELECT",
+    "user": "the user of the database",
+    "password": "the password: write a reference, `${NAME}`",
+    "driver": "the class of the JDBC driver",
+}
+"""Of `CREATE STREAM` and `CREATE TABLE`."""
+
+SINK_MEANINGS = {
+    "url": "the address: `postgresql://user@host:5432/database`, or that of the webhook",
+    "user": "the user, in place of that in the URL",
+    "password": "the password: write a reference, `${NAME}`",
+    "table": "the table; the name of the sink by default",
+    "schema": "the schema of the table",
+    "create_table": "`'true'`: make the table if it is missing",
+    "retry_for": "how long to wait for what does not answer; `'10 minutes'` by default",
+    "path": "the folder, or the file of SQLite",
+    "kafka.bootstrap.servers": "brokers, `host:port`, separated by commas",
+    "topic": "the topic; the name of the sink by default",
+    "partitionBy": "columns, separated by commas: a folder for each value",
+    "compression": "as Spark's writer of the format takes it",
+    "header": "`'true'`: a first line with names",
+    "per": "`'row'` (default) or `'batch'`: what a request holds",
+    "timeout": "of a whole request; `'30 seconds'` by default",
+    "header.": "`header.NAME`: a header of each request; its value is never shown",
+    "function": "`module:name` of a Python function",
+    "format": "how rows are written, as `--format` of the command",
+}
+"""Of `CREATE SINK`."""

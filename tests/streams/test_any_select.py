@@ -1,0 +1,71 @@
+"""Random SELECTs over tables that change: after each micro-batch their changes add up to what a database gives."""
+
+from collections import Counter
+
+import pytest
+from chance import draws, examples
+from plan.selects import TABLES, Writer
+
+from cepsql.errors import NotSupportedError
+from cepsql.testing import play
+
+duckdb = pytest.importorskip("duckdb")
+
+DEFINITIONS = "".join(
+    f"CREATE STREAM {name} ({', '.join(f'{column} INT' for column in columns)}, gone BOOLEAN, "
+    "PRIMARY KEY (id) DELETE WHEN gone) USING csv;"
+    for name, columns in TABLES.items()
+)
+BATCHES = 3
+
+
+def test_changes_add_up_to_the_rows_of_a_database(spark):
+    chance = draws("any select")
+    writer, done = Writer(chance), 0
+    for _ in range(examples(1)):
+        batches = [{name: _changes(chance, columns) for name, columns in TABLES.items()} for _ in range(BATCHES)]
+        while done == 0 or chance.random() < 0.5:
+            text = writer.select()
+            with duckdb.connect() as database:
+                try:
+                    wanted = [_at_rest(database, batches[: number + 1], text) for number in range(BATCHES)]
+                except duckdb.Error:
+                    continue
+            try:
+                restart = chance.choice([False, [1]])
+                given = play(f"{DEFINITIONS}{text} EMIT CHANGES", _of(text, batches), restart=restart, spark=spark)
+            except NotSupportedError:
+                continue
+            found: Counter = Counter()
+            for number, rows in enumerate(given[:-1]):
+                for *values, operation in sorted(rows, key=lambda row: row.op[0] != "-"):
+                    found[tuple(values)] += -1 if operation.startswith("-") else 1
+                    assert found[tuple(values)] >= 0, text
+                assert +found == wanted[number], (number, text)
+            done += 1
+            break
+    assert done > 0
+
+
+def _changes(chance, columns) -> list[tuple]:
+    """Return rows that are set or deleted."""
+    rows = []
+    for _ in range(chance.randint(0, 5)):
+        values = [chance.choice([None, 0, 1, 2, 3]) for _ in columns[1:]]
+        rows.append((chance.randint(0, 4), *values, chance.random() < 0.25))
+    return rows
+
+
+def _of(text: str, batches: list[dict]) -> list[dict]:
+    """Return what comes of the tables that a SELECT reads."""
+    return [{name: rows for name, rows in batch.items() if f"{name} AS " in text} for batch in batches]
+
+
+def _at_rest(database, batches: list[dict], text: str) -> Counter:
+    for name, columns in TABLES.items():
+        database.execute(f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{column} INT' for column in columns)})")
+        rows = {row[0]: row for batch in batches for row in batch[name]}
+        for *values, gone in rows.values():
+            if not gone:
+                database.execute(f"INSERT INTO {name} VALUES ({', '.join('?' for _ in values)})", values)
+    return Counter(database.execute(text).fetchall())
