@@ -32,6 +32,7 @@ from cepsql.answer import Answer
 from cepsql.catalog import (
     ColumnDefinition,
     Definition,
+    MaterializedView,
     Registered,
     RegisteredQuery,
     Relation,
@@ -46,6 +47,7 @@ from cepsql.catalog.described import described
 from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind as kind_of
 from cepsql.catalog.references import resolved
+from cepsql.catalog.view_store import view_source
 from cepsql.datagen.fields import DATAGEN, check_fields, with_start
 from cepsql.errors import (
     Error,
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from cepsql.spark.start_sessions import StartSessions
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
+    from cepsql.views.relation import Rules
 
 LOGGER = logging.getLogger("cepsql")
 
@@ -90,6 +93,12 @@ SUMMARY = ("column", "type", "min", "max", "approx_unique", "avg", "null_share",
 
 ANSI = "spark.sql.ansi.enabled"
 """Spark's setting that makes 1/0, overflows and casts that fail errors."""
+
+ZONE = "spark.sql.session.timeZone"
+"""Spark's setting for the time zone."""
+
+_READING_SETTINGS = (ANSI, ZONE, "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
+"""Settings under which queries over views can be answered without Spark."""
 
 _FAILING = (exp.Div, exp.IntDiv, exp.Mod, exp.Cast, exp.TryCast)
 """Expressions that ANSI mode lets fail."""
@@ -389,7 +398,7 @@ class Engine:
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
-                if isinstance(statement, st.CreateView | st.CreateQuery):
+                if isinstance(statement, st.CreateView | st.CreateQuery | st.CreateMaterializedView):
                     refuse_parameters(statement, "a text that is kept", statement.name.span)
                     if self.catalog.store is not None:
                         refuse_relative_files(statement.query)
@@ -443,6 +452,10 @@ class Engine:
                     statement.name.span,
                     "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
                 )
+            case st.CreateMaterializedView():
+                from cepsql.standing.views import check_view
+
+                check_view(self, statement)
             case st.CreateSource() | st.CreateView() | st.CreateSink() | st.CreateQuery() | st.AlterQuery():
                 self._execute(statement)
             case st.Drop() | st.Describe():
@@ -629,6 +642,38 @@ class Engine:
             str(given.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
         )
 
+    def typed_columns(self, plan: Plan) -> tuple[ColumnDefinition, ...]:
+        """Return the columns of a plan with the types that Spark gives them; starts Spark. Raises Error."""
+        return tuple(ColumnDefinition(name, kind) for name, kind in Query(self, plan).columns)
+
+    def reading_rules(self) -> "Rules":
+        """Return how a query over views is computed without Spark; raises Unlike where only Spark can."""
+        from cepsql.scalar.tree import Session
+        from cepsql.scan.expression import Unlike
+        from cepsql.views.relation import Rules
+
+        spark = self._spark
+        if spark is not None:
+            from cepsql.spark.arrow_scan import scan_session, session_obstacle
+
+            obstacle = session_obstacle(spark)
+            if obstacle is not None:
+                raise Unlike(obstacle)
+            return Rules(scan_session(spark), zoned=True)
+        conf = self._conf | self._spark_settings
+        other = next((key for key in conf if key.startswith("spark.sql.") and key not in _READING_SETTINGS), None)
+        if other is not None:
+            raise Unlike(f"{other} is set")
+        return Rules(Session(conf.get(ANSI, "false").lower() == "true"), zoned=False)
+
+    def zone_name(self) -> str | None:
+        """Return the session's time zone; None where it is known only to Spark, which has not started."""
+        if self._spark is not None:
+            return self._spark.conf.get(ZONE)
+        from cepsql.views.local_zone import local_zone
+
+        return (self._conf | self._spark_settings).get(ZONE) or local_zone()
+
     def search_limits(self, program: MatchProgram) -> MatchProgram:
         """Return the program with the limits that SET gives its search."""
         return limited(program, self.settings)
@@ -665,7 +710,8 @@ class Engine:
         relation = self.catalog.find(name)
         if relation is None and self._given is not None and self._given.catalog.tableExists(name):
             relation = _named(name, self._given.table(name))
-        return self._allowed(relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
+        found = self._allowed(relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
+        return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
 
     def _file_table(self, file: FileTable, span: Span | None) -> Source:
         """Return the files that a query reads as a table, with the columns that are inferred."""
@@ -812,7 +858,8 @@ class Engine:
     def _define(
         self, relation: Source | View, create: st.CreateSource | st.CreateView, late_span: Span | None = None
     ) -> Answer:
-        from cepsql.standing.statements import kept, replaced_note
+        from cepsql.standing.host import kept
+        from cepsql.standing.statements import replaced_note
 
         replacing = create.replace and self.catalog.names.find(relation.name) is not None
         self.catalog.add(kept(self, relation), create.replace, create.name.span, late_span)
@@ -836,7 +883,11 @@ class Engine:
         options = resolved(definition.options, f"query {definition.name}")
         (statement,) = statements(definition.sql)
         assert isinstance(statement, st.Query)
-        sink = self._allowed(self.catalog.sink(definition.sink)) if definition.sink else None
+        view = self.catalog.names.view_of(definition)
+        sink = self.catalog.target(definition)
+        for named in (view, None if view is not None else sink):
+            if named is not None:
+                self._allowed(named)
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
         own = {key: value for key, value in options.items() if key in SETTINGS}
         with (
@@ -926,14 +977,16 @@ class Engine:
     # Questions
 
     def _show(self, kind: str, extended: bool) -> Answer:
-        if kind in ("queries", "sinks", "savepoints"):
+        if kind in ("queries", "sinks", "savepoints", "materialized views", "view positions"):
             from cepsql.standing.statements import show
 
             return show(self, kind, extended)
         found = sorted((r for r in self.catalog if kind_of(r) + "s" == kind), key=lambda r: r.name)
         if kind == "views":
-            views = (view for view in found if isinstance(view, View))
-            return Answer(("name", "query"), tuple((view.name, " ".join(view.sql.split())) for view in views))
+            views = sorted((r for r in self.catalog if isinstance(r, View | MaterializedView)), key=lambda r: r.name)
+            texts = (" ".join((view if isinstance(view, View) else view.query).sql.split()) for view in views)
+            shown = tuple((view.name, kind_of(view), text) for view, text in zip(views, texts, strict=True))
+            return Answer(("name", "kind", "query"), shown)
         rows = tuple((r.name, getattr(r, "format", "DataFrame"), ", ".join(c.name for c in r.columns)) for r in found)
         return Answer(("name", "format", "columns"), rows)
 
@@ -944,6 +997,11 @@ class Engine:
             columns = ((c.name, c.type.lower(), keys.get(c.name.lower(), "")) for c in sink.columns)
             return Answer(("column", "type", "note"), tuple(columns))
         relation = self.catalog.get(name.text, name.span)
+        if isinstance(relation, MaterializedView):
+            known = {name.lower(): "indexed" for name in relation.indexes}
+            known |= {name.lower(): "primary key" for name in relation.key}
+            kept = ((c.name, c.type.lower(), known.get(c.name.lower(), "")) for c in relation.columns)
+            return Answer(("column", "type", "note"), tuple(kept))
         mark = relation.watermark
         rows = []
         for column in relation.columns:

@@ -14,7 +14,7 @@ from cepsql.cached_property import cached_property
 from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
 from cepsql.datagen.fields import DATAGEN
-from cepsql.errors import DataError, InterfaceError, NotSupportedError, suggestion
+from cepsql.errors import DataError, InterfaceError, NotSupportedError, in_text, suggestion
 from cepsql.explain.match_key import AskedPartition, Key, asked_match, asked_partition
 from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
@@ -28,6 +28,7 @@ from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.start import started_at
+from cepsql.plan.view_sources import view_sources
 from cepsql.scan.choose import Choice
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from cepsql.spark.runs import Run
     from cepsql.spark.sink import BatchSink
     from cepsql.spark.unread_files import ListedFolder
+    from cepsql.views.reading import Reading
+    from cepsql.views.relation import Rules
 
 MOST_ROWS = 2**31 - 1
 """The greatest number of rows that Spark can be told to give."""
@@ -73,6 +76,10 @@ class Host(Protocol):
     def plan(self, query: st.Query) -> Plan: ...
 
     def search_limits(self, program: MatchProgram) -> MatchProgram: ...
+
+    def reading_rules(self) -> "Rules": ...
+
+    def zone_name(self) -> str | None: ...
 
 
 class Query:
@@ -154,7 +161,9 @@ class Query:
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """Names and Spark types of the columns. Starts Spark."""
+        """Names and Spark types of the columns. Starts Spark, but for a query over views that is answered without."""
+        if self._reading is not None:
+            return list(self._reading.columns)
         frame = self.df
         from cepsql.spark.column_types import column_types
 
@@ -179,8 +188,12 @@ class Query:
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.interrupts import held_interrupts
         from cepsql.spark.settings import AS_WRITTEN, lent_settings
+        from cepsql.spark.view_frame import view_frames
 
         with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):
+            if not self.streaming and (views := view_sources(self.plan)):
+                # What is read of several views is of one moment.
+                replaced = view_frames(spark, views) | (replaced or {})
             return build(
                 spark,
                 started_at(self._valued, self._begins),
@@ -239,7 +252,51 @@ class Query:
 
     def arrow(self) -> "pa.Table":
         """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
-        return self._run(self._arrow)
+        found = self._answered()
+        return self._run(self._arrow) if found is None else found
+
+    @property
+    def reading(self) -> "Reading | None":
+        """How a query over views is answered without Spark; None: Spark answers it."""
+        return self._reading
+
+    @property
+    def spark_reason(self) -> str | None:
+        """Why Spark answers a query over views; None for one that is answered without, and one over none."""
+        return self._how_read[1]
+
+    @property
+    def _reading(self) -> "Reading | None":
+        return self._how_read[0]
+
+    @cached_property
+    def _how_read(self) -> "tuple[Reading | None, str | None]":
+        """How a query over views is answered without Spark, or why Spark answers it."""
+        if self.streaming or not view_sources(self.plan):
+            return None, None
+        from cepsql.scan.expression import Unlike
+        from cepsql.views.reading import reading
+
+        try:
+            return reading(self.plan, self._engine.reading_rules()), None
+        except Unlike as unlike:
+            return None, str(unlike)
+
+    def _answered(self) -> "pa.Table | None":
+        """Return the rows of a query over views without Spark; None if Spark is to find them."""
+        self._engine.check_open()
+        if self._reading is None:
+            return None
+        from cepsql.scan.expression import Unlike
+        from cepsql.views.reading import in_zone
+
+        zone = self._engine.zone_name()
+        try:
+            with in_text(self.plan.text):
+                found = self._reading.table()
+        except Unlike:
+            return None
+        return None if zone is None else in_zone(found, zone)
 
     def _arrow(self) -> "pa.Table":
         from cepsql.spark.arrow import to_arrow
@@ -325,6 +382,10 @@ class Query:
         self._check_bounded()
         if limit is not None and (type(limit) is not int or not 0 <= limit <= MOST_ROWS):
             raise InterfaceError(f"a limit is a whole number from 0 to {MOST_ROWS}, not {limit!r}")
+        answered = self._answered()
+        if answered is not None:
+            yield answered if limit is None else answered.slice(0, limit)
+            return
         spark = self._engine.spark
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.row_pieces import RowPieces
@@ -332,6 +393,7 @@ class Query:
 
         with translated_failures(self.plan.text), running(spark) as run, self._anew_after_failure():
             self._now = run
+            self._read_views_anew()
             self._warn_of_tables()
             found = RowPieces(self.df if limit is None else self.df.limit(limit), run)
             try:
@@ -784,9 +846,15 @@ class Query:
             run.interruptible(),
             self._anew_after_failure(),
         ):
+            self._read_views_anew()
             self._ran = self.df
             self._warn_of_tables()
             return action()
+
+    def _read_views_anew(self) -> None:
+        """Forget a DataFrame that has the rows which views had when it was made."""
+        if view_sources(self.plan):
+            self._frame = None
 
     @contextlib.contextmanager
     def _anew_after_failure(self) -> Iterator[None]:

@@ -29,12 +29,13 @@ ISLANDS = {
 """Terminals that stand for a stretch of plain SQL, as people read them."""
 
 TITLES = {
-    "Definitions": ("create_stream", "create_table", "create_view", "create_sink", "create_query", "drop"),
+    "Definitions": ("create_stream", "create_table", "create_view", "create_materialized", "create_sink",
+                    "create_query", "drop"),
     "Standing queries": ("control", "alter", "insert"),
     "Questions and settings": (
         "show", "show_extended", "show_functions", "show_create", "show_history", "describe", "describe_query", "print",
-        "summarize", "explain", "explain_picture", "explain_match", "explain_analyze", "explain_replace", "set",
-        "reset",
+        "summarize", "explain", "explain_picture", "explain_match", "explain_analyze", "explain_replace",
+        "explain_replace_view", "set", "reset",
     ),
     "Row patterns": ("alternation", "concatenation", "factor", "primary", "quantifier"),
     "Queries": ("query", "from_clause", "from_item", "match_recognize", "window_pattern", "deduplicate"),

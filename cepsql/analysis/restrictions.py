@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from cepsql.analysis.allowed_places import is_allowed_address, is_allowed_path
 from cepsql.analysis.source_options import FILE_FORMATS, known_options
-from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink, Source, View
+from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Relation, Sink, Source, View
+from cepsql.catalog.locations import SQLITE_URL
 from cepsql.catalog.references import references, resolved
 from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import OperationalError, ProgrammingError, Span
@@ -91,6 +92,9 @@ class Restrictions:
                 self._check_sink(f"sink {name}", format.lower(), options)
             case View(sql=sql):
                 self.check_sql(sql)
+            case MaterializedView(name=name, query=query, options=options):
+                self._check_view(f"materialized view {name}", options)
+                self.check(query)
             case RegisteredQuery(name=name, sql=sql, options=options):
                 self._check_references(f"query {name}", options)
                 self._check_query(f"query {name}", self._values(options))
@@ -143,6 +147,15 @@ class Restrictions:
             self._check_options(source.name, format, self._values(source.options), known)
         elif format not in (DATAGEN, "rate", "rate-micro-batch"):
             raise _refused(f"{source.name} USING {source.format} is not allowed")
+
+    def _check_view(self, what: str, options: tuple[tuple[str, str], ...]) -> None:
+        """Refuse a store in no place that is allowed; that beside the catalog always is."""
+        self._check_references(what, options)
+        store = self._values(options).get("store", "sqlite")
+        if store.startswith(SQLITE_URL):
+            self.check_path(f"the option store of {what}", store.removeprefix(SQLITE_URL))
+        elif store != "sqlite" and not is_allowed_address(store, self.places):
+            raise _refused(f"the option store of {what} is in no place that is allowed")
 
     def _check_sink(self, what: str, format: str, options: tuple[tuple[str, str], ...]) -> None:
         self._check_references(what, options)

@@ -69,7 +69,7 @@ class _Definition(Readable):
     def __str__(self) -> str:
         from cepsql.catalog.create_text import create_text
 
-        assert isinstance(self, Source | View | Sink | RegisteredQuery)
+        assert isinstance(self, Source | View | Sink | RegisteredQuery | MaterializedView)
         return create_text(self)
 
 
@@ -127,9 +127,6 @@ class Registered:
     watermark: Watermark | None = None
 
 
-Relation = Source | View | Registered
-
-
 @dataclass(frozen=True, repr=False)
 class Sink(_Definition):
     """Where a query writes its rows: format and options of the writer.
@@ -164,4 +161,43 @@ class RegisteredQuery(_Definition):
     id: str = ""
 
 
+@dataclass(frozen=True, repr=False)
+class MaterializedView(_Definition):
+    """A standing query and the table that holds its rows, which queries read as one at rest.
+
+    query:      what runs, under the name of the view.
+    columns:    of the rows, with Spark's types.
+    key:        the columns that tell rows apart; empty: rows are only added.
+    indexes:    further columns by which the store finds rows.
+    options:    of the store, as written: store, retain, and those of a database.
+    event_time: the column by which `retain` tells how old a row is.
+    id:         tells it from views of its name in other catalogs that have the same store.
+    """
+
+    name: str
+    query: RegisteredQuery
+    columns: tuple[ColumnDefinition, ...]
+    key: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    event_time: str | None = None
+    id: str = ""
+
+    @property
+    def streaming(self) -> bool:
+        """Whether its rows are a stream: who reads it gets those that are there."""
+        return False
+
+    @property
+    def watermark(self) -> None:
+        """The event time of a stream, which it is not."""
+        return None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names in its text that are of the catalog, lower case."""
+        return self.query.reads
+
+
+Relation = Source | View | MaterializedView | Registered
 Definition = Relation | Sink | RegisteredQuery

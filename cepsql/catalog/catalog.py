@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink, Source
+from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Relation, Sink, Source
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.names import Names, kind, listed
 from cepsql.catalog.references import writes_secret
+from cepsql.catalog.view_store import ViewFile, view_sink
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Catalog:
         # One attribute, so that no thread sees the names of one generation under the number of another.
         self._known = (-1, Names())
         self._lock = threading.Lock()
+        self.view_file = ViewFile(store.database.file if store is not None else None, store is not None)
 
     def __iter__(self) -> Iterator[Relation]:
         return iter(self.names.relations)
@@ -60,6 +62,10 @@ class Catalog:
             name = quoted_name(found.name)
             hint = f"INSERT INTO {name} and CREATE QUERY ... INTO {name} write to it"
             raise ProgrammingError(f"{found.name} is a sink and cannot be read", span, hint)
+        if found is None and (query := names.query(name)) is not None:
+            where = f"its rows go to sink {query.sink}" if query.sink else "it has no sink"
+            hint = f"{where}; CREATE MATERIALIZED VIEW name AS ... keeps rows that are read"
+            raise ProgrammingError(f"{query.name} is a query and cannot be read", span, hint)
         if found is None:
             beside = list(beside)
             known = suggestion(name, [*beside, *(r.name for r in names.relations)], "known")
@@ -77,10 +83,22 @@ class Catalog:
         found = names.find(name)
         if isinstance(found, Sink):
             return found
+        if isinstance(found, MaterializedView):
+            raise ProgrammingError(f"{found.name} is written by its own query alone", span, "CREATE SINK makes a sink")
         if found is not None:
             raise ProgrammingError(f"{found.name} is a {kind(found)}, not a sink", span, "CREATE SINK makes one")
         hint = suggestion(name, [s.name for s in names.sinks], "sinks")
         raise ProgrammingError(f"there is no sink {name}", span, hint)
+
+    def target(self, query: RegisteredQuery) -> Sink | None:
+        """Return where a query that stands under a name writes its rows, None if nowhere.
+
+        Raises ProgrammingError if there is no such sink, OperationalError for a view whose catalog is in no file.
+        """
+        view = self.names.view_of(query)
+        if view is not None:
+            return view_sink(view, self.view_file)
+        return self.sink(query.sink) if query.sink else None
 
     def query(self, name: str, span: Span | None = None) -> RegisteredQuery:
         """Return the query that stands under that name.
@@ -195,9 +213,10 @@ class Catalog:
 
 def _check_kept(definition: Definition, span: Span | None = None) -> None:
     """Refuse a definition that has a secret in its options as it is: a catalog that is kept has references to them."""
-    if not isinstance(definition, Source | Sink | RegisteredQuery):
+    if not isinstance(definition, Source | Sink | RegisteredQuery | MaterializedView):
         return
-    for name, value in definition.options:
+    further = definition.query.options if isinstance(definition, MaterializedView) else ()
+    for name, value in (*definition.options, *further):
         if writes_secret(name, value):
             raise ProgrammingError(
                 f"the catalog would keep the secret in the option {name} as it is written",

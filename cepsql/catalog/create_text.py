@@ -2,7 +2,7 @@
 
 import re
 
-from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View, Watermark
+from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery, Sink, Source, View, Watermark
 from cepsql.catalog.references import has_references, writes_secret
 from cepsql.secrets import is_secret
 
@@ -11,7 +11,7 @@ _PLAIN_KEY = re.compile(r"[a-z_][a-z0-9_]*([.-][a-z0-9_]+)*|spark(\.\w+)+", re.A
 _UNITS = (("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000), ("MICROSECOND", 1))
 
 
-def create_text(definition: Source | View | Sink | RegisteredQuery) -> str:
+def create_text(definition: Source | View | Sink | RegisteredQuery | MaterializedView) -> str:
     """Return the CREATE statement of a definition, with stars for secrets that are not references.
 
     >>> print(create_text(Sink("out", (ColumnDefinition("id", "INT"),), "json", (("path", "/x"),), ("id",))))
@@ -41,6 +41,11 @@ def create_text(definition: Source | View | Sink | RegisteredQuery) -> str:
             return text if late is None else f"{text}\nLATE ROWS INTO {quoted_name(late.name)}{_using(late)}"
         case View():
             return f"CREATE VIEW {name} AS\n{definition.sql}"
+        case MaterializedView():
+            parts = [f" {words} ({', '.join(map(_quoted, names))})" for words, names in (
+                ("PRIMARY KEY", definition.key), ("INDEX", definition.indexes)) if names]  # fmt: skip
+            options = _options((*definition.options, *definition.query.options))
+            return f"CREATE MATERIALIZED VIEW {name}{''.join(parts)}{options} AS\n{definition.query.sql}"
         case Sink():
             key = [f"PRIMARY KEY ({', '.join(map(_quoted, definition.key))})"] if definition.key else []
             return f"CREATE SINK {name}{_columns(definition.columns, key)}{_using(definition)}"

@@ -4,10 +4,16 @@ import types
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from cepsql.catalog import Definition, RegisteredQuery, Sink, Source, View
+from cepsql.catalog import Definition, MaterializedView, RegisteredQuery, Sink, Source, View
 from cepsql.errors import OperationalError
 
-_CLASSES: dict[str, type] = {"source": Source, "view": View, "sink": Sink, "query": RegisteredQuery}
+_CLASSES: dict[str, type] = {
+    "source": Source,
+    "view": View,
+    "sink": Sink,
+    "query": RegisteredQuery,
+    "materialized view": MaterializedView,
+}
 
 
 def to_data(definition: Definition) -> dict:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cepsql.catalog import Definition, Registered, Relation, Sink, Source, View
+from cepsql.catalog import Definition, MaterializedView, Registered, Relation, Sink, Source, View
 from cepsql.catalog.create_text import interval_text, shown_option, watermark_text
 from cepsql.catalog.names import kind, listed
 
@@ -17,6 +17,11 @@ def described(definition: Relation | Sink, dependents: Sequence[Definition]) -> 
     rows = [("name", definition.name), ("kind", kind(definition))]
     if isinstance(definition, View):
         rows += [("query", " ".join(definition.sql.split())), ("reads", ", ".join(definition.reads))]
+    elif isinstance(definition, MaterializedView):
+        rows += [("query", " ".join(definition.query.sql.split())), ("reads", ", ".join(definition.reads))]
+        rows += [(f"option {name}", shown_option(name, text)) for name, text in definition.options]
+        rows += [("primary key", ", ".join(definition.key) or "none: rows are only added")]
+        rows += [("indexes", ", ".join(definition.indexes))] if definition.indexes else []
     elif isinstance(definition, Registered):
         rows.append(("format", "DataFrame of this process"))
     else:

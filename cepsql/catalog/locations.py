@@ -6,8 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlparse
 
-from cepsql.catalog import Definition, RegisteredQuery, Sink, Source
+from cepsql.catalog import Definition, MaterializedView, RegisteredQuery, Sink, Source
 from cepsql.errors import NotSupportedError
+
+SQLITE_URL = "sqlite:///"
+"""What the address of a store in a file of SQLite begins with; the path follows."""
 
 _ATOMIC, _CONDITIONAL = ("hdfs",), ("s3a",)
 """Schemes of what can hold a checkpoint: file systems of Hadoop's that rename in one step, and object stores that write
@@ -33,6 +36,13 @@ def located(definition: Definition) -> Definition:
             return replace(definition, options=_located(definition.options, "path"))
         case RegisteredQuery():
             return replace(definition, options=_located(definition.options, "checkpoint"))
+        case MaterializedView(query=query):
+            options = tuple(
+                (name, _located_store(value) if name == "store" else value) for name, value in definition.options
+            )
+            return replace(
+                definition, options=options, query=replace(query, options=_located(query.options, "checkpoint"))
+            )
     return definition
 
 
@@ -87,6 +97,12 @@ def is_object_store(location: str) -> bool:
 
 def _located(options: tuple[tuple[str, str], ...], key: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, _absolute(value) if name.lower() == key else value) for name, value in options)
+
+
+def _located_store(store: str) -> str:
+    if not store.startswith(SQLITE_URL) or store == SQLITE_URL:
+        return store
+    return SQLITE_URL + _absolute(store.removeprefix(SQLITE_URL))
 
 
 def _absolute(path: str) -> str:

@@ -1,10 +1,14 @@
 """What stands under which name, and what reads what: one state of a catalog, without where it is kept."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink, Source, View
+from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Relation, Sink, Source, View
 from cepsql.catalog.create_text import quoted_name
 from cepsql.errors import ProgrammingError, Span
+
+_APART = (Sink, MaterializedView)
+"""What only its like replaces."""
 
 
 class Names:
@@ -13,13 +17,14 @@ class Names:
     def __init__(self, definitions: Iterable[Definition] = ()):
         self._data: dict[str, Relation | Sink] = {}
         self._queries: dict[str, RegisteredQuery] = {}
+        self._views: dict[str, MaterializedView] = {}
         for definition in definitions:
             self._enter(definition)
 
     def __iter__(self) -> Iterator[Definition]:
         """Yield what was defined, in the order of definition; the tables of late rows belong to their streams."""
         yield from (found for found in self._data.values() if not (isinstance(found, Source) and found.late_of))
-        yield from self._queries.values()
+        yield from (query for query in self._queries.values() if self.view_of(query) is None)
 
     @property
     def relations(self) -> list[Relation]:
@@ -44,6 +49,11 @@ class Names:
         """Return the query of that name, or None."""
         return self._queries.get(name.lower())
 
+    def view_of(self, query: RegisteredQuery) -> MaterializedView | None:
+        """Return the materialized view that a query keeps, None if it keeps none."""
+        found = self._views.get(query.name.lower())
+        return found if found is not None and found.query == query else None
+
     def present(self, known: Definition, span: Span | None = None) -> Definition:
         """Return what stands now under the name of a definition that was looked up before.
 
@@ -65,7 +75,11 @@ class Names:
         before = self._namesake(added)
         if not isinstance(added, RegisteredQuery):
             _check_columns(added, span)
-        if before is not None and (not replacing or isinstance(before, Sink) != isinstance(added, Sink)):
+        if isinstance(added, MaterializedView) and before is None and self.query(added.name) is not None:
+            raise ProgrammingError(
+                f"query {added.name} exists already, and the query of a view has the name of the view", span
+            )
+        if before is not None and (not replacing or any(isinstance(before, k) != isinstance(added, k) for k in _APART)):
             hint = "CREATE OR REPLACE replaces it, DROP removes it"
             if replacing:
                 hint = f"DROP {kind(before).upper()} {quoted_name(before.name)} removes it"
@@ -73,7 +87,7 @@ class Names:
         if not isinstance(added, RegisteredQuery):
             self._check_not_late(added.name, span)
             self._check_late_table(added, before, late_span)
-        if before is not None:
+        if before is not None and not isinstance(added, RegisteredQuery):
             self._leave(before)
         self._enter(added)
 
@@ -108,19 +122,29 @@ class Names:
         return self.query(definition.name) if isinstance(definition, RegisteredQuery) else self.find(definition.name)
 
     def _enter(self, added: Definition) -> None:
+        name = added.name.lower()
         if isinstance(added, RegisteredQuery):
-            self._queries[added.name.lower()] = added
+            self._queries[name] = added
+            if name in self._views:
+                self._views[name] = replace(self._views[name], query=added)
+                self._data[name] = self._views[name]
             return
-        self._data[added.name.lower()] = added
+        self._data[name] = added
+        if isinstance(added, MaterializedView):
+            self._views[name] = added
+            self._queries[name] = added.query
         late = late_table(added)
         if late is not None:
             self._data[late.name.lower()] = late
 
     def _leave(self, removed: Definition) -> None:
+        name = removed.name.lower()
         if isinstance(removed, RegisteredQuery):
-            del self._queries[removed.name.lower()]
+            del self._queries[name]
             return
-        late = late_table(self._data.pop(removed.name.lower()))
+        if self._views.pop(name, None) is not None:
+            del self._queries[name]
+        late = late_table(self._data.pop(name))
         if late is not None:
             del self._data[late.name.lower()]
 
@@ -146,6 +170,8 @@ def kind(definition: Definition) -> str:
     match definition:
         case View():
             return "view"
+        case MaterializedView():
+            return "materialized view"
         case Sink():
             return "sink"
         case RegisteredQuery():
@@ -193,7 +219,7 @@ def _read_as(definition: Definition) -> set[str]:
 
 def _needs(definition: Definition) -> set[str]:
     match definition:
-        case View(reads=reads):
+        case View(reads=reads) | MaterializedView(query=RegisteredQuery(reads=reads)):
             return set(reads)
         case RegisteredQuery(sink=sink, reads=reads):
             return {*reads, *([sink.lower()] if sink else [])}

@@ -16,6 +16,7 @@ from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, Se
 from cepsql.analysis.window_totals import joins_rows, totals
 from cepsql.catalog import Registered, Source
 from cepsql.catalog.create_text import watermark_clauses
+from cepsql.catalog.view_store import ViewSource
 from cepsql.explain.changes import change_lines
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
@@ -471,7 +472,7 @@ def _route(program: MatchProgram) -> str:
 
 
 def _relation(relation: Source | Registered) -> str:
-    kind = "Stream" if relation.streaming else "Table"
+    kind = "Stream" if relation.streaming else "View" if isinstance(relation, ViewSource) else "Table"
     form = f"  {relation.format}" if isinstance(relation, Source) else ""
     time = ""
     if relation.watermark is not None:

@@ -83,14 +83,10 @@ _TOLD = {
     "CREATE WINDOW":
         "CREATE VIEW {name} AS SELECT ... names rows; OVER (ORDER BY ts RANGE BETWEEN INTERVAL '10' MINUTES "
         "PRECEDING AND CURRENT ROW) bounds them in a query",
-    "CREATE MATERIALIZED VIEW":
-        "CREATE VIEW {name} AS SELECT ... names a query; CREATE QUERY {name} INTO sink AS SELECT ...; START "
-        "QUERY {name} keeps its rows in a sink",
     "DROP FUNCTION": _FUNCTIONS,
     "DROP TYPE": "types have no names; DROP STREAM, TABLE or VIEW drops what has columns of it",
     "DROP CONNECTOR": _CONNECT,
     "DROP SOURCE": "DROP STREAM {name}",
-    "DROP MATERIALIZED VIEW": "DROP VIEW {name}, or STOP QUERY {name}; DROP QUERY {name}",
     "DROP TEMPORARY VIEW": "DROP VIEW {name}",
     "DROP TEMPORARY TABLE": "DROP TABLE {name}",
     "DROP DATABASE": _ONE_CATALOG,
@@ -115,16 +111,12 @@ _TOLD = {
     "CREATE SOURCE STREAM": "CREATE STREAM {name} (...) USING kafka OPTIONS (...) FORMAT json",
     "SHOW TYPES": "DESCRIBE name shows the types of its columns",
     "SHOW SOURCES": "SHOW STREAMS and SHOW TABLES list what is read",
-    "SHOW MATERIALIZED VIEWS": "SHOW QUERIES lists the queries that run, SHOW VIEWS named queries",
-    "SHOW CREATE MATERIALIZED VIEW": "SHOW CREATE QUERY {name}, or SHOW CREATE VIEW {name}",
     "SHOW INDEXES": "there are no indexes: a query keeps what it looks up by its keys",
     "SHOW CLUSTERS": _MASTER,
     "SHOW WAREHOUSES": _MASTER,
     "SHOW GRANTS": _NO_RIGHTS,
     "SHOW ROLES": _NO_RIGHTS,
     "ALTER SOURCE": "CREATE OR REPLACE STREAM {name} (...) USING format OPTIONS (...) defines it again",
-    "ALTER MATERIALIZED VIEW":
-        "ALTER QUERY {name} SET (option value) changes how a query runs; CREATE OR REPLACE QUERY its text",
     "ALTER SESSION": "SET spark.sql.session.timeZone = 'Europe/Paris', and SET for other settings",
     "ALTER SYSTEM": "SET shows and changes settings",
     "DESCRIBE FUNCTION": "SHOW FUNCTIONS LIKE '{name}'",
@@ -160,6 +152,7 @@ _TOLD = {
     "COMMENT ON": "-- a comment stands in the text, which SHOW CREATE shows",
     "SUBSCRIBE TO": "SELECT ... FROM stream gives rows as they come; EMIT CHANGES, at its end, the changes of a table",
     "SUBSCRIBE": _SUBSCRIBED,
+    "WAIT": "SHOW VIEW POSITIONS tells how far a materialized view is",
     "TAIL": _SUBSCRIBED,
     "FETCH": "a program takes rows as they come: for row in engine.query('SELECT ...')",
     "EXPORT DATA": _WRITES,

@@ -345,6 +345,25 @@ class CreateQuery:
 
 
 @dataclass(frozen=True)
+class CreateMaterializedView:
+    """CREATE MATERIALIZED VIEW name PRIMARY KEY (names) INDEX (names) OPTIONS (...) AS query.
+
+    sql, new_checkpoint, start: as of `CreateQuery`.
+    """
+
+    name: Name
+    key: tuple[Name, ...]
+    indexes: tuple[Name, ...]
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    query: Query
+    sql: str
+    replace: bool
+    if_not_exists: bool
+    new_checkpoint: bool = False
+    start: StartClause | None = None
+
+
+@dataclass(frozen=True)
 class CreateAs:
     """CREATE TABLE or CREATE STREAM name USING format OPTIONS (...) AS query; `sql` is the query's text.
 
@@ -407,24 +426,26 @@ class Summarize:
 
 @dataclass(frozen=True)
 class ControlQuery:
-    """START, PAUSE, RESUME, RESTART or STOP QUERY; `action` is that word, lower case."""
+    """START, PAUSE, RESUME, RESTART or STOP QUERY; `action` is that word, lower case. view: the query of a view."""
 
     action: str
     name: Name
     savepoint: Name | None
+    view: bool = False
 
 
 @dataclass(frozen=True)
 class AlterQuery:
-    """ALTER QUERY name SET (option value, ...) or RESET (option, ...), where the value is None."""
+    """ALTER QUERY name SET (option value, ...) or RESET (option, ...), where the value is None; `view`: of a view's."""
 
     name: Name
     options: tuple[tuple[Name, str | None], ...]
+    view: bool = False
 
 
 @dataclass(frozen=True)
 class Drop:
-    """DROP STREAM, TABLE, VIEW, SINK or QUERY; cascade: with all that reads it or writes to it."""
+    """DROP STREAM, TABLE, VIEW, MATERIALIZED VIEW, SINK or QUERY; cascade: with all that reads it or writes to it."""
 
     kind: str
     name: Name
@@ -442,7 +463,8 @@ class DropSavepoint:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS [LIKE pattern]; SHOW EXTENDED QUERIES.
+    """SHOW STREAMS, TABLES, VIEWS, MATERIALIZED VIEWS, VIEW POSITIONS, SINKS, QUERIES or SAVEPOINTS [LIKE pattern];
+    SHOW EXTENDED QUERIES.
 
     like: the pattern, in which `*` stands for any text and `?` for a character; None for all.
     """
@@ -454,7 +476,7 @@ class Show:
 
 @dataclass(frozen=True)
 class ShowCreate:
-    """SHOW CREATE STREAM, TABLE, VIEW, SINK or QUERY."""
+    """SHOW CREATE STREAM, TABLE, VIEW, MATERIALIZED VIEW, SINK or QUERY."""
 
     kind: str
     name: Name
@@ -538,9 +560,10 @@ class ExplainAnalyze:
 
 @dataclass(frozen=True)
 class ExplainReplace:
-    """EXPLAIN REPLACE QUERY: what CREATE OR REPLACE QUERY would do with the query that stands under the name."""
+    """EXPLAIN REPLACE QUERY: what CREATE OR REPLACE QUERY would do with the query that stands under the name; also of a
+    materialized view."""
 
-    create: CreateQuery
+    create: CreateQuery | CreateMaterializedView
 
 
 @dataclass(frozen=True)
@@ -565,6 +588,7 @@ Statement = (
     | CreateView
     | CreateSink
     | CreateQuery
+    | CreateMaterializedView
     | CreateAs
     | Prepare
     | ExecutePrepared

@@ -37,6 +37,7 @@ from cepsql.language.statements import (
     Clause,
     ControlQuery,
     CreateAs,
+    CreateMaterializedView,
     CreateQuery,
     CreateSink,
     CreateSource,
@@ -385,6 +386,22 @@ class _Translator:
             self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
         )
 
+    def create_materialized(self, tree: Tree) -> CreateMaterializedView:
+        query = self.query(_needed(tree, "query"))
+        key, indexes, options = (_subtree(tree, part) for part in ("primary_key", "indexes", "options"))
+        fresh = _subtree(tree, "new_checkpoint")
+        return CreateMaterializedView(
+            self._qualified(_needed(tree, "qualified_name")),
+            self._key_names(_values(key), [], "view") if key is not None else (),
+            tuple(self._name(token) for token in _values(indexes)) if indexes is not None else (),
+            self._options(options) if options is not None else (),
+            query,
+            self.text.sql[query.span.start : query.span.end],
+            *self._replace_or_keep(tree),
+            fresh is not None,
+            self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
+        )
+
     def create_as(self, tree: Tree) -> CreateAs:
         """Read CREATE TABLE or STREAM ... AS; where Flink's WITH says where the rows are kept, that is a format."""
         query, using = self.query(_needed(tree, "query")), _subtree(tree, "using")
@@ -405,7 +422,7 @@ class _Translator:
     def drop(self, tree: Tree) -> Drop:
         words = [_type(token) for token in tree.children if isinstance(token, Token)]
         name = self._qualified(_needed(tree, "qualified_name"))
-        return Drop(words[1].lower(), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
+        return Drop(_kind(words[1]), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
 
     def drop_savepoint(self, tree: Tree) -> DropSavepoint:
         (name,) = (child for child in tree.children if isinstance(child, Token) and child.type == "OPTION_KEY")
@@ -420,14 +437,18 @@ class _Translator:
             hint = "STOP QUERY name WITH SAVEPOINT 'name'"
             raise self.text.error("only STOP QUERY makes a savepoint", _begin(savepoint.children[0]), hint=hint)
         name = self._qualified(_needed(tree, "qualified_name"))
-        return ControlQuery(action, name, self._name(_values(savepoint)[0]) if savepoint is not None else None)
+        made = self._name(_values(savepoint)[0]) if savepoint is not None else None
+        kinds = [child.type for child in tree.children[1:] if isinstance(child, Token)]
+        return ControlQuery(action, name, made, "VIEW" in kinds)
 
     def alter(self, tree: Tree) -> AlterQuery:
         name = self._qualified(_needed(tree, "qualified_name"))
         keys = [_values(option)[0] for option in _subtrees(tree, "option")] or _values(tree)
         values: list = [value for _, value in self._options(tree)] or [None] * len(keys)
         return AlterQuery(
-            name, tuple((Name(_option_name(k), self._span(k)), v) for k, v in zip(keys, values, strict=True))
+            name,
+            tuple((Name(_option_name(k), self._span(k)), v) for k, v in zip(keys, values, strict=True)),
+            _type(tree.children[1]) != "QUERY",
         )
 
     def insert(self, tree: Tree) -> Insert:
@@ -443,15 +464,16 @@ class _Translator:
     # Questions and settings
 
     def show(self, tree: Tree) -> Show:
+        words = [child for child in tree.children[1:] if isinstance(child, Token) and child.type not in _NOT_KINDS]
         like = next(iter(_values(tree)), None)
-        return Show(_type(tree.children[1]).lower(), None if like is None else _like(like))
+        return Show(" ".join(map(_type, words)).lower(), None if like is None else _like(like))
 
     def show_extended(self, tree: Tree) -> Show:
         like = next(iter(_values(tree)), None)
         return Show(_type(tree.children[2]).lower(), None if like is None else _like(like), extended=True)
 
     def show_create(self, tree: Tree) -> ShowCreate:
-        return ShowCreate(_type(tree.children[2]).lower(), self._qualified(_needed(tree, "qualified_name")))
+        return ShowCreate(_kind(_type(tree.children[2])), self._qualified(_needed(tree, "qualified_name")))
 
     def show_history(self, tree: Tree) -> ShowHistory:
         return ShowHistory(self._qualified(_needed(tree, "qualified_name")))
@@ -554,6 +576,9 @@ class _Translator:
 
     def explain_replace(self, tree: Tree) -> ExplainReplace:
         return ExplainReplace(replace(self.create_query(tree), replace=True))
+
+    def explain_replace_view(self, tree: Tree) -> ExplainReplace:
+        return ExplainReplace(replace(self.create_materialized(tree), replace=True))
 
     def set(self, tree: Tree) -> SetOption:
         key, value = [*_values(tree), None, None][:2]
@@ -967,6 +992,14 @@ def _end(token: Token | Tree) -> int:
 def _type(keyword: Token | Tree) -> str:
     assert isinstance(keyword, Token)
     return keyword.type
+
+
+_NOT_KINDS = ("LIKE", "OPTION_KEY")
+
+
+def _kind(word: str) -> str:
+    """Return the kind of a definition, of whose words this is the first."""
+    return "materialized view" if word == "MATERIALIZED" else word.lower()
 
 
 def _needed(tree: Tree, kind: str) -> Tree:

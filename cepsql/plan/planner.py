@@ -17,7 +17,7 @@ from cepsql.analysis.quoted_columns import quoted_column_notices
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.analysis.subqueries import with_hidden_columns
 from cepsql.analysis.written import Written, without_limit
-from cepsql.catalog import ColumnDefinition, Registered, Source, View
+from cepsql.catalog import ColumnDefinition, MaterializedView, Registered, Source, View
 from cepsql.errors import Error, ProgrammingError, Span, in_text
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
@@ -325,6 +325,7 @@ class _Planner:
                 self._known[name] = self.query(expanded, relation.name)[0]
                 self._name(name, self._known[name], self.columns)
             else:
+                assert not isinstance(relation, MaterializedView), "whoever looks names up gives its table"
                 self._known[name] = Read(relation)
                 self._name(name, self._known[name], [])
         return self._known[name]

@@ -63,13 +63,15 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
         return
     for notice in (*item.notices, *(engine.notices(item) if settings.footer else ())):
         console.say(f"notice: {notice}")
-    with working(console, lambda: "waiting for Spark"):
-        start_spark(engine, stop)
-    if stop.is_set():
-        console.echoed()
-        console.say("stopped before it started")
-        return
-    zone = engine.spark.conf.get("spark.sql.session.timeZone")
+    zone = engine.zone_name() if item.reading is not None else None
+    if zone is None:
+        with working(console, lambda: "waiting for Spark"):
+            start_spark(engine, stop)
+        if stop.is_set():
+            console.echoed()
+            console.say("stopped before it started")
+            return
+        zone = engine.spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None
     (view if item.streaming else write_bounded)(item, zone, settings, console, stop)
 

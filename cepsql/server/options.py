@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 from cepsql.analysis.restrictions import Restrictions
 from cepsql.options import Help, Parser, seconds, setting
+from cepsql.server.wire.limits import Limits
+from cepsql.server.wire.users import READER, ROLES, Users, is_loopback, read_users
 from cepsql.standing.pauses import LONGEST
 
 _SHORTEST = 1.0
@@ -34,6 +36,26 @@ def parser() -> argparse.ArgumentParser:
         help="how long a server that has died keeps its queries (default: 5)")  # fmt: skip
     add("--master", metavar="URL", help="Spark master (default: local[*])")
     add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
+    listening = options.add_argument_group(
+        "questions over the network",
+        "psql, drivers of PostgreSQL and HTTP clients read views. Nothing listens unless --listen or --http say so.",
+    )
+    add = listening.add_argument
+    add(
+        "--listen", type=_address, metavar="HOST:PORT", help="speak PostgreSQL's protocol there, such as 127.0.0.1:5439"
+    )
+    add("--http", type=_address, metavar="HOST:PORT", help="serve views over HTTP there, such as 127.0.0.1:8439")
+    add("--users", metavar="FILE",
+        help="who may connect, with roles and passwords; needed on other addresses than loopback")  # fmt: skip
+    add("--role", choices=ROLES, help="what everybody on this machine may do without --users (default: reader)")
+    add("--tls-cert", metavar="FILE", help="the certificate for connections with TLS")
+    add("--tls-key", metavar="FILE", help="its key")
+    add("--max-rows", type=_count, default=Limits.rows, metavar="N", help="rows in an answer (default: %(default)s)")
+    add("--max-seconds", type=seconds, default=Limits.seconds, metavar="SECONDS",
+        help="how long a read may take (default: %(default)s)")  # fmt: skip
+    add("--max-reads", type=_count, default=Limits.reads, metavar="N", help="reads at once (default: %(default)s)")
+    add("--max-connections", type=_count, default=Limits.connections, metavar="N",
+        help="connections at once (default: %(default)s)")  # fmt: skip
     restricted = options.add_argument_group(
         "restrictions", "Who writes to the catalog has the server's rights, unless --restricted takes them away."
     )
@@ -60,6 +82,34 @@ def restrictions(given: argparse.Namespace) -> Restrictions | None:
             raise ValueError(f"{place} is neither an absolute path nor a URL with a host")
     places, secrets, variables, functions = allowed
     return Restrictions(tuple(places), tuple(secrets), frozenset(variables), frozenset(functions))
+
+
+def listening_users(given: argparse.Namespace) -> Users:
+    """Return who may connect.
+
+    Raises ValueError for an address that others reach without a file of users, InterfaceError for a file that is wrong.
+    """
+    if given.users is not None:
+        if given.role is not None:
+            raise ValueError("--users says what each user may do, and --role is for a server without it")
+        return read_users(given.users)
+    for option, address in (("--listen", given.listen), ("--http", given.http)):
+        if address is not None and not is_loopback(address[0]):
+            raise ValueError(f"{option} {address[0]}: others reach this address, so --users must say who may connect")
+    return Users(None, given.role or READER)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:5439")
+    return host.strip("[]"), _port(port)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
+    return int(text)
 
 
 def _lease(text: str) -> float:

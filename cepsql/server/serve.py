@@ -1,24 +1,33 @@
 """The life of a server: it stands by or leads, reconciles every second, and ends its queries when it is told to."""
 
+import argparse
 import logging
 import signal
+import ssl
 import sys
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from cepsql.catalog.leases import Lease
 from cepsql.configuration import spark_conf
 from cepsql.engine import Engine, connect
-from cepsql.errors import Error, ExitCode, OperationalError
+from cepsql.errors import Error, ExitCode, InterfaceError, NotSupportedError, OperationalError
 from cepsql.runner.start import start_spark
 from cepsql.server.json_log import log_json
-from cepsql.server.options import parser, restrictions
+from cepsql.server.options import listening_users, parser, restrictions
+from cepsql.server.wire.limits import Limits
+from cepsql.server.wire.users import Users
 from cepsql.standing.home import Home
 from cepsql.standing.outage import Outage
 from cepsql.standing.queries import SERVER, STARTING_SERVER
+
+if TYPE_CHECKING:
+    from cepsql.server.wire.http import HttpListener
+    from cepsql.server.wire.listener import Listener
 
 LOG = logging.getLogger("cepsql.server")
 
@@ -39,8 +48,9 @@ def serve(argv: Sequence[str]) -> int:
             options.error("--catalog or CEPSQL_CATALOG must say which catalog is served")
         try:
             allowed = restrictions(given)
-        except ValueError as error:
-            options.error(str(error))
+            users = listening_users(given) if given.listen or given.http else None
+        except (ValueError, InterfaceError) as error:
+            options.error(_said(error) if isinstance(error, Error) else str(error))
     except SystemExit as leaving:
         return int(leaving.code or 0)
     conf = spark_conf() | dict(given.conf)
@@ -68,8 +78,15 @@ def serve(argv: Sequence[str]) -> int:
             except OSError as error:
                 LOG.error("%s:%d cannot be used: %s", given.metrics_host, given.metrics_port, error.strerror)
                 return ExitCode.USAGE
+        if users is not None:
+            try:
+                server.answer(users, given)
+            except (OSError, Error) as error:
+                LOG.error("cannot listen: %s", _said(error) if isinstance(error, Error) else error.strerror or error)
+                return ExitCode.USAGE
         return server.run(stop)
     finally:
+        server.close()
         engine.close(at_exit=True)
 
 
@@ -89,6 +106,7 @@ class Server:
         self._worked = time.monotonic()
         self._outage = Outage(LOG)
         self._standing_by = False
+        self._listeners: list[Listener | HttpListener] = []
 
     def leads(self) -> bool:
         """Tell whether this server runs the queries of the catalog."""
@@ -101,6 +119,41 @@ class Server:
 
         server = listen(host, port, QueryMetrics(self._home.states.all, self.leads), self.health)
         LOG.info("metrics on http://%s/metrics", server.address)
+
+    def answer(self, users: Users, given: argparse.Namespace) -> None:
+        """Speak PostgreSQL's protocol and HTTP where the options say.
+
+        Raises OSError if an address or the certificate cannot be used, NotSupportedError if a package is missing.
+        """
+        limits = Limits(given.max_rows, given.max_seconds, given.max_reads, given.max_connections)
+        try:
+            if given.listen is not None:
+                from cepsql.server.wire.listener import Listener
+
+                tls = None
+                if given.tls_cert is not None:
+                    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                    tls.load_cert_chain(given.tls_cert, given.tls_key)
+                listener = Listener(self._engine, given.listen[0], given.listen[1], users=users, limits=limits, tls=tls)
+                self._listeners.append(listener)
+                LOG.info("answers PostgreSQL's clients on %s:%d", *listener.address)
+            if given.http is not None:
+                from cepsql.server.wire.http import HttpListener
+
+                certificate = None if given.tls_cert is None else (given.tls_cert, given.tls_key)
+                over_http = HttpListener(
+                    self._engine, given.http[0], given.http[1], users=users, limits=limits, certificate=certificate
+                )
+                self._listeners.append(over_http)
+                LOG.info("answers HTTP on %s:%d", *over_http.address)
+        except ImportError as error:
+            hint = "pip install 'cepsql[server]'"
+            raise NotSupportedError("--listen and --http need packages that are missing", hint=hint) from error
+
+    def close(self) -> None:
+        """End the connections of clients."""
+        for listener in self._listeners:
+            listener.close()
 
     def health(self) -> tuple[bool, dict]:
         """Tell whether this server is well, and what it does."""

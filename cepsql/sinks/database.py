@@ -49,6 +49,10 @@ class Database(ABC):
         """Delete the rows with these keys; the tables have the columns of the key, where NULL is like NULL."""
 
     @abstractmethod
+    def prepare_readers(self) -> None:
+        """Let others read while rows are written."""
+
+    @abstractmethod
     def begin(self, connection: sa.Connection, writer: str) -> None:
         """Prepare a transaction, which others may know by the name of who writes."""
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import Sink
+from cepsql.catalog.view_store import ViewSink
 from cepsql.sinks.columns import DATABASES
 from cepsql.sinks.writer import WriterIdentity
 
@@ -52,6 +53,10 @@ def open_sink(sink: Sink, writer: WriterIdentity, changes: bool = False) -> "Fit
 
 
 def _opener(sink: Sink) -> "type[FittedSink]":
+    if isinstance(sink, ViewSink):
+        from cepsql.sinks.view import ViewTable
+
+        return ViewTable
     match sink.format.lower():
         case name if name in FILE_FORMATS:
             from cepsql.sinks.files import FileSink, is_local

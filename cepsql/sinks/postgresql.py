@@ -67,6 +67,9 @@ class PostgreSQL(Database):
         settings = connection_settings(url, 10)
         self.engine = sa.create_engine(url, pool_pre_ping=True, pool_size=1, connect_args=settings)
 
+    def prepare_readers(self) -> None:
+        """Do nothing: readers see the last whole transaction anyway."""
+
     def begin(self, connection: sa.Connection, writer: str) -> None:
         """Give the transaction its name, and let it not wait for locks without end."""
         set_in_transaction(connection, {"lock_timeout": _LOCK_TIMEOUT, "application_name": writer})

@@ -1,5 +1,6 @@
 """Tables of SQLite, whose values have a type each: times are ISO 8601 as text, in UTC."""
 
+import contextlib
 import math
 import os
 import sqlite3
@@ -66,6 +67,20 @@ class SQLite(Database):
             )
         address = f"file:{quote(self._path)}?mode=rw"
         return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, check_same_thread=False)
+
+    def prepare_readers(self) -> None:
+        """Keep a log beside the file, so that readers see the last whole transaction meanwhile.
+
+        Raises OperationalError if the file cannot be used.
+        """
+        try:
+            with contextlib.closing(self.engine.raw_connection()) as connection:
+                connection.cursor().execute("PRAGMA journal_mode = WAL")
+        except (sqlite3.Error, sa.exc.SQLAlchemyError) as failure:
+            raise OperationalError(
+                f"the file {self._path} of {self._sink} cannot be used: {first_line(failure)}",
+                hint="the folder must be there, and let this process write",
+            ) from failure
 
     def begin(self, connection: sa.Connection, writer: str) -> None:
         """Do nothing: a file has no names for transactions."""

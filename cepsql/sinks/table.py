@@ -41,11 +41,17 @@ class TableSink(FittedSink):
 
     Options: path (of SQLite's file) or url (of PostgreSQL), user, password, table (default: the name of the sink),
     schema, create_table ('true' makes a table that is not there), retry_for (default 10 minutes).
+
+    options:       those that there are.
+    takes_nothing: batches without rows are transactions, too.
     """
+
+    options: tuple[str, ...] = OPTIONS
+    takes_nothing = False
 
     def __init__(self, sink: Sink, writer: WriterIdentity):
         super().__init__(sink, writer)
-        options = Options(sink, OPTIONS)
+        options = Options(sink, self.options)
         self._patience = options.seconds("retry_for", PATIENCE_SECONDS)
         self._create = options.flag("create_table")
         self._database: Database = _open_database(sink, options)
@@ -112,7 +118,7 @@ class TableSink(FittedSink):
         columns = self.given(column_types(frame))
         key = key_columns(self.sink, fitted_columns(self.sink, columns))
         with collect_pieces(frame) as pieces:
-            if not pieces.rows:
+            if not pieces.rows and not self.takes_nothing:
                 return 0
             return self.persistently(lambda: self._write(pieces, columns, key, batch), self._patience)
 
@@ -180,9 +186,13 @@ class TableSink(FittedSink):
                 tables = (sound_text(table) for table in pieces)
             self._database.add_rows(connection, self._table, self._schema, columns, key, tables)
             connection.execute(sa.update(self._writers).where(self._mine).values(batch=batch))
+            self._written(connection, batch)
             return pieces.rows
 
         return self._transaction(write)
+
+    def _written(self, connection: sa.Connection, batch: int) -> None:
+        """Do what else belongs to the transaction of a batch, whose rows are written."""
 
     def _check_columns(self, inspector: sa.Inspector, columns: Columns, key: list[str]) -> None:
         found = {column["name"]: column for column in inspector.get_columns(self._table, self._schema)}

@@ -57,6 +57,13 @@ def _said(folder: CheckpointPath) -> dict:
     return {}
 
 
+def planned_offsets(spark: CheckpointPath, batch: int) -> tuple[str, ...]:
+    """Return up to where a planned batch reads each source, as Spark has written it; `spark` as for `check_files`."""
+    # A line says the version of the file, and one what is known of the batch.
+    lines = (spark / "offsets" / str(batch)).read_text("utf-8").splitlines()[2:]
+    return tuple(lines)
+
+
 def check_files(spark: CheckpointPath) -> None:
     """Make sure that what Spark reads first when it goes on can be read; `spark` is its checkpoint location.
 

@@ -250,6 +250,10 @@ class Watch:
             self.late_alerts = self._alerts.judge(_read_and_late(self._reached, self._shares), batch)
             return self._reached
 
+    def reached_bound(self, observed: Observed) -> int | None:
+        """Return the event time up to which rows were released with a batch of which this was observed."""
+        return _standing(self.progress, _stages(observed)).get("bound", self.progress.bound)
+
     def add(self, event: StreamingQueryProgress) -> None:
         """Add a batch, unless it was added before, and warn of what it could not do as written."""
         # Events come in a thread of Java's.

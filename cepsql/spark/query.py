@@ -23,7 +23,14 @@ from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark import packet_files
 from cepsql.spark.checkpoint import Checkpoint, discard, finish, keep_forgotten, keep_records
-from cepsql.spark.checkpoint_files import drop_planned, explained, keep_unbegun, last_committed, last_planned
+from cepsql.spark.checkpoint_files import (
+    drop_planned,
+    explained,
+    keep_unbegun,
+    last_committed,
+    last_planned,
+    planned_offsets,
+)
 from cepsql.spark.checkpoint_holder import gone
 from cepsql.spark.checkpoint_lock import FileLock
 from cepsql.spark.checkpoint_path import on_object_store, used
@@ -44,7 +51,7 @@ from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.quick_python import python_turn
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
-from cepsql.spark.sink import BatchSink
+from cepsql.spark.sink import BatchSink, Position
 from cepsql.spark.source_log import old_files
 from cepsql.spark.spark_plan import drops_rows, has_windows
 from cepsql.spark.steady_clock import SteadyClock
@@ -150,6 +157,7 @@ class StandingQuery:
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self._enough = threading.Event()
         sink.enough, sink.rebuilding = self._end_early, checkpoint.rebuilds
+        sink.position = self._position
         self._error: Error | None = None
         self._query: StreamingQuery
         self._started, self._batches_done = threading.Event(), 0
@@ -607,6 +615,12 @@ class StandingQuery:
         self._batches_done += 1
         if time.monotonic() - self._tidied > _TIDY_SECONDS:
             self._tidy()
+
+    def _position(self, batch: int) -> Position:
+        """Return how far the query is with the batch that it hands over."""
+        self._started.wait(_START_SECONDS)
+        watermark = self._watch.reached_bound(observed_in(self._query, False))
+        return Position(watermark, planned_offsets(self._checkpoint.spark_folder, batch))
 
     def _be_busy(self) -> None:
         self._busy = time.monotonic()

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -12,6 +13,19 @@ from cepsql.errors import OperationalError
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.calls_from_java import CallConnection, calling_connection, forget_error
 from cepsql.spark.row_limit import RowLimit
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a query is with a micro-batch that it hands over.
+
+    watermark: event time in microseconds up to which rows were released, None where there is none.
+    offsets:   how far each of its sources is read, as Spark writes it.
+    """
+
+    watermark: int | None
+    offsets: tuple[str, ...]
+
 
 BatchHook = Callable[[int], None]
 """Is called with the number of a micro-batch."""
@@ -52,6 +66,7 @@ class BatchSink:
     limit:   how many rows are handed over at most, None for all.
     enough:  called once no further row is handed over.
     rebuilding: whether the first batch is read again only for the state that it makes: its rows are not handed over.
+    position: tells how far the query is with a batch whose rows were computed; no query sets it where none runs.
     thread:  the identifier of the one that hands a batch over now, None between batches.
     task_writer: the name under which tasks may write rows themselves, as of `cepsql.spark.task_files`; None: none may.
     begun:   the number of the last batch that was handed over, or begun to be; None before the first.
@@ -77,6 +92,7 @@ class BatchSink:
         self.place: str | None = None
         self.known: str | None = None
         self.recorded = False
+        self.position: Callable[[int], Position] = lambda batch: Position(None, ())
         self.thread: int | None = None
         self._ending = False
         self._handovers: list[_Handover] = []

@@ -20,6 +20,7 @@ from cepsql.analysis.records import keyed_by_record
 from cepsql.analysis.source_options import mistaken_option
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.locations import local_path
+from cepsql.catalog.view_store import ViewSource
 from cepsql.datagen.fields import DATAGEN, generator, is_endless
 from cepsql.errors import Error, NotSupportedError, OperationalError, ProgrammingError, suggestion
 from cepsql.language.tokens import quoted
@@ -37,6 +38,7 @@ from cepsql.spark.packages import AVRO, KAFKA
 from cepsql.spark.parquet_files import cast_parquet, parquet_columns
 from cepsql.spark.planned_files import PATTERN
 from cepsql.spark.record_values import decoded
+from cepsql.spark.view_frame import view_frame
 from cepsql.spark.zone import session_zone
 
 MALFORMED = "__malformed"
@@ -101,6 +103,8 @@ def read_source(spark: SparkSession, source: Source, placed: bool = False) -> Da
     options = dict(source.options)
     secrets = secret_values(source.options)
     try:
+        if isinstance(source, ViewSource):
+            return view_frame(spark, source)
         _refuse_own_names(source)
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))

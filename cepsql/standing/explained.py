@@ -80,10 +80,24 @@ def explained(query: Query, part: str | None, spark: "SparkSession | None") -> A
         "pattern": explain_pattern,
         "physical": lambda _: query.explain_spark(),
     }
+    reading = _reading(query)
     if part is None:
-        return lines(f"{logical(query.plan)}\n{explain_drawings(query.plan)}".rstrip())
+        return lines(f"{reading}{logical(query.plan)}\n{explain_drawings(query.plan)}".rstrip())
+    if part == "all" and reading:
+        # Where Spark has no part in it, it need not start.
+        others = {name: section for name, section in sections.items() if name != "physical" or query.reading is None}
+        sections = {"reading": lambda _: reading, **others}
     chosen = list(sections) if part == "all" else [part]
     return lines("\n".join(f"== {name} ==\n{sections[name](query.plan)}" for name in chosen))
+
+
+def _reading(query: Query) -> str:
+    """Say how a query over views is answered, in lines; "" where it reads none."""
+    if query.reading is not None:
+        return "\n".join(["without Spark", *query.reading.explained(), ""])
+    if query.spark_reason is not None:
+        return f"by Spark, from the rows that the views have now: {query.spark_reason}\n"
+    return ""
 
 
 def lines(text: str) -> Answer:

@@ -1,26 +1,23 @@
 """The statements about sinks and queries that stand under names."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cepsql.analysis.format_names import SINK_FORMATS, format_note
-from cepsql.analysis.restrictions import Restrictions
 from cepsql.answer import Answer
-from cepsql.catalog import Definition, Registered, RegisteredQuery, Sink
-from cepsql.catalog.catalog import Catalog
+from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Sink
 from cepsql.catalog.create_text import create_text, quoted_name
-from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
-from cepsql.errors import Error, OperationalError, ProgrammingError, Span
+from cepsql.errors import Error, OperationalError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
 from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.plan.start import started_at
 from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
+from cepsql.standing.host import Host, kept
 from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.report import (
     LISTED,
@@ -34,14 +31,15 @@ from cepsql.standing.report import (
 from cepsql.standing.report import listed as listed_queries
 from cepsql.standing.savepoints import begin_from, drop_savepoint
 from cepsql.standing.sink_checks import check_columns, check_definition, forget
+from cepsql.standing.views import create_view, drop_view_rows, explain_replace_view, shown_positions, shown_views
 
 if TYPE_CHECKING:
-    from cepsql.standing.home import Home
-    from cepsql.standing.queries import NamedQuery, Queries
+    from cepsql.standing.queries import NamedQuery
 
 QueryStatement = (
     st.CreateSink
     | st.CreateQuery
+    | st.CreateMaterializedView
     | st.AlterQuery
     | st.ControlQuery
     | st.Drop
@@ -51,25 +49,6 @@ QueryStatement = (
     | st.DescribeQuery
     | st.ExplainReplace
 )
-
-
-class Host(Protocol):
-    """What these statements need of the `cepsql.engine.Engine` that executes them."""
-
-    catalog: Catalog
-    restrictions: Restrictions | None
-
-    @property
-    def home(self) -> "Home": ...
-
-    @property
-    def queries(self) -> "Queries": ...
-
-    def plan(self, query: st.Query) -> Plan: ...
-
-    def check_setting(self, key: str, value: str | None, span: Span) -> None: ...
-
-    def set_settings(self) -> Mapping[str, str]: ...
 
 
 def execute(host: Host, statement: QueryStatement) -> Answer:
@@ -82,9 +61,13 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
             return _create_sink(host, statement)
         case st.CreateQuery():
             return _create_query(host, statement)
+        case st.CreateMaterializedView():
+            return create_view(host, statement)
         case st.AlterQuery():
             return _alter(host, statement)
-        case st.ControlQuery(action, name, savepoint):
+        case st.ControlQuery(action, name, savepoint, view):
+            if view:
+                _materialized(host, name)
             return _control(host, action, name, savepoint)
         case st.Drop():
             return _drop(host, statement)
@@ -95,6 +78,8 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
         case st.ShowHistory(name):
             return Answer(REMEMBERED, remembered(host.queries.get_at(name.text, name.span).history))
         case st.ExplainReplace(create):
+            if isinstance(create, st.CreateMaterializedView):
+                return explain_replace_view(host, create)
             return _explain_replace(host, create)
         case st.DescribeQuery(name, extended):
             query = host.queries.get_at(name.text, name.span)
@@ -102,10 +87,19 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
 
 
 def show(host: Host, kind: str, extended: bool) -> Answer:
-    """Answer SHOW QUERIES, SINKS or SAVEPOINTS; `extended`: with all columns that there are."""
+    """Answer SHOW QUERIES, SINKS, SAVEPOINTS, MATERIALIZED VIEWS or VIEW POSITIONS.
+
+    extended: with all columns of queries that there are.
+    """
     if kind == "queries":
         return _show_queries(host, extended)
-    return _show_sinks(host) if kind == "sinks" else _show_savepoints(host)
+    shown = {
+        "sinks": _show_sinks,
+        "savepoints": _show_savepoints,
+        "materialized views": shown_views,
+        "view positions": shown_positions,
+    }
+    return shown[kind](host)
 
 
 def _show_queries(host: Host, extended: bool) -> Answer:
@@ -150,6 +144,9 @@ def _create_sink(host: Host, create: st.CreateSink) -> Answer:
 def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     name = create.name.text
     before = host.catalog.names.query(name)
+    if create.replace and before is not None and host.catalog.names.view_of(before) is not None:
+        hint = f"CREATE OR REPLACE MATERIALIZED VIEW {quoted_name(name)} AS ... replaces it"
+        raise ProgrammingError(f"query {name} is that of a materialized view", create.name.span, hint)
     if create.if_not_exists and before is not None:
         return Answer(message=f"query {name} exists already")
     query, plan = _defined_query(host, create)
@@ -218,6 +215,8 @@ def _explain_replace(host: Host, create: st.CreateQuery) -> Answer:
 
 
 def _alter(host: Host, alter: st.AlterQuery) -> Answer:
+    if alter.view:
+        _materialized(host, alter.name)
     query = host.catalog.query(alter.name.text, alter.name.span)
     changed = replace(query, options=altered_options(query, alter, host.check_setting))
     if any(name.text == "start" for name, _ in alter.options):
@@ -296,7 +295,7 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
     found = _defined(host, drop.kind, name, "DROP")
     along = names.dependents(found)
     for definition in (found, *along) if drop.cascade or not along else ():
-        if isinstance(definition, RegisteredQuery):
+        if isinstance(definition, RegisteredQuery | MaterializedView):
             _end(host, definition)
     sinks = {sink.name.lower(): sink for sink in names.sinks}
     gone = host.catalog.drop(found, drop.cascade, name.span)
@@ -306,11 +305,22 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
             known = host.home.states.get(definition.name) is not None
             host.home.states.forget(definition.name)
             notes += forget(definition, sinks.get((definition.sink or "").lower())) if known else ""
+        elif isinstance(definition, MaterializedView):
+            host.home.states.forget(definition.name)
+            notes += drop_view_rows(host, definition)
     also = f", and with it {listed(gone[1:])}" if gone[1:] else ""
     return Answer(message=f"{drop.kind} {found.name} dropped{also}{notes}")
 
 
-def _end(host: Host, query: RegisteredQuery) -> None:
+def _materialized(host: Host, name: st.Name) -> MaterializedView:
+    """Return the materialized view of a name; raises ProgrammingError for none, and for what is another thing."""
+    found = host.catalog.get(name.text, name.span)
+    if not isinstance(found, MaterializedView):
+        raise ProgrammingError(f"{name.text} is a {kind(found)}, not a materialized view, and nothing runs", name.span)
+    return found
+
+
+def _end(host: Host, query: RegisteredQuery | MaterializedView) -> None:
     """Stop a query that is dropped, if it was started, or shall be: the next one of its name would be, too."""
     state = host.home.states.get(query.name)
     if state is not None and (state.epoch is not None or state.desired == RUNNING):
@@ -330,22 +340,15 @@ def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
     Raises ProgrammingError if there is none of that name, or it is of another kind.
     """
     if wanted == "query":
-        return host.catalog.query(name.text, name.span)
+        query = host.catalog.query(name.text, name.span)
+        if host.catalog.names.view_of(query) is not None:
+            hint = f"{verb} MATERIALIZED VIEW {quoted_name(name.text)}"
+            raise ProgrammingError(f"query {query.name} is that of a materialized view", name.span, hint)
+        return query
     found = host.catalog.names.find(name.text)
     if found is None:
         found = host.catalog.sink(name.text, name.span) if wanted == "sink" else host.catalog.get(name.text, name.span)
     if kind(found) != wanted:
         message = f"{name.text} is a {kind(found)}, not a {wanted}"
         raise ProgrammingError(message, name.span, f"{verb} {kind(found).upper()} {quoted_name(name.text)}")
-    return found
-
-
-def kept(host: Host, definition: Definition) -> Definition:
-    """Return a definition as the catalog keeps it: what other processes read has absolute paths.
-
-    Raises ProgrammingError for one that the restrictions of the host refuse.
-    """
-    found = located(definition) if host.catalog.store is not None else definition
-    if host.restrictions is not None:
-        host.restrictions.check(found)
     return found

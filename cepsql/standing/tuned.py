@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from cepsql.spark.query import StandingQuery
+    from cepsql.views.relation import Rules
 
 
 class Tuned:
@@ -27,6 +28,14 @@ class Tuned:
 
     def keep(self, standing: "StandingQuery") -> None:
         """Leave it to the reconciler to stop the query."""
+
+    def reading_rules(self) -> "Rules":
+        """Return how the engine's queries over views are computed without Spark."""
+        return self._host.reading_rules()
+
+    def zone_name(self) -> str | None:
+        """Return the time zone of the engine's session."""
+        return self._host.zone_name()
 
     def sink(self, name: str) -> Sink:
         """Return the sink that the host knows by a name."""

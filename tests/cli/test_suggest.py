@@ -30,7 +30,7 @@ def found(text: str) -> list[str]:
         ("|", ["ALTER", "CREATE"]),
         ("SEL|", ["SELECT"]),
         ("cre|", ["CREATE"]),
-        ("CREATE |", ["OR", "QUERY", "SINK", "STREAM", "TABLE", "VIEW"]),
+        ("CREATE |", ["MATERIALIZED", "OR", "QUERY", "SINK", "STREAM", "TABLE", "VIEW"]),
         ("SELECT * FROM t|", ["ticks", "trades", "top"]),
         ("SELECT * FROM ticks JOIN tr|", ["trades"]),
         ("DESCRIBE ti|", ["ticks"]),

@@ -1,4 +1,7 @@
-"""Sinks that promise exactly once, killed while they write: no row is lost and none is there twice."""
+"""Sinks that promise exactly once, killed while they write: no row is lost and none is there twice.
+
+Who reads a view meanwhile sees the rows of whole batches, those up to its position.
+"""
 
 import os
 import sqlite3
@@ -28,7 +31,7 @@ def written(folder: Path, format: str, url: str | None) -> list[int]:
     query = f"SELECT id FROM {folder.name} ORDER BY id"
     if format == "parquet":
         return sorted(pyarrow.dataset.dataset(folder / "out").to_table()["id"].to_pylist())
-    if format == "sqlite":
+    if format in ("sqlite", "view"):
         return [number for (number,) in sqlite3.connect(folder / "out.db").execute(query)]
     import psycopg
 
@@ -36,9 +39,9 @@ def written(folder: Path, format: str, url: str | None) -> list[int]:
         return [number for (number,) in connection.execute(query).fetchall()]
 
 
-@pytest.mark.parametrize("format", everyday(["postgresql", "parquet", "sqlite"], 3))
+@pytest.mark.parametrize("format", everyday(["postgresql", "parquet", "sqlite", "view", "view_postgresql"], 3))
 def test_nothing_is_lost_or_doubled(request, tmp_path, format):
-    url = request.getfixturevalue("server") if format == "postgresql" else None
+    url = request.getfixturevalue("server") if format.endswith("postgresql") else None
     folder = tmp_path / format
     folder.mkdir()
     command = [

@@ -23,8 +23,11 @@ import pyarrow.parquet as pq
 
 import cepsql.sinks.files
 import cepsql.sinks.table
-from cepsql.catalog import Sink
+from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery, Sink
+from cepsql.catalog.view_store import ViewFile, view_sink, view_source
+from cepsql.errors import OperationalError
 from cepsql.sinks import WriterIdentity, open_sink
+from cepsql.views.snapshot import Wanted, read_views
 
 COLUMNS = [("id", "bigint"), ("text", "string")]
 ROWS = 200
@@ -89,8 +92,29 @@ class Pieces:
         return (rows(self.frame.batch, part) for part in range(PARTS))
 
 
+def view_of(folder: Path, format: str) -> MaterializedView:
+    """Return the view of a run that writes to one."""
+    store = f"sqlite:///{folder}/out.db" if format == "view" else os.environ["FAULTS_POSTGRESQL"]
+    columns = tuple(ColumnDefinition(name, kind) for name, kind in COLUMNS)
+    query = RegisteredQuery(folder.name, None, "")
+    return MaterializedView(folder.name, query, columns, ("id",), ("text",), (("store", store),), id="view")
+
+
+def look(folder: Path, format: str) -> None:
+    """Raise AssertionError if a reader of the view sees other rows than those of the batches up to its position."""
+    view = view_source(view_of(folder, format), ViewFile(None, True))
+    try:
+        (found,) = read_views([Wanted(view, ("id",))])
+    except OperationalError as error:
+        assert "has never run" in error.message, error
+        return
+    assert found.rows.num_rows == (found.position.batch + 1) * PARTS * ROWS, found.position
+
+
 def sink_of(folder: Path, format: str) -> Sink:
     """Return the sink of a run."""
+    if format.startswith("view"):
+        return view_sink(view_of(folder, format), ViewFile(None, True))
     place = {"parquet": ("path", f"{folder}/out"), "sqlite": ("path", f"{folder}/out.db")}.get(format)
     options = [place or ("url", os.environ["FAULTS_POSTGRESQL"])]
     if format != "parquet":
@@ -124,7 +148,10 @@ def main(folder: Path, format: str, batches: int, kills: int, seed: str) -> int:
                 os._exit(1)
             os._exit(0)
         if killed < kills:
-            time.sleep(chance.uniform(0, LONGEST_LIFE_SECONDS))
+            end = time.monotonic() + chance.uniform(0, LONGEST_LIFE_SECONDS)
+            while format.startswith("view") and time.monotonic() < end:
+                look(folder, format)
+            time.sleep(max(0.0, end - time.monotonic()))
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if os.waitstatus_to_exitcode(status) == 0:

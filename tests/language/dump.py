@@ -4,6 +4,7 @@ from dataclasses import fields
 
 from cepsql.errors import Span
 from cepsql.language.statements import (
+    CreateMaterializedView,
     CreateQuery,
     CreateSink,
     CreateSource,
@@ -37,10 +38,14 @@ def dump(statement: Statement) -> str:
         case CreateView(name, query, sql):
             head = f"create view {name.text}{_flags(statement)}"
             return "\n".join([head, f"  text: {' '.join(sql.split())}", *_query(query)])
+        case CreateMaterializedView():
+            return "\n".join(
+                [f"create materialized view {statement.name.text}{_flags(statement)}", *_stored(statement)]
+            )
         case CreateQuery():
             return "\n".join(_registered(statement))
         case ExplainReplace(create):
-            return "\n".join(["explain", *_registered(create)])
+            return "\n".join(["explain", dump(create)])
         case Insert(target, query, columns):
             listed = f" ({', '.join(column.text for column in columns)})" if columns else ""
             return "\n".join([f"insert into {target.text}{listed}", *_query(query)])
@@ -164,6 +169,14 @@ def _sink(create: CreateSink) -> list[str]:
     return [*lines, f"  using {create.format}", *(f"    {key} = {value!r}" for key, value in create.options)]
 
 
+def _stored(create: CreateMaterializedView) -> list[str]:
+    lines = [f"  key: {', '.join(name.text for name in create.key)}"] if create.key else []
+    lines += [f"  index: {', '.join(name.text for name in create.indexes)}"] if create.indexes else []
+    lines += [f"  option {name} = {value}" for name, value in create.options]
+    lines += ["  with a new checkpoint"] if create.new_checkpoint else []
+    return [*lines, f"  text: {create.sql}", f"query: {create.query.expression.sql(dialect='spark')}"]
+
+
 def _registered(create: CreateQuery) -> list[str]:
     lines = [f"create query {create.name.text}{_flags(create)}"]
     lines += [f"  into: {create.sink.text}"] if create.sink else []
@@ -174,7 +187,7 @@ def _registered(create: CreateQuery) -> list[str]:
     return [*lines, f"  text: {' '.join(create.sql.split())}", *_query(create.query)]
 
 
-def _flags(create: CreateSource | CreateView | CreateSink | CreateQuery) -> str:
+def _flags(create: CreateSource | CreateView | CreateSink | CreateQuery | CreateMaterializedView) -> str:
     return "".join(
         word for word, said in ((" or replace", create.replace), (" if absent", create.if_not_exists)) if said
     )

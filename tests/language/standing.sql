@@ -36,7 +36,7 @@ create query fraud
   into: alerts
   text: SELECT card FROM payments
 query: SELECT card FROM payments
-ControlQuery 'start' fraud None
+ControlQuery 'start' fraud None False
 ====
 CREATE OR REPLACE QUERY fraud AS
 SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS t PATTERN (A B)) -- the end
@@ -64,18 +64,18 @@ query: WITH t AS (SELECT 1 AS a) SELECT a FROM t
 ====
 START QUERY fraud; PAUSE QUERY fraud; RESUME QUERY a.fraud; RESTART QUERY `fraud`; STOP QUERY fraud; STOP QUERY fraud WITH SAVEPOINT 'x'; STOP QUERY fraud WITH SAVEPOINT x
 ----
-ControlQuery 'start' fraud None
-ControlQuery 'pause' fraud None
-ControlQuery 'resume' a.fraud None
-ControlQuery 'restart' fraud None
-ControlQuery 'stop' fraud None
-ControlQuery 'stop' fraud x
-ControlQuery 'stop' fraud x
+ControlQuery 'start' fraud None False
+ControlQuery 'pause' fraud None False
+ControlQuery 'resume' a.fraud None False
+ControlQuery 'restart' fraud None False
+ControlQuery 'stop' fraud None False
+ControlQuery 'stop' fraud x False
+ControlQuery 'stop' fraud x False
 ====
 ALTER QUERY fraud SET (trigger '1 minute', cepsql.buckets = 4); ALTER QUERY fraud RESET (trigger, checkpoint)
 ----
-AlterQuery fraud ((Name(text='trigger', span=Span(start=23, end=30)), '1 minute'), (Name(text='cepsql.buckets', span=Span(start=43, end=57)), '4'))
-AlterQuery fraud ((Name(text='trigger', span=Span(start=89, end=96)), None), (Name(text='checkpoint', span=Span(start=98, end=108)), None))
+AlterQuery fraud ((Name(text='trigger', span=Span(start=23, end=30)), '1 minute'), (Name(text='cepsql.buckets', span=Span(start=43, end=57)), '4')) False
+AlterQuery fraud ((Name(text='trigger', span=Span(start=89, end=96)), None), (Name(text='checkpoint', span=Span(start=98, end=108)), None)) False
 ====
 DROP QUERY fraud; DROP QUERY IF EXISTS fraud; DROP SINK alerts CASCADE; DROP STREAM IF EXISTS ticks CASCADE; DROP VIEW cascade; DROP TABLE start
 ----
@@ -198,3 +198,40 @@ create query new or replace
   with a new checkpoint
   text: SELECT new, checkpoint FROM replace
 query: SELECT new, checkpoint FROM replace
+====
+CREATE OR REPLACE MATERIALIZED VIEW spent PRIMARY KEY (city) INDEX (total)
+OPTIONS (store 'sqlite', retain '10 minutes') WITH NEW CHECKPOINT AS
+SELECT city, COUNT(*) AS n, SUM(total) AS total FROM orders GROUP BY city EMIT CHANGES
+----
+create materialized view spent or replace
+  key: city
+  index: total
+  option store = sqlite
+  option retain = 10 minutes
+  with a new checkpoint
+  text: SELECT city, COUNT(*) AS n, SUM(total) AS total FROM orders GROUP BY city EMIT CHANGES
+query: SELECT city, COUNT(*) AS n, SUM(total) AS total FROM orders GROUP BY city
+====
+START VIEW spent; STOP MATERIALIZED VIEW spent WITH SAVEPOINT 'x'; ALTER MATERIALIZED VIEW spent RESET (trigger)
+----
+ControlQuery 'start' spent None True
+ControlQuery 'stop' spent x True
+AlterQuery spent ((Name(text='trigger', span=Span(start=104, end=111)), None),) True
+====
+SHOW MATERIALIZED VIEWS; SHOW CREATE MATERIALIZED VIEW spent; DROP MATERIALIZED VIEW IF EXISTS spent CASCADE
+----
+Show 'materialized views' None
+ShowCreate 'materialized view' spent
+Drop 'materialized view' spent True True
+====
+EXPLAIN REPLACE MATERIALIZED VIEW materialized INDEX (index) AS SELECT positions AS index FROM materialized
+----
+explain
+create materialized view materialized or replace
+  index: index
+  text: SELECT positions AS index FROM materialized
+query: SELECT positions AS index FROM materialized
+====
+SELECT materialized, index, positions FROM view
+----
+query: SELECT materialized, index, positions FROM view

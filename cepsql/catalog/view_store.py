@@ -1,0 +1,104 @@
+"""Where the rows of a materialized view are: as the sink of its query, and as a table that others read."""
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cepsql.catalog import MaterializedView, Sink, Source
+from cepsql.catalog.locations import SQLITE_URL
+from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.temporary import temporary_folder
+
+REFRESH_MICROS = 5_000_000
+"""How often a standing query reads the views again that it joins a stream with."""
+
+SQLITE = "sqlite"
+"""The store beside the catalog."""
+
+STORE_OPTIONS = {
+    "store": f"'{SQLITE}' (default): a file beside the catalog; '{SQLITE_URL}path', or 'postgresql://host/database'",
+    "retain": "how long rows are kept, such as '10 minutes', counted in event time back from the newest row",
+    "user": "user of the database, in place of the one in its address",
+    "password": "password of the database",
+    "schema": "schema of the table in PostgreSQL",
+    "retry_for": "how long to wait for a database that does not answer; default '10 minutes'",
+}
+"""Options of a view that are those of its store."""
+
+
+@dataclass(frozen=True, repr=False)
+class ViewSink(Sink):
+    """The table of a view, as its query writes it; further fields as of the view."""
+
+    indexes: tuple[str, ...] = ()
+    event_time: str | None = None
+    id: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class ViewSource(Source):
+    """The table of a view, as others read it; `view` is its definition."""
+
+    view: MaterializedView = field(kw_only=True)
+
+
+class ViewFile:
+    """The SQLite file of the views of a catalog.
+
+    catalog: the file of the catalog; None: it is in a database.
+    kept:    whether the catalog is kept at all: one that is not has a file that goes with the process.
+    """
+
+    def __init__(self, catalog: Path | None, kept: bool):
+        self._catalog, self._kept = catalog, kept
+        self._folder: Path | None = None
+        self._lock = threading.Lock()
+
+    def path(self, view: MaterializedView) -> str:
+        """Return where the file is.
+
+        Raises OperationalError for a catalog that is in no file.
+        """
+        if self._catalog is not None:
+            return str(self._catalog.absolute().with_name(f"{self._catalog.name}.views"))
+        if self._kept:
+            hint = f"OPTIONS (store 'postgresql://host/database'), or (store '{SQLITE_URL}/a/file')"
+            raise OperationalError(
+                f"the catalog is in no file beside which the rows of view {view.name} could be", hint=hint
+            )
+        with self._lock:
+            if self._folder is None:
+                self._folder = temporary_folder("cepsql-views-")
+        return str(self._folder / "views")
+
+
+def view_sink(view: MaterializedView, file: ViewFile) -> ViewSink:
+    """Return the sink of a view's query; errors as for `store_options`."""
+    format, options = _store(view, file)
+    options = (*options, *((name, value) for name, value in view.options if name in _PASSED_ON))
+    return ViewSink(view.name, (), format, options, view.key, view.indexes, view.event_time, view.id)
+
+
+def view_source(view: MaterializedView, file: ViewFile) -> ViewSource:
+    """Return the view as a table at rest; raises OperationalError for a catalog in no file without a store."""
+    format, options = _store(view, file)
+    options = (*options, *((name, value) for name, value in view.options if name in _OF_DATABASE))
+    return ViewSource(view.name, view.columns, format, options, streaming=False, refresh=REFRESH_MICROS, view=view)
+
+
+_OF_DATABASE = ("user", "password", "schema")
+_PASSED_ON = (*_OF_DATABASE, "retain", "retry_for")
+
+
+def _store(view: MaterializedView, file: ViewFile) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return the format of the sink of a view, and the option that says where it is."""
+    store = dict(view.options).get("store", SQLITE)
+    if store == SQLITE:
+        return "sqlite", (("path", file.path(view)),)
+    if store.startswith(SQLITE_URL) and store != SQLITE_URL:
+        return "sqlite", (("path", store.removeprefix(SQLITE_URL)),)
+    if store.startswith(("postgresql://", "postgres://")):
+        return "postgresql", (("url", store),)
+    raise ProgrammingError(
+        f"view {view.name} has no store of the kind '{store.partition(':')[0]}'", hint=f"store {STORE_OPTIONS['store']}"
+    )

@@ -1,0 +1,70 @@
+"""Which columns of a query tell the rows of its result apart, as far as its text says it."""
+
+from sqlglot import exp
+
+from cepsql.analysis.resolve import table_name
+from cepsql.catalog import Source
+from cepsql.plan.match_id_column import match_id_column
+from cepsql.plan.nodes import Read, walk
+from cepsql.plan.planner import Plan
+
+
+def known_key(plan: Plan) -> tuple[str, ...]:
+    """Return the columns of the key of a query's result; empty where it has none, or it is not known.
+
+    It is that of a whole query over groups, DISTINCT, or a stream with a PRIMARY KEY; of matches it is their id.
+    """
+    if not plan.changes:
+        found = match_id_column(plan.logical)
+        return (found,) if found else ()
+    query = plan.query.expression
+    if not isinstance(query, exp.Select) or query.args.get("limit"):
+        return ()
+    group = query.args.get("group")
+    if group is not None:
+        return _grouped(query, group)
+    if query.args.get("distinct"):
+        return tuple(item.alias_or_name for item in query.expressions if not item.is_star)
+    return _read(plan, query)
+
+
+def _grouped(query: exp.Select, group: exp.Group) -> tuple[str, ...]:
+    """Return the columns that hold what a SELECT groups by, nothing if one of that is not selected."""
+    if any(value for name, value in group.args.items() if name != "expressions"):
+        return ()
+    found = [_selected(query, part) for part in group.expressions]
+    return tuple(name for name in found if name) if all(found) else ()
+
+
+def _selected(query: exp.Select, part: exp.Expr) -> str | None:
+    """Return the output column of an item of GROUP BY: a place, a name or an expression."""
+    if isinstance(part, exp.Literal) and not part.is_string:
+        place = int(part.this) - 1
+        return query.expressions[place].alias_or_name if 0 <= place < len(query.expressions) else None
+    for item in query.expressions:
+        same_name = isinstance(part, exp.Column) and not part.table and item.alias_or_name.lower() == part.name.lower()
+        if same_name or item.unalias() == part:
+            return item.alias_or_name
+        read = item.unalias()
+        if isinstance(read, exp.Column) and isinstance(part, exp.Column) and read.name.lower() == part.name.lower():
+            return item.alias_or_name
+    return None
+
+
+def _read(plan: Plan, query: exp.Select) -> tuple[str, ...]:
+    """Return the columns with the key of the only stream with a PRIMARY KEY that a SELECT reads, row by row."""
+    source = query.args.get("from_")
+    if source is None or not isinstance(source.this, exp.Table) or query.args.get("joins") or query.find(exp.Window):
+        return ()
+    read = [node.relation for node in walk(plan.logical) if isinstance(node, Read)]
+    if len(read) != 1 or not isinstance(read[0], Source) or read[0].name.lower() != table_name(source.this):
+        return ()
+    names = {name.lower(): name for name in read[0].key}
+    if any(item.is_star for item in query.expressions):
+        return tuple(read[0].key) if len(query.expressions) == 1 else ()
+    found = {
+        item.unalias().name.lower(): item.alias_or_name
+        for item in query.expressions
+        if isinstance(item.unalias(), exp.Column)
+    }
+    return tuple(found[name] for name in names) if names and names.keys() <= found.keys() else ()

@@ -1,0 +1,1 @@
+"""PostgreSQL's protocol: psql, drivers and tools ask views, and steer what the catalog has."""

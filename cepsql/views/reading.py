@@ -1,0 +1,356 @@
+"""A SELECT over views that is answered without Spark, where each of its parts is known to mean the same in Arrow."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from cepsql.analysis.resolve import table_name
+from cepsql.catalog.view_store import ViewSource
+from cepsql.plan.nodes import Node, Read, Sql, walk
+from cepsql.plan.planner import Plan
+from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
+from cepsql.scan.expression import Unlike
+from cepsql.views.cells import column_values
+from cepsql.views.groups import Grouped, grouped
+from cepsql.views.relation import Column, Relation, Rules, joined, ordered
+from cepsql.views.snapshot import Condition, Wanted, read_views
+
+_MOST_BIGINT = 2**63
+_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "kind"}
+_OPERATORS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+_TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_CALLS: dict[type[exp.Expr], str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A query over views that Arrow answers; it is made by `reading`.
+
+    columns: names and Spark types.
+    wanted:  what is read of each view, in the order in which the query names them.
+    """
+
+    plan: Plan
+    rules: Rules
+    columns: tuple[tuple[str, str], ...]
+    wanted: tuple[Wanted, ...]
+
+    def table(self) -> pa.Table:
+        """Return the rows; times with a zone are in UTC.
+
+        Raises OperationalError as `read_views`, and Unlike where a value turns out to be one that Arrow computes
+        otherwise than Spark, such as an average of numbers too large for a float.
+        """
+        given = iter([found.rows for found in read_views(self.wanted)])
+
+        def rows(wanted: Wanted) -> pa.Table:
+            return next(given)
+
+        found = _Evaluation(self.rules, rows).node(self.plan.root)
+        return pa.Table.from_arrays(
+            [column.values for column in found.columns], names=[name for name, _ in self.columns]
+        )
+
+    def explained(self) -> list[str]:
+        """Return how each view is read, a line for each."""
+        return [_access(wanted) for wanted in self.wanted]
+
+
+def reading(plan: Plan, rules: Rules) -> Reading:
+    """Return how a bounded query over views is answered without Spark.
+
+    Raises Unlike, whose text says what is left to Spark.
+    """
+    if not all(isinstance(node.relation, ViewSource) for node in walk(plan.root) if isinstance(node, Read)):
+        raise Unlike("it reads more than materialized views")
+    wanted: list[Wanted] = []
+
+    def none(one: Wanted) -> pa.Table:
+        wanted.append(one)
+        types = {column.name: column.type for column in one.view.columns}
+        return pa.table([column_values([], types[name]) for name in one.columns], names=list(one.columns))
+
+    found = _Evaluation(rules, none).node(plan.root)
+    if not wanted:
+        raise Unlike("it reads no view")
+    names = _names(plan, found)
+    types = [str(column.type) for column in found.columns]
+    return Reading(plan, rules, tuple(zip(names, types, strict=True)), tuple(wanted))
+
+
+def in_zone(rows: pa.Table, zone: str) -> pa.Table:
+    """Return rows whose times with a zone are in that of the session, as Spark gives them."""
+    fields = [
+        pa.field(field.name, pa.timestamp("us", zone) if getattr(field.type, "tz", None) else field.type)
+        for field in rows.schema
+    ]
+    return rows.cast(pa.schema(fields))
+
+
+def _names(plan: Plan, found: Relation) -> list[str]:
+    """Return the names of the columns as Spark gives them."""
+    known = [column.name for column in plan.columns]
+    if len(known) != len(found.columns):
+        raise Unlike("its columns are not known")
+    query = plan.query.expression
+    items = query.expressions if isinstance(query, exp.Select) else []
+    names = []
+    for place, name in enumerate(known):
+        if not name.startswith("_col_"):
+            names.append(name)
+        elif len(items) == len(known) and (spoken := _spoken(items[place])) is not None:
+            names.append(spoken)
+        else:
+            raise Unlike("Spark names a column without AS")
+    return names
+
+
+def _spoken(item: exp.Expr) -> str | None:
+    function = _CALLS.get(type(item))
+    if function is None:
+        return None
+    if isinstance(item.this, exp.Star):
+        return f"{function}(1)"
+    plain = isinstance(item.this, exp.Column) and not item.this.table
+    return f"{function}({item.this.name})" if plain else None
+
+
+class _Evaluation:
+    """Evaluates a query over rows of views, which `read` gives, each time that the query names one."""
+
+    def __init__(self, rules: Rules, read):
+        self._rules, self._read = rules, read
+
+    def node(self, node: Node) -> Relation:
+        """Return the rows of a node of a plan."""
+        if isinstance(node, Read):
+            assert isinstance(node.relation, ViewSource)
+            return self._view(node.relation, node.relation.name, [c.name for c in node.relation.columns], ())
+        if not isinstance(node, Sql):
+            raise Unlike("a row pattern or another operator")
+        return self._query(node.inlined.qualified, node.inputs)
+
+    def _view(
+        self, view: ViewSource, alias: str, columns: Sequence[str], conditions: tuple[Condition, ...]
+    ) -> Relation:
+        table = self._read(Wanted(view, tuple(columns), conditions))
+        types = {column.name: parse_type(column.type) for column in view.columns}
+        found = (Column(alias.lower(), name.lower(), _array(table[name]), types[name]) for name in columns)
+        return Relation(tuple(found), table.num_rows)
+
+    def _query(self, query: exp.Expr, inputs: Mapping[str, Node]) -> Relation:
+        if isinstance(query, exp.Subquery):
+            self._check_clauses(query, {"this", "alias", "order", "limit", "offset"})
+            return self._cut(self._query(query.this, inputs), query)
+        if isinstance(query, exp.Union):
+            if query.args.get("distinct") or query.args.get("by_name"):
+                raise Unlike("UNION of distinct rows")
+            self._check_clauses(query, {"this", "expression", "order", "limit", "offset"})
+            return self._cut(_one_below(self._query(query.this, inputs), self._query(query.expression, inputs)), query)
+        if not isinstance(query, exp.Select):
+            raise Unlike(f"a {query.key}")
+        return self._select(query, inputs)
+
+    def _select(self, query: exp.Select, inputs: Mapping[str, Node]) -> Relation:
+        self._check_clauses(query, _CLAUSES)
+        if query.args.get("kind") or query.args.get("from_") is None:
+            raise Unlike("a SELECT without FROM")
+        rows = self._source(query.args["from_"].this, query, inputs)
+        for join in query.args.get("joins") or ():
+            rows = self._join(rows, join, query, inputs)
+        if where := query.args.get("where"):
+            rows = rows.filtered(where.this, self._rules)
+        groups = self._groups(query, rows)
+        if groups is not None:
+            rows = groups.relation
+            if having := query.args.get("having"):
+                rows = rows.filtered(groups.read(having.this), self._rules)
+        elif query.args.get("having"):
+            raise Unlike("HAVING without GROUP BY")
+        columns = []
+        for item in query.expressions:
+            tree = item.unalias() if groups is None else groups.read(item.unalias())
+            values, kind = rows.value(tree, self._rules)
+            columns.append(Column("", item.alias_or_name.lower(), values, kind))
+        return self._cut(Relation(tuple(columns), rows.rows), query, rows, groups)
+
+    def _source(self, item: exp.Expr, query: exp.Select, inputs: Mapping[str, Node]) -> Relation:
+        if isinstance(item, exp.Subquery):
+            return self._query(item, inputs).called(item.alias)
+        if not isinstance(item, exp.Table) or set(_given(item)) - {"this", "alias", "db"}:
+            raise Unlike(item.sql(dialect="spark"))
+        node = next((below for name, below in inputs.items() if name == table_name(item)), None)
+        node = node or next((below for name, below in inputs.items() if name == item.name.lower()), None)
+        if node is None:
+            raise Unlike(item.sql(dialect="spark"))
+        if not isinstance(node, Read):
+            return self.node(node).called(item.alias_or_name)
+        assert isinstance(node.relation, ViewSource)
+        alias, view = item.alias_or_name, node.relation
+        read = {
+            column.name.lower() for column in query.find_all(exp.Column) if column.table.lower() in ("", alias.lower())
+        }
+        columns = [column.name for column in view.columns if column.name.lower() in read]
+        return self._view(view, alias, columns, tuple(_conditions(query, alias, view)))
+
+    def _join(self, rows: Relation, join: exp.Join, query: exp.Select, inputs: Mapping[str, Node]) -> Relation:
+        outer = join.side.upper() == "LEFT"
+        if join.method or (join.side and not outer) or join.kind.upper() not in ("", "INNER", "OUTER"):
+            raise Unlike(" ".join(filter(None, (join.side.upper(), join.kind.upper(), "JOIN"))))
+        if join.args.get("using") or join.args.get("on") is None:
+            raise Unlike("a join without ON")
+        return joined(rows, self._source(join.this, query, inputs), join.args["on"], outer, self._rules)
+
+    def _groups(self, query: exp.Select, rows: Relation) -> Grouped | None:
+        """Return the groups of a SELECT, None if it makes none."""
+        group = query.args.get("group")
+        places = [*query.expressions, query.args.get("having"), query.args.get("order")]
+        calls = [call for part in places if part is not None for call in part.find_all(exp.AggFunc)]
+        if group is None and not calls:
+            return None
+        if group is not None and any(value for name, value in group.args.items() if name != "expressions"):
+            raise Unlike("ROLLUP, CUBE or GROUPING SETS")
+        if any(call.find_ancestor(exp.Window, exp.Filter) for call in calls):
+            raise Unlike("a window function or FILTER")
+        keys = [_meant(part, query) for part in (group.expressions if group is not None else ())]
+        return grouped(rows, keys, list(dict.fromkeys(calls)), self._rules)
+
+    def _cut(
+        self, found: Relation, query: exp.Expr, below: Relation | None = None, groups: Grouped | None = None
+    ) -> Relation:
+        """Return the rows in the order of ORDER BY, after OFFSET and up to LIMIT."""
+        if order := query.args.get("order"):
+            keys = []
+            for item in order.expressions:
+                values, kind = self._order_value(item.this, found, below, groups)
+                descending = bool(item.args.get("desc"))
+                first = item.args.get("nulls_first")
+                keys.append((values, kind, descending, not descending if first is None else bool(first)))
+            found = found.taken(ordered(keys, found.rows))
+        offset, limit = (_number(query.args.get(name)) for name in ("offset", "limit"))
+        if offset is not None or limit is not None:
+            begin = offset or 0
+            end = found.rows if limit is None else begin + limit
+            found = found.taken(np.arange(found.rows)[begin:end])
+        return found
+
+    def _order_value(
+        self, tree: exp.Expr, found: Relation, below: Relation | None, groups: Grouped | None
+    ) -> tuple[pa.Array, Type]:
+        if isinstance(tree, exp.Literal):
+            if tree.is_string or not 1 <= int(tree.this) <= len(found.columns):
+                raise Unlike("ORDER BY a constant")
+            column = found.columns[int(tree.this) - 1]
+            return column.values, column.type
+        if isinstance(tree, exp.Column) and not tree.table:
+            return found.value(tree, self._rules)
+        if below is None:
+            raise Unlike(f"ORDER BY {tree.sql(dialect='spark')}")
+        return below.value(tree if groups is None else groups.read(tree), self._rules)
+
+    @staticmethod
+    def _check_clauses(query: exp.Expr, known: set[str]) -> None:
+        further = next((name for name in _given(query) if name not in known), None)
+        if further is not None:
+            raise Unlike(further.strip("_").upper().replace("_", " "))
+
+
+def _given(node: exp.Expr) -> list[str]:
+    return [name for name, value in node.args.items() if value]
+
+
+def _array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _number(clause: exp.Expr | None) -> int | None:
+    if clause is None:
+        return None
+    count = clause.expression
+    if not isinstance(count, exp.Literal) or not count.this.isdigit():
+        raise Unlike(clause.sql(dialect="spark").strip())
+    return int(count.this)
+
+
+def _meant(part: exp.Expr, query: exp.Select) -> exp.Expr:
+    """Return the expression that an item of GROUP BY means: a place in the SELECT, one of its names, or itself."""
+    if isinstance(part, exp.Literal) and not part.is_string and 1 <= int(part.this) <= len(query.expressions):
+        return query.expressions[int(part.this) - 1].unalias()
+    return part
+
+
+def _one_below(first: Relation, second: Relation) -> Relation:
+    """Return the rows of two relations of equal types."""
+    if [column.type for column in first.columns] != [column.type for column in second.columns]:
+        raise Unlike("UNION ALL of columns of different types")
+    columns = (
+        Column("", a.name, pa.concat_arrays([a.values, b.values]), a.type)
+        for a, b in zip(first.columns, second.columns, strict=True)
+    )
+    return Relation(tuple(columns), first.rows + second.rows)
+
+
+def _conditions(query: exp.Select, alias: str, view: ViewSource) -> Iterator[Condition]:
+    """Yield what WHERE asks of single columns of a view that the store compares as Spark does."""
+    where = query.args.get("where")
+    if where is None:
+        return
+    types = {column.name.lower(): (column.name, parse_type(column.type)) for column in view.columns}
+
+    def known(tree: exp.Expr) -> tuple[str, Type] | None:
+        is_column = isinstance(tree, exp.Column) and tree.table.lower() == alias.lower()
+        found = types.get(tree.name.lower()) if is_column else None
+        return found if found is not None and (found[1] in INTEGERS or found[1] == STRING) else None
+
+    for part in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+        part = part.unnest()
+        if isinstance(part, exp.In) and not part.args.get("query"):
+            column = known(part.this)
+            values = tuple(_constant(one, column[1]) for one in part.expressions) if column else ()
+            if column and values and None not in values:
+                yield Condition(column[0], "IN", tuple(value for value in values if value is not None))
+        elif isinstance(part, exp.Between):
+            column = known(part.this)
+            for operator, name in ((">=", "low"), ("<=", "high")):
+                value = _constant(part.args[name], column[1]) if column else None
+                if column and value is not None and not part.args.get("symmetric"):
+                    yield Condition(column[0], operator, (value,))
+        elif type(part) in _OPERATORS:
+            operator = _OPERATORS[type(part)]
+            for this, other, way in (
+                (part.this, part.expression, operator),
+                (part.expression, part.this, _TURNED[operator]),
+            ):
+                column = known(this)
+                value = _constant(other, column[1]) if column else None
+                if column and value is not None:
+                    yield Condition(column[0], way, (value,))
+
+
+def _constant(tree: exp.Expr, kind: Type) -> int | str | None:
+    """Return a constant that the store compares with a column of a type, None for others."""
+    if kind == STRING:
+        return tree.this if isinstance(tree, exp.Literal) and tree.is_string else None
+    negative = isinstance(tree, exp.Neg)
+    literal = tree.this if negative else tree
+    if not isinstance(literal, exp.Literal) or literal.is_string or not literal.this.isdigit():
+        return None
+    number = -int(literal.this) if negative else int(literal.this)
+    return number if abs(number) < _MOST_BIGINT else None
+
+
+def _access(wanted: Wanted) -> str:
+    """Say how rows of a view are found."""
+    view = wanted.view.view
+    exact = {one.column for one in wanted.conditions if one.operator in ("=", "IN")}
+    asked = list(dict.fromkeys(one.column for one in wanted.conditions))
+    if view.key and exact.issuperset(view.key):
+        return f"view {view.name}: by its key ({', '.join(view.key)})"
+    by = next((name for name in (*view.key[:1], *view.indexes) if name in asked), None)
+    if by is not None:
+        what = "the first column of its key" if by in view.key else "its index"
+        return f"view {view.name}: by {what}, {by}"
+    return f"view {view.name}: all rows" + (f", filtered by {', '.join(asked)}" if asked else "")

@@ -1,0 +1,205 @@
+"""The rows of views as they are at one moment: those of one store are of one transaction.
+
+Types are those of the definitions, never of the store.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from cepsql.catalog.references import referenced_values, resolved
+from cepsql.catalog.view_store import ViewSource
+from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.secrets import redact, secret_values
+from cepsql.views.cells import column_values
+
+_POSITIONS = "cepsql_views"
+_BUSY_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that the store looks rows up by: it holds for all rows that are asked for, and maybe for others.
+
+    operator: =, <, <=, >, >= or IN, which has several values.
+    """
+
+    column: str
+    operator: str
+    values: tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is read of a view: columns, and rows that satisfy all conditions."""
+
+    view: ViewSource
+    columns: tuple[str, ...]
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
+class ViewPosition:
+    """How far the rows of a view are.
+
+    batch:     the number of the last micro-batch of its query; -1 before the first.
+    watermark: event time in microseconds up to which rows were released, None where there is none.
+    offsets:   how far each source was read, as Spark writes it.
+    written:   when that was written, in seconds since 1970 by the writer's clock.
+    """
+
+    batch: int
+    watermark: int | None
+    offsets: tuple[str, ...]
+    written: float
+
+
+@dataclass(frozen=True)
+class ViewRows:
+    """Rows of a view, and how far they are."""
+
+    rows: pa.Table
+    position: ViewPosition
+
+
+def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
+    """Return rows of views; those in one store are of one moment.
+
+    Raises OperationalError if a store does not answer, or a view has never run.
+    """
+    found: dict[int, ViewRows] = {}
+    places = dict.fromkeys(_place(one.view) for one in wanted)
+    for place in places:
+        numbers = [number for number, one in enumerate(wanted) if _place(one.view) == place]
+        with _reading(wanted[numbers[0]].view) as connection:
+            for number in numbers:
+                found[number] = _read(connection, wanted[number])
+    return [found[number] for number in range(len(wanted))]
+
+
+def position_of(view: ViewSource) -> ViewPosition | None:
+    """Return how far the rows of a view are, None if it has never run; raises as `read_views`."""
+    try:
+        with _reading(view) as connection:
+            return _position(connection, view)
+    except _NeverRun:
+        return None
+
+
+class _NeverRun(OperationalError):
+    """The view has no table yet."""
+
+
+def _place(view: ViewSource) -> tuple:
+    return (view.format, *view.options)
+
+
+@contextmanager
+def _reading(view: ViewSource) -> Iterator[sa.Connection]:
+    """Lend a connection to the store of a view that sees one moment of it and can change nothing."""
+    options = resolved(view.options, f"view {view.name}")
+    hidden = [*secret_values(view.options), *referenced_values(view.options)]
+    engine = _sqlite(view, options["path"]) if view.format == "sqlite" else _postgresql(options)
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except sa.exc.SQLAlchemyError as failure:
+        reason = redact(_first_line(failure), hidden)
+        if any(words in reason for words in ("no such table", "does not exist")):
+            raise _never_run(view) from failure
+        raise OperationalError(f"the store of view {view.name} cannot be read: {reason}") from failure
+    finally:
+        engine.dispose()
+
+
+def _never_run(view: ViewSource) -> _NeverRun:
+    return _NeverRun(
+        f"view {view.name} has no rows yet: its query has never run",
+        hint=f"START MATERIALIZED VIEW {view.name}; DESCRIBE QUERY {view.name} tells why it does not run",
+    )
+
+
+def _first_line(failure: BaseException) -> str:
+    said = str(getattr(failure, "orig", None) or failure)
+    return next((line.strip() for line in said.splitlines() if line.strip()), type(failure).__name__)
+
+
+def _sqlite(view: ViewSource, path: str) -> sa.Engine:
+    if not os.path.exists(path):
+        raise _never_run(view)
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+
+    def connect() -> sqlite3.Connection:
+        opened = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        # All that is read is of the moment of the first reading.
+        opened.execute("BEGIN")
+        return opened
+
+    return sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
+
+
+def _postgresql(options: dict[str, str]) -> sa.Engine:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise NotSupportedError(
+            "a view in PostgreSQL needs the package psycopg", hint="pip install 'cepsql[postgresql]'"
+        ) from error
+    url = sa.make_url(options["url"]).set(drivername="postgresql+psycopg")
+    url = url.set(username=options.get("user", url.username), password=options.get("password", url.password))
+    engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="REPEATABLE READ")
+
+    @sa.event.listens_for(engine, "begin")
+    def _(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+        connection.exec_driver_sql("SET LOCAL TIME ZONE 'UTC'")
+
+    return engine
+
+
+def _read(connection: sa.Connection, wanted: Wanted) -> ViewRows:
+    view = wanted.view
+    known = _position(connection, view)
+    if known is None:
+        raise _never_run(view)
+    types = {column.name: column.type for column in view.columns}
+    name = connection.dialect.identifier_preparer.quote_identifier
+    schema = dict(view.options).get("schema")
+    table = f"{name(schema)}.{name(view.name)}" if schema else name(view.name)
+    selected = ", ".join(map(name, wanted.columns)) or "1"
+    where, values = _where(wanted.conditions, name)
+    rows = connection.execute(sa.text(f"SELECT {selected} FROM {table}{where}"), values).all()
+    cells = list(zip(*rows, strict=True)) if rows else [()] * max(1, len(wanted.columns))
+    if not wanted.columns:
+        # Rows are counted only.
+        return ViewRows(pa.table({"": pa.nulls(len(rows))}), known)
+    columns = [column_values(cells[place], types[given]) for place, given in enumerate(wanted.columns)]
+    return ViewRows(pa.table(columns, names=list(wanted.columns)), known)
+
+
+def _where(conditions: Sequence[Condition], name) -> tuple[str, dict]:
+    parts: list[str] = []
+    values: dict[str, int | str] = {}
+    for number, condition in enumerate(conditions):
+        keys = [f"v{number}_{place}" for place in range(len(condition.values))]
+        values |= dict(zip(keys, condition.values, strict=True))
+        marks = ", ".join(f":{key}" for key in keys)
+        right = f"({marks})" if condition.operator == "IN" else marks
+        parts.append(f"{name(condition.column)} {condition.operator} {right}")
+    return (f" WHERE {' AND '.join(parts)}" if parts else ""), values
+
+
+def _position(connection: sa.Connection, view: ViewSource) -> ViewPosition | None:
+    name = connection.dialect.identifier_preparer.quote_identifier
+    schema = dict(view.options).get("schema")
+    table = f"{name(schema)}.{_POSITIONS}" if schema else _POSITIONS
+    asked = sa.text(f"SELECT batch, watermark, offsets, written FROM {table} WHERE view = :view")
+    row = connection.execute(asked, {"view": view.name}).first()
+    return None if row is None else ViewPosition(row[0], row[1], tuple(json.loads(row[2])), row[3])

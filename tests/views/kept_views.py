@@ -1,0 +1,51 @@
+"""Views whose rows the tests write themselves, as their queries would."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery, Sink
+from cepsql.engine import Engine
+from cepsql.scalar.types import parse_type
+from cepsql.sinks.options import Options
+from cepsql.sinks.sqlite import SQLite
+
+
+def keep_view(
+    engine: Engine,
+    file: Path,
+    name: str,
+    columns: Sequence[tuple[str, str]],
+    rows: pa.Table,
+    key: Sequence[str] = (),
+    indexes: Sequence[str] = (),
+) -> None:
+    """Define a view in the catalog of an engine, and give it rows in a store of its own file."""
+    defined = tuple(ColumnDefinition(column, kind) for column, kind in columns)
+    query = RegisteredQuery(name, None, "SELECT 1 AS a", id=name)
+    store = (("store", f"sqlite:///{file}"),)
+    engine.catalog.add(MaterializedView(name, query, defined, tuple(key), tuple(indexes), store))
+    sink = Sink(name, (), "sqlite", (("path", str(file)),))
+    database = SQLite(sink, Options(sink, ("path", "table")))
+    database.prepare_readers()
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql(database.create_table(name, None, columns, list(key)))
+        database.add_rows(connection, name, None, columns, list(key), [rows])
+    with sqlite3.connect(file) as connection:
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS cepsql_views (view TEXT PRIMARY KEY, id TEXT, checkpoint TEXT, batch BIGINT,"
+            " watermark BIGINT, offsets TEXT, written DOUBLE)"
+        )
+        values = (name, name, "c", 3, 1_767_600_000_000_000, json.dumps(["{}"]), 1_767_600_001.5)
+        connection.execute("INSERT INTO cepsql_views VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+
+def arrow_column(values: Sequence, kind: str) -> pa.Array:
+    """Return values of one of Spark's types as Arrow has them."""
+    from cepsql.scalar.columns import arrow_type
+
+    wanted = parse_type(kind)
+    return pa.array(values, pa.binary() if wanted.name == "binary" else arrow_type(wanted))
