@@ -1,11 +1,28 @@
-"""Streaming SQL and complex event processing for Apache Spark: MATCH_RECOGNIZE over unbounded streams.
+"""Streaming SQL for Apache Spark with MATCH_RECOGNIZE: patterns in the rows of a stream.
 
     import cepsql
     engine = cepsql.connect()
-    engine.sql("CREATE STREAM ...")
+    engine.sql("CREATE STREAM ticks (...) USING json OPTIONS (path 'in/')")
     engine.sql("SELECT ... FROM ticks MATCH_RECOGNIZE (...)").start(print)
 
-Importing this starts nothing; Spark is loaded when a statement needs it.
+What you call:
+
+    connect()                 an Engine: a catalog and a Spark session
+    engine.sql(text)          executes statements; returns a Query, which is lazy, or an Answer
+    engine.register(name, df) gives a DataFrame a name that statements can use
+    engine.queries["name"]    a query that CREATE QUERY made: start(), stop(), status, progress, history
+    query.show()              prints the first rows; head() returns them
+    query.collect()           all rows of a bounded query; also arrow(), to_pandas(), to_polars(), pieces()
+    query.start(on_rows)      runs a query over a stream: a StandingQuery
+    query.explain_match(key)  why a key has the matches that it has: a MatchExplanation
+    query.plot(x, y)          draws matches on their series
+    query.df                  the DataFrame, for any PySpark code
+    standing.progress         what it has done; stop() ends it, rows() yields what it finds
+    match_recognize(df, ...)  the clause alone, over a DataFrame
+    cepsql.testing.play(...)  fixed micro-batches through a query, for tests
+
+All errors are an Error, with message, position and hint. Importing cepsql starts nothing. Modules that are not named
+here are internal and may change.
 """
 
 from typing import TYPE_CHECKING

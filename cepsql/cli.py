@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TextIO
 
 from cepsql.configuration import choose, spark_conf
@@ -100,7 +101,14 @@ def _prepare_later() -> None:
     if choose({})["prepare"].value:
         from cepsql.spark.class_archive import make_archive_later
 
-        make_archive_later()
+        if (path := make_archive_later()) is not None:
+            folder = str(path.parent).replace(str(Path.home()), "~")
+            print(
+                f"notice: Spark will start in little more than half the time: a process in the background keeps the "
+                f"classes that it loads in {folder}, about 200 MB, once for each Spark and Java. CEPSQL_PREPARE=false "
+                "leaves that to cepsql prepare",
+                file=sys.stderr,
+            )
 
 
 def _subcommand(name: str):

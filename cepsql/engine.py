@@ -57,8 +57,6 @@ from cepsql.errors import (
     in_text,
     suggestion,
 )
-from cepsql.explain.picture import picture
-from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
 from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES, with_quoted_names
@@ -247,6 +245,13 @@ class Engine:
         how = "closed" if self._closed else "Spark runs" if self._spark is not None else "Spark has not started"
         return f"<cepsql engine: {how}>"
 
+    def _repr_html_(self) -> str:
+        """Show in a notebook what is defined in it."""
+        from cepsql.render.html import html_text
+
+        known = sorted(self.catalog, key=lambda relation: relation.name) if not self._closed else ()
+        return html_text("\n".join([repr(self), *(f"{kind_of(each)} {each.name}" for each in known)]))
+
     @property
     def spark(self) -> "SparkSession":
         """The Spark session, made when first asked for, and again where the Java of one that we started has ended.
@@ -411,7 +416,9 @@ class Engine:
         match statement:
             case st.Query() as query:
                 refuse_endless_aggregate(plan_query(query, self._lookup).logical)
-            case st.Explain(query) | st.ExplainMatch(query) | st.Summarize(query):
+            case st.Explain(query) | st.ExplainMatch(query):
+                self._explained(query)
+            case st.Summarize(query):
                 plan_query(query, self._lookup)
             case st.CreateAs(name):
                 refuse_endless_aggregate(self.plan(statement.query).logical)
@@ -423,7 +430,7 @@ class Engine:
                 sql, inner = self._unprepared(statement)
                 with in_text(sql):
                     self._check(inner)
-            case st.ExplainQuery(name):
+            case st.ExplainAnalyze(name):
                 self.catalog.query(name.text, name.span)
             case st.Insert(target, query):
                 self._insert_target(target)
@@ -571,8 +578,8 @@ class Engine:
                 if self._prepared.pop(name.text.lower(), None) is None:
                     raise self._not_prepared(name)
                 return Answer(message=f"{name.text} deallocated")
-            case st.Show(kind, like):
-                return _alike(self._show(kind), like)
+            case st.Show(kind, like, extended):
+                return _alike(self._show(kind, extended), like)
             case st.ShowFunctions(like):
                 spark = self.spark
                 from cepsql.spark.functions import functions
@@ -582,17 +589,18 @@ class Engine:
                 return self._describe_extended(name) if extended else self._describe(name)
             case st.Print():
                 return self._print(self._printed(statement), statement.limit)
-            case st.ExplainQuery(name):
-                (kept_query,) = statements(self.catalog.query(name.text, name.span).sql)
-                assert isinstance(kept_query, st.Query)
-                return self._explain(Query(self, self.plan(kept_query)), None)
-            case st.Explain(query, part) if part in st.PICTURES:
-                return Answer(text=picture(self.plan(query, given), part))
             case st.Explain(query, part):
-                return self._explain(Query(self, self.plan(query, given)), part)
-            case st.ExplainMatch(query, key):
-                explanation = Query(self, self.plan(query, given)).explain_match(key)
-                return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()), layout="wrapped")
+                from cepsql.standing.explained import explained
+
+                return explained(self._explained(query, given), part, self._spark)
+            case st.ExplainMatch(query):
+                from cepsql.standing.explained import explained_match
+
+                return explained_match(self._explained(query, given), statement)
+            case st.ExplainAnalyze(name):
+                from cepsql.standing.analyzed import analyzed
+
+                return analyzed(self, name)
             case st.SetOption(key, value):
                 return self._set(key, value)
             case st.ResetOption(key):
@@ -917,11 +925,11 @@ class Engine:
 
     # Questions
 
-    def _show(self, kind: str) -> Answer:
+    def _show(self, kind: str, extended: bool) -> Answer:
         if kind in ("queries", "sinks", "savepoints"):
             from cepsql.standing.statements import show
 
-            return show(self, kind)
+            return show(self, kind, extended)
         found = sorted((r for r in self.catalog if kind_of(r) + "s" == kind), key=lambda r: r.name)
         if kind == "views":
             views = (view for view in found if isinstance(view, View))
@@ -1006,6 +1014,14 @@ class Engine:
             return Query(self, self.plan(shown))
         return Query(self, plan_query(shown, lambda _: Registered(relation.name, frame_columns(frame), frame)))
 
+    def _explained(self, query: st.Query | st.Defined, given: Frames = MappingProxyType({})) -> Query:
+        """Return the query that a statement is about, which may be one of the catalog."""
+        if isinstance(query, st.Query):
+            return Query(self, self.plan(query, given))
+        from cepsql.standing.explained import defined_query
+
+        return defined_query(self, query)
+
     def _summarize(self, statement: st.Query, given: Frames) -> Answer:
         """Tell what the values of each column are like; of streams those of the rows that are there now."""
         load_spark()
@@ -1021,17 +1037,6 @@ class Engine:
                 "SUMMARIZE of a stream of files or of Kafka reads what is there now",
             )
         return Answer(SUMMARY, query.summary(), notices=query.notices)
-
-    def _explain(self, query: Query, part: str | None) -> Answer:
-        sections = {
-            "rewritten": explain_rewritten,
-            "logical": lambda plan: explain_logical(plan, query.scan_obstacle(self._spark)),
-            "pattern": explain_pattern,
-            "physical": lambda _: query.explain_spark(),
-        }
-        chosen = [part] if part else list(sections)
-        texts = [f"== {name} ==\n{sections[name](query.plan)}" for name in chosen]
-        return Answer(("plan",), tuple((line,) for line in "\n".join(texts).splitlines()), layout="wrapped")
 
     # Settings
 

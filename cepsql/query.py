@@ -15,7 +15,7 @@ from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
 from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, suggestion
-from cepsql.explain.match_key import AskedPartition, Key, asked_partition
+from cepsql.explain.match_key import AskedPartition, Key, asked_match, asked_partition
 from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from cepsql.explain.match_explanation import MatchExplanation
+    from cepsql.render.shown_rows import ShownRows
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.checkpoint_path import CheckpointPath
@@ -170,6 +171,7 @@ class Query:
         writer: str | None = None,
         by_spark: "DataFrame | None" = None,
         packet_folder: Path | None = None,
+        observed: dict[str, tuple[str, ...]] | None = None,
     ) -> "DataFrame":
         """Build the DataFrame again; see `cepsql.spark.build.build`. Raises Error."""
         spark = self._engine.spark
@@ -192,6 +194,7 @@ class Query:
                 writer,
                 by_spark,
                 packet_folder,
+                observed,
             )
 
     @cached_property
@@ -274,6 +277,44 @@ class Query:
         found = polars.from_arrow(self.arrow())
         assert isinstance(found, polars.DataFrame)
         return found
+
+    def head(self, rows: int = 10) -> "ShownRows":
+        """Return the first rows, which a prompt and a notebook show as a table; `table` in it has them as Arrow.
+
+        rows: how many, at most. Of a stream they are the first that its input of now gives, if it ended now.
+        Raises what `arrow` and `start` raise, and InterfaceError for a number that is none.
+        """
+        if type(rows) is not int or rows < 0:
+            raise InterfaceError(f"a number of rows is a whole number from 0, not {rows!r}")
+        import pyarrow as pa
+
+        from cepsql.render.shown_rows import ShownRows
+        from cepsql.spark.arrow import arrow_schema
+        from cepsql.spark.settings import setting
+
+        found, count, wanted = [], 0, rows + 1
+        for piece in self._first_pieces(wanted):
+            found.append(piece.slice(0, wanted - count))
+            count += found[-1].num_rows
+            if count == wanted:
+                break
+        whole = pa.concat_tables(found) if found else arrow_schema(self.df.schema).empty_table()
+        note = f"the first {rows} row{'' if rows == 1 else 's'}" if count > rows else ""
+        zone = setting(self._engine.spark, "spark.sql.session.timeZone")
+        return ShownRows(self.columns, whole.slice(0, rows), note, zone)
+
+    def show(self, rows: int = 20) -> None:
+        """Print the first rows as a table; arguments and errors as for `head`."""
+        print(self.head(rows))
+
+    def _first_pieces(self, wanted: int) -> "Iterator[pa.Table]":
+        """Yield tables with the first rows; the query is ended where no more are taken."""
+        if not self.streaming:
+            with contextlib.closing(self.pieces(wanted)) as pieces:
+                yield from pieces
+            return
+        with self.start(drain=True) as standing:
+            yield from standing.rows()
 
     def pieces(self, limit: int | None = None) -> "Generator[pa.Table, None, None]":
         """Yield the rows of a bounded query in tables as they are found, at least one, however many rows there are.
@@ -401,8 +442,18 @@ class Query:
             known = self._frame if plain else None
             if not plain:
                 folder = replace(folder, packets=make_packet_folder(self._engine.spark))
+            observed: dict[str, tuple[str, ...]] = {}
             frame = self.build(
-                folder.control, None, scan, folder.buckets, folder.files, sharing, writer, known, folder.packets
+                folder.control,
+                None,
+                scan,
+                folder.buckets,
+                folder.files,
+                sharing,
+                writer,
+                known,
+                folder.packets,
+                observed,
             )
             folder = keep_shared(folder, sharing.found)
             if drain:
@@ -416,6 +467,7 @@ class Query:
                 # One that somebody could go on with must not be ended before its rows are read.
                 in_one_batch=checkpoint is None and _in_one_batch(origins),
                 refresh=refresh,
+                observed=observed,
             )
             with used(folder.folder, "read"):
                 folder = keep_records(folder, begin_folders(options.late_files, folder.spark_folder, folder.records))
@@ -597,26 +649,68 @@ class Query:
         with running(spark) as run, run.interruptible():
             return explain_query(run.spark, self._valued, asked)
 
+    def partition_keys(self, most: int = 8) -> "list[tuple[tuple, int]]":
+        """Return some keys of the partitions that `explain_match` explains, each with its number of rows.
+
+        They are read from the rows that there are now; those with the most rows come first.
+        most: how many keys.
+        Raises as `explain_match` does.
+        """
+        match, spark = asked_match(self._valued), self._engine.spark
+        from cepsql.spark.explain_match import list_keys
+        from cepsql.spark.runs import running
+
+        with running(spark) as run, run.interruptible():
+            return list_keys(run.spark, self._valued, match, most)
+
     def plot(self, x: str, y: str, most: int = 6) -> "Figure":
         """Draw the matches on the series that they were found in: y over x for each partition, a colour a variable.
 
-        All rows that the pattern reads are drawn, whatever the query says of each match; of a stream those that are
-        there now. Rows without x are left out.
+        All rows that the pattern reads are drawn, whatever the query says of each match; of a query without a pattern
+        those that it gives. Of a stream they are those that are there now. Rows without x are left out.
         most: how many partitions are drawn, those with the most matches.
         Raises InterfaceError where matplotlib is not installed or there is no such column, NotSupportedError for
-        another number of MATCH_RECOGNIZE than one, and what running the query would raise.
+        several MATCH_RECOGNIZE, and what running the query would raise.
         """
-        from cepsql.plots.matches import MATCH, VARIABLE, draw_matches
+        from cepsql.plots.matches import draw_matches
 
-        series, keys = matched_series(self.plan.query, VARIABLE, MATCH)
-        query = Query(self._engine, self._engine.plan(series))
+        return draw_matches(*self._series(x, y), most)
+
+    def drawing(self, x: str, y: str, width: int = 78, height: int = 20) -> str:
+        """Draw y over x as text: the matches of the partition that has the most, or the rows of a query without any.
+
+        Of a stream the rows are those that are there now. A row in a match is a letter of its variable.
+        width, height: of the drawing in characters.
+        Raises InterfaceError if there is no such column, or it is neither a number nor a time, and what running the
+        query would raise.
+        """
+        from cepsql.plots.characters import draw_characters
+
+        return draw_characters(*self._series(x, y), width, height)
+
+    def _series(self, x: str, y: str) -> "tuple[pa.Table, str, str, tuple[str, ...]]":
+        """Return the rows that the pattern reads, or without one the query gives, with what they are in the pattern,
+        and the names of their columns and keys."""
+        import pyarrow as pa
+
+        from cepsql.plots.matches import MATCH, VARIABLE
+
+        plain = not any(isinstance(clause, st.MatchClause) for clause in self.plan.query.operators)
+        query, keys = self, tuple[str, ...]()
+        if not plain:
+            series, keys = matched_series(self.plan.query, VARIABLE, MATCH)
+            query = Query(self._engine, self._engine.plan(series))
         names = {name.lower(): name for name, _ in query.columns if name not in (VARIABLE, MATCH)}
         for name in (x, y):
             if name.lower() not in names:
                 hint = suggestion(name, names.values(), "columns")
                 raise InterfaceError(f"there is no column {name} to draw", hint=hint)
         keys = tuple(names[key.lower()] for key in keys)
-        return draw_matches(query.rows_now(), names[x.lower()], names[y.lower()], keys, most)
+        found = query.rows_now()
+        if plain:
+            nothing = pa.nulls(found.num_rows, pa.string())
+            found = found.append_column(VARIABLE, nothing).append_column(MATCH, nothing)
+        return found, names[x.lower()], names[y.lower()], keys
 
     def rows_now(self) -> "pa.Table":
         """Return all rows of a bounded query; of a stream those that its input of now gives, if it ended now.

@@ -32,8 +32,9 @@ TITLES = {
     "Definitions": ("create_stream", "create_table", "create_view", "create_sink", "create_query", "drop"),
     "Standing queries": ("control", "alter", "insert"),
     "Questions and settings": (
-        "show", "show_functions", "show_create", "show_history", "describe", "describe_query", "print", "summarize",
-        "explain", "explain_picture", "explain_match", "explain_replace", "set", "reset",
+        "show", "show_extended", "show_functions", "show_create", "show_history", "describe", "describe_query", "print",
+        "summarize", "explain", "explain_picture", "explain_match", "explain_analyze", "explain_replace", "set",
+        "reset",
     ),
     "Row patterns": ("alternation", "concatenation", "factor", "primary", "quantifier"),
     "Queries": ("query", "from_clause", "from_item", "match_recognize", "window_pattern", "deduplicate"),

@@ -159,6 +159,12 @@ def _after(style: _Style, codes: str) -> _Style:
                 found = replace(found, bold=False)
             case 23:
                 found = replace(found, italic=False)
+            case 38 if numbers[:1] == [5] and len(numbers) > 1:
+                found = replace(found, colour=_of_palette(numbers[1]))
+                numbers = numbers[2:]
+            case 38 if numbers[:1] == [2] and len(numbers) > 3:
+                found = replace(found, colour="#{:02x}{:02x}{:02x}".format(*numbers[1:4]))
+                numbers = numbers[4:]
             case 39:
                 found = replace(found, colour=_PLAIN)
             case 49:
@@ -170,3 +176,17 @@ def _after(style: _Style, codes: str) -> _Style:
             case number if 40 <= number <= 47:
                 found = replace(found, back=_COLOURS[number - 40])
     return found
+
+
+def _of_palette(number: int) -> str:
+    """Return a colour of the 256 that terminals number.
+
+    >>> _of_palette(32), _of_palette(244), _of_palette(1)
+    ('#0087d7', '#808080', '#ff7b72')
+    """
+    if number < 16:
+        return (_COLOURS + _BRIGHT)[number]
+    if number >= 232:
+        return "#" + f"{8 + 10 * (number - 232):02x}" * 3
+    steps = (0, 95, 135, 175, 215, 255)
+    return "#" + "".join(f"{steps[(number - 16) // unit % 6]:02x}" for unit in (36, 6, 1))

@@ -1,6 +1,7 @@
 """What a program's results show of themselves on Python's prompt and in a notebook: a text, not their fields."""
 
 import inspect
+import pydoc
 import re
 from dataclasses import is_dataclass
 from html import unescape
@@ -12,6 +13,7 @@ from cepsql.answer import Answer
 from cepsql.catalog import RegisteredQuery, Sink, Source, View
 from cepsql.catalog.states import HistoryEntry, QueryState
 from cepsql.engine import connect
+from cepsql.errors import InterfaceError
 from cepsql.ordered.counts import Counts
 from cepsql.render.readable import Brief, Readable
 from cepsql.spark.progress import Progress
@@ -81,3 +83,57 @@ def test_no_result_shows_its_fields():
     raw = [found for found in results if is_dataclass(found) and found.__repr__ not in shared]
     bare = [found for found in results if is_dataclass(found) and found.__str__ is object.__str__]
     assert (raw, bare) == ([], [])
+
+
+def test_a_plan_shows_its_operators():
+    engine = connect(catalog="")
+    engine.sql(
+        "CREATE STREAM s (k STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING json OPTIONS (path '/none');"
+        "CREATE VIEW v AS SELECT k FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts PATTERN (A B)) WHERE k > 'a'"
+    )
+    plan = engine.query("SELECT * FROM v").plan
+    assert repr(plan) == (
+        "stream: k string\n  SELECT * FROM (SELECT k FROM __match_0 WHERE k > 'a') AS v\n    Match __match_0\n"
+        "      SELECT * FROM s\n        Read s"
+    )
+
+
+def test_help_begins_with_what_users_call():
+    shown = pydoc.plain(pydoc.render_doc(cepsql))
+    told, _ = shown.split("\nPACKAGE CONTENTS\n")
+    classes = ("Engine", "Query", "Answer", "StandingQuery", "MatchExplanation", "Error")
+    assert [name for name in (*classes, "connect()", "match_recognize(", "play(") if name not in told] == []
+    methods = re.findall(r"^ +(engine|query|standing)\.(\w+)", told, re.MULTILINE)
+    kinds = {"engine": cepsql.Engine, "query": cepsql.Query, "standing": cepsql.StandingQuery}
+    assert len(methods) > 8 and [name for kind, name in methods if not hasattr(kinds[kind], name)] == []
+
+
+def test_every_public_object_has_an_html_form():
+    from cepsql.plan.planner import Plan
+    from cepsql.standing.queries import NamedQuery, Queries
+
+    shown = [getattr(cepsql, name) for name in cepsql.__all__]
+    classes = [one for one in shown if inspect.isclass(one) and not issubclass(one, Exception)]
+    assert [one for one in (*classes, Plan, Queries, NamedQuery) if not hasattr(one, "_repr_html_")] == []
+    engine = connect(catalog="")
+    engine.sql("CREATE STREAM t (a INT) USING csv OPTIONS (path '/none'); CREATE QUERY q AS SELECT a FROM t")
+    assert "stream t" in engine._repr_html_()
+    assert "<td>q</td><td>stopped</td>" in engine.queries._repr_html_()
+    assert "stopped" in engine.queries["q"]._repr_html_()
+
+
+def test_the_first_rows_are_shown(spark, tmp_path, capsys):
+    engine = connect(spark, catalog="")
+    query = engine.query("SELECT id, CAST(id AS STRING) AS name FROM range(0, 5, 1, 1)")
+    assert str(query.head(2)) == " id | name\n----+------\n  0 | 0\n  1 | 1\nthe first 2 rows"
+    assert "<td>1</td>" in query.head(2)._repr_html_() and query.head(2).table.num_rows == 2
+    query.show()
+    assert capsys.readouterr().out.endswith("  4 | 4\n") and query.head(0).note == "the first 0 rows"
+    (tmp_path / "a.csv").write_text("x,2026-01-01 00:00:01\ny,2026-01-01 00:00:02\nz,2026-01-01 00:00:03\n")
+    engine.sql(
+        f"CREATE STREAM s (k STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING csv OPTIONS (path '{tmp_path}')"
+    )
+    shown = engine.query("SELECT k FROM s WHERE k < 'z'").head()
+    assert (shown.table.to_pylist(), shown.note) == ([{"k": "x"}, {"k": "y"}], "")
+    with pytest.raises(InterfaceError, match="a number of rows"):
+        query.head("2")

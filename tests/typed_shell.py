@@ -38,13 +38,15 @@ def typed_again(engine, shown: str) -> tuple[str, str]:
         session.prompt = _Typist(session.prompt, keyboard.send_text, screen, exchanges).prompt
         assert run(OpeningEngine(lambda: engine), Settings(), Console(screen, screen), session=session) == 0
     greeting, end, rest = screen.getvalue().partition("\n")
-    return greeting + end, rest
+    # A page does not show how the shell is left.
+    return greeting + end, re.sub(r"^stopping quer.*\n\Z", "", rest, flags=re.MULTILINE)
 
 
 def alike(text: str) -> str:
     """Return what a screen shows without what differs from run to run: durations, moments, processes, order of rows."""
     text = re.sub(r"(?<=, )[\d.]+ s$", "... s", text, flags=re.MULTILINE)
     text = re.sub(r"^( (?:since|lag|owner) +\| ).*$", r"\1...", text, flags=re.MULTILINE)
+    text = re.sub(r"\| \d+ (?:s|min|h|d) +\|", "| ... |", text)
     rows = re.compile(r"^(-[-+]*\n)((?: .*\n)+)", re.MULTILINE)
     return rows.sub(lambda found: found[1] + "".join(sorted(found[2].splitlines(keepends=True))), text)
 

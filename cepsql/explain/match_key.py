@@ -36,6 +36,17 @@ def asked_partition(plan: Plan, key: Key) -> AskedPartition:
         return AskedPartition(match, tuple(sql_of(value) for value in _constants(match, key)))
 
 
+def asked_match(plan: Plan) -> MatchPlan:
+    """Return the match of a query that is asked for; raises as `asked_partition`."""
+    with in_text(plan.text):
+        return _explained_match(plan)
+
+
+def key_columns(match: MatchPlan) -> list[str]:
+    """Return the names of the PARTITION BY columns of a match."""
+    return [column.name for column in match.output[: len(match.program.keys)]]
+
+
 def _explained_match(plan: Plan) -> MatchPlan:
     matches = [node for node in walk(plan.logical) if isinstance(node, Match)]
     found = [node.match for node in matches if _matches_below(node) == 1]
@@ -63,7 +74,7 @@ def _matches_below(node: Node) -> int:
 
 def _constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:
     """Return the constants of a key in the order of PARTITION BY."""
-    columns = [column.name for column in match.output[: len(match.program.keys)]]
+    columns = key_columns(match)
     items = [_item(value) for value in _values(key, columns)]
     place = next((span_of(value) for _, value in items if span_of(value)), match.clause.span)
     if any(name is not None for name, _ in items):

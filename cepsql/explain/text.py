@@ -1,7 +1,9 @@
 """Plans as text: what EXPLAIN shows and golden tests compare."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -88,11 +90,15 @@ def explain_rewritten(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
+def explain_logical(
+    plan: Plan, scan_obstacle: str | None = None, done: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return the plan as a tree, with event time, watermark, and what each match keeps in state.
 
     scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
+    done:          what operators have done, by their names.
     """
+    told = _Told(scan_obstacle, done)
     columns = ", ".join(f"{column.name} {column.type}" for column in plan.columns)
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
@@ -101,7 +107,7 @@ def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
     plain = choose_plain_scan(plan.root)
     if plain is not None:
         lines.append(f"  scan: {_scan([plain], scan_obstacle or plain.reason)}")
-    lines += _indented(_node(plan.root, scan_obstacle))
+    lines += _indented(_node(plan.root, told))
     lines += [f"  notice: {notice}" for notice in plan.notices]
     return "\n".join(lines)
 
@@ -119,14 +125,30 @@ def explain_pattern(plan: Plan) -> str:
     return "\n\n".join(patterns) or "the query has no row pattern"
 
 
-def _node(node: Node, scan_obstacle: str | None) -> list[str]:
+def explain_drawings(plan: Plan) -> str:
+    """Return a drawing of each row pattern, and what its signs mean; "" without one."""
+    drawn = [(match.clause.name, draw(program.pattern)) for match in plan.matches for program in match.program.programs]
+    lines = [line for name, lines in drawn for line in ("", f"  {name}", *_indented(lines))]
+    signs = dict.fromkeys(sign for _, lines in drawn for sign in legend(lines))
+    return "\n".join([*lines, *_indented(list(signs))])
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What is known of a plan beside its text; see `explain_logical`."""
+
+    scan_obstacle: str | None
+    done: Mapping[str, str]
+
+
+def _node(node: Node, told: _Told) -> list[str]:
     """Return a node and what is below it, a line each."""
     match node:
         case Read(relation):
             return [_relation(relation)]
         case SparkWatermark(below):
             time = below.properties.event_time
-            return [f"Spark's watermark  {time.column}", *_indented(_node(below, scan_obstacle))]
+            return [f"Spark's watermark  {time.column}", *_indented(_node(below, told))]
         case Match():
             lines = _match_lines(node)
         case IntervalJoin() | AsOfJoin():
@@ -158,9 +180,11 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
         case _:
             lines = [f"Sql  {_query(node)}"]
     if isinstance(node, Ordered) and scanned([node]):
-        lines.append(f"  scan: {_scan(choose_scans(node), scan_obstacle or stage_obstacle(node))}")
+        lines.append(f"  scan: {_scan(choose_scans(node), told.scan_obstacle or stage_obstacle(node))}")
+    if isinstance(node, Ordered) and node.properties.name in told.done:
+        lines.append(f"  done: {told.done[node.properties.name]}")
     for below in inputs(node):
-        lines += _indented(_node(below, scan_obstacle))
+        lines += _indented(_node(below, told))
     return lines
 
 

@@ -16,7 +16,8 @@ _ALONE = "each statement that changes something is a transaction of its own; STA
 _WRITES = "INSERT INTO sink SELECT ... and CREATE QUERY name INTO sink AS SELECT ... write rows"
 _ONE_CATALOG = "cepsql --catalog LOCATION opens another catalog; names in one have no further parts"
 _JARS = "cepsql --conf spark.jars=FILE gives Spark jars"
-_PARTS = "EXPLAIN alone shows the plan and its patterns; EXPLAIN PHYSICAL what Spark executes"
+_PARTS = "EXPLAIN alone shows the plan and its patterns; EXPLAIN SPARK what Spark executes, EXPLAIN EXTENDED all of it"
+_ANALYZE = "EXPLAIN ANALYZE QUERY name shows what a running query has done; EXPLAIN alone shows the plan"
 _AGAIN = "CREATE OR REPLACE defines it anew"
 ELSEWHERE = {
     "RUN": _SCRIPT, "SOURCE": _SCRIPT, "SPOOL": "\\o FILE in the shell writes rows to a file",
@@ -40,11 +41,14 @@ ELSEWHERE_AFTER = {
         **dict.fromkeys(("JARS", "MODULES"), _JARS),
         "COLUMNS": "DESCRIBE name shows columns",
     },
-    "EXPLAIN": dict.fromkeys(("ANALYZE", "VERBOSE", "EXTENDED", "FORMATTED", "CODEGEN", "COST", "TIMESTAMP"), _PARTS),
+    "EXPLAIN": dict.fromkeys(("VERBOSE", "CODEGEN", "COST", "PLAN", "TIMESTAMP"), _PARTS),
     "ALTER": dict.fromkeys(("STREAM", "TABLE", "VIEW", "SINK"), _AGAIN),
     "STOP": {"JOB": "did you mean QUERY?"},
 }
 """By the word with which a statement begins: what other shells let follow it, and what is meant."""
+
+ANALYZED = ("EXPLAIN", "ANALYZE"), _ANALYZE
+"""What a query does not follow, and what is meant."""
 
 PROMPT = re.compile(r"(\w[\w.:@/~-]*(?: \w[\w.:@/~-]*)?(?:\([^()]*\)| \[[^][]*\])?[=*-]*[>#$]) ")
 """What shells write before what is typed: psql, those of Flink, ksqlDB, MariaDB and others."""

@@ -442,13 +442,14 @@ class DropSavepoint:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS [LIKE pattern].
+    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS [LIKE pattern]; SHOW EXTENDED QUERIES.
 
     like: the pattern, in which `*` stands for any text and `?` for a character; None for all.
     """
 
     kind: str
     like: str | None = None
+    extended: bool = False
 
 
 @dataclass(frozen=True)
@@ -502,29 +503,37 @@ class Print:
 
 
 @dataclass(frozen=True)
-class Explain:
-    """EXPLAIN a query; `part` is rewritten, logical, pattern or physical, None for all.
+class Defined:
+    """QUERY name or VIEW name in place of a query: the one that the catalog has under that name."""
 
-    EXPLAIN PATTERN AS DOT or MERMAID has the part "dot" or "mermaid".
-    """
-
-    query: Query
-    part: str | None
-
-
-@dataclass(frozen=True)
-class ExplainQuery:
-    """EXPLAIN [QUERY] name: of a query that stands under a name."""
-
+    kind: str
     name: Name
 
 
 @dataclass(frozen=True)
-class ExplainMatch:
-    """EXPLAIN MATCH query FOR KEY (...): the key's values, each a constant or `column = constant`."""
+class Explain:
+    """EXPLAIN a query; `part` is rewritten, logical, pattern, physical or all, None for the plan and its patterns.
 
-    query: Query
+    EXPLAIN PATTERN AS DOT or MERMAID has the part "dot" or "mermaid".
+    """
+
+    query: Query | Defined
+    part: str | None
+
+
+@dataclass(frozen=True)
+class ExplainMatch:
+    """EXPLAIN MATCH query FOR KEY (...): the key's values, each a constant or `column = constant`; none without it."""
+
+    query: Query | Defined
     key: tuple[exp.Expr, ...]
+
+
+@dataclass(frozen=True)
+class ExplainAnalyze:
+    """EXPLAIN ANALYZE QUERY: what each operator of a running query has done."""
+
+    name: Name
 
 
 @dataclass(frozen=True)
@@ -573,8 +582,8 @@ Statement = (
     | Summarize
     | DescribeQuery
     | Explain
-    | ExplainQuery
     | ExplainMatch
+    | ExplainAnalyze
     | ExplainReplace
     | SetOption
     | ResetOption

@@ -12,6 +12,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.esper import esper_construct
 from cepsql.language.foreign_clauses import foreign_clause
 from cepsql.language.foreign_statements import (
+    ANALYZED,
     CREATED,
     ELSEWHERE,
     ELSEWHERE_AFTER,
@@ -139,6 +140,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
     before = [text.word(i) for i in (at - 2, at - 1) if i >= 0]
     if before[-2:] == ["DESCRIBE", "FORMATTED"]:
         hint = "did you mean DESCRIBE EXTENDED?"
+    if tuple(before) == ANALYZED[0]:
+        hint = ANALYZED[1]
     if at == 1 or (at > 1 and text.raw(at - 2) == ";"):
         meant = ELSEWHERE_AFTER.get(text.word(at - 1), {})
         if word in meant:

@@ -43,6 +43,7 @@ from cepsql.language.statements import (
     CreateView,
     Deallocate,
     DeduplicateClause,
+    Defined,
     Describe,
     DescribeQuery,
     Drop,
@@ -50,8 +51,8 @@ from cepsql.language.statements import (
     EmitClause,
     ExecutePrepared,
     Explain,
+    ExplainAnalyze,
     ExplainMatch,
-    ExplainQuery,
     ExplainReplace,
     Insert,
     LateRows,
@@ -445,6 +446,10 @@ class _Translator:
         like = next(iter(_values(tree)), None)
         return Show(_type(tree.children[1]).lower(), None if like is None else _like(like))
 
+    def show_extended(self, tree: Tree) -> Show:
+        like = next(iter(_values(tree)), None)
+        return Show(_type(tree.children[2]).lower(), None if like is None else _like(like), extended=True)
+
     def show_create(self, tree: Tree) -> ShowCreate:
         return ShowCreate(_type(tree.children[2]).lower(), self._qualified(_needed(tree, "qualified_name")))
 
@@ -484,12 +489,19 @@ class _Translator:
     def explain(self, tree: Tree) -> Explain:
         part = tree.children[1]
         if part is not None and _type(part) == "EXPLAIN_DETAILS":
-            return Explain(self.query(_needed(tree, "query")), explained_part(self.text, _begin(part), _end(part)))
-        return Explain(self.query(_needed(tree, "query")), _type(part).lower() if part else None)
+            return Explain(self._explained(tree), explained_part(self.text, _begin(part), _end(part)))
+        return Explain(self._explained(tree), _PARTS.get(_type(part), _type(part).lower()) if part else None)
 
-    def explain_query(self, tree: Tree) -> ExplainQuery:
+    def _explained(self, tree: Tree) -> Query | Defined:
+        """Return the query that EXPLAIN is about, or what it is called in the catalog."""
+        defined = _subtree(tree, "defined")
+        if defined is None:
+            return self.query(_needed(tree, "query"))
+        return Defined(_type(defined.children[0]).lower(), self._qualified(_needed(defined, "qualified_name")))
+
+    def explain_query(self, tree: Tree) -> Explain:
         (name,) = _values(tree)
-        return ExplainQuery(self._name(name))
+        return Explain(Defined("query", self._name(name)), None)
 
     def prepare(self, tree: Tree) -> Prepare:
         name, whole = _values(tree)[0], _needed(tree, "statement_text")
@@ -529,12 +541,16 @@ class _Translator:
         if form.lower() not in PICTURES:
             hint = f"pictures: {', '.join(map(str.upper, PICTURES))}"
             raise self.text.error(f"there is no picture of the form {form}", _begin(form), hint=hint)
-        return Explain(self.query(_needed(tree, "query")), form.lower())
+        return Explain(self._explained(tree), form.lower())
 
     def explain_match(self, tree: Tree) -> ExplainMatch:
-        query = self.query(_needed(tree, "query"))
         values = _values(_subtree(tree, "for_key"))
-        return ExplainMatch(query, tuple(parse_island(self.text, self._tokens(v), exp.Condition) for v in values))
+        return ExplainMatch(
+            self._explained(tree), tuple(parse_island(self.text, self._tokens(v), exp.Condition) for v in values)
+        )
+
+    def explain_analyze(self, tree: Tree) -> ExplainAnalyze:
+        return ExplainAnalyze(self._qualified(_needed(tree, "qualified_name")))
 
     def explain_replace(self, tree: Tree) -> ExplainReplace:
         return ExplainReplace(replace(self.create_query(tree), replace=True))
@@ -905,6 +921,9 @@ _OPERATORS = ("match_recognize", "deduplicate", "window", "window_function")
 
 _PRINTED = 10
 """Rows that PRINT shows if nothing else is said."""
+
+_PARTS = {"SPARK": "physical", "FORMATTED": "physical", "EXTENDED": "all"}
+"""Words behind EXPLAIN that ask for what another one asks for, too."""
 
 _ISLAND_TYPES = {
     "NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT", "TOPIC_TEXT", "QUERY_NAME",

@@ -10,6 +10,7 @@ from sqlglot import exp
 from cepsql.analysis.deduplicate import plan_deduplicate
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, plan_emission
 from cepsql.analysis.match import MatchPlan, plan_match
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.quoted_columns import quoted_column_notices
@@ -54,10 +55,11 @@ from cepsql.plan.unions_by_name import with_unions_by_name
 from cepsql.plan.where_names import refuse_made_in_where
 from cepsql.plan.window_column import with_window_column
 from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
+from cepsql.render.readable import Readable
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Readable):
     """A query with all names known.
 
     logical: its graph as the statement has it.
@@ -79,6 +81,11 @@ class Plan:
     views: frozenset[str] = frozenset()
     view_columns: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Write the columns, and the operators and relations that the rows come through."""
+        columns = ", ".join(f"{column.name} {column.type.lower()}" for column in self.columns)
+        return "\n".join([f"{'stream' if self.streaming else 'bounded'}: {columns}", *_tree(self.logical, 1)])
 
     @property
     def properties(self) -> Properties:
@@ -129,6 +136,18 @@ class Plan:
         below = (part for node in walk(self.logical) for part in inputs(node))
         columns = (column.name for part in below for column in part.properties.columns)
         return tuple(quoted_column_notices(self.query, (*columns, *self.view_columns)))
+
+
+def _tree(node: Node, depth: int) -> list[str]:
+    match node:
+        case Read(relation):
+            said = relation.name
+        case Sql():
+            said = sql_of(node.query)
+        case _:
+            said = node.properties.name
+    kind = "" if isinstance(node, Sql) else f"{type(node).__name__} "
+    return [f"{'  ' * depth}{kind}{said}", *(line for below in inputs(node) for line in _tree(below, depth + 1))]
 
 
 def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:

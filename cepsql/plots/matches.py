@@ -27,18 +27,18 @@ def draw_matches(rows: pa.Table, x: str, y: str, keys: Sequence[str], most: int 
     most: how many partitions are drawn, those with the most matches.
     Raises InterfaceError where matplotlib is not installed.
     """
-    partitions = _partitions(rows, x, keys)
-    shown = sorted(partitions, key=_matches, reverse=True)[:most]
-    variables = list(dict.fromkeys(row[VARIABLE] for _, found in shown for row in found if row[VARIABLE]))
+    found = partitions(rows, x, keys)
+    shown = sorted(found, key=match_count, reverse=True)[:most]
+    variables = list(dict.fromkeys(row[VARIABLE] for _, series in shown for row in series if row[VARIABLE]))
     colors = {variable: _COLORS[i % len(_COLORS)] for i, variable in enumerate(variables)}
     figure, plots = stacked(max(1, len(shown)), _HEIGHT)
-    for axes, (key, found) in zip(plots, shown, strict=False):
-        _draw(axes, found, x, y, colors)
+    for axes, (key, series) in zip(plots, shown, strict=False):
+        _draw(axes, series, x, y, colors)
         named = ", ".join(f"{name} = {value}" for name, value in zip(keys, key, strict=True))
         axes.set_title(named, fontsize=10, loc="left")
     plots[-1].set_xlabel(x)
-    if len(shown) < len(partitions):
-        figure.suptitle(f"{len(shown)} of {len(partitions)} partitions", fontsize=10)
+    if len(shown) < len(found):
+        figure.suptitle(f"{len(shown)} of {len(found)} partitions", fontsize=10)
     if variables:
         labelled = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in plots]
         handles = {text: handle for pairs in labelled for handle, text in pairs}
@@ -46,7 +46,8 @@ def draw_matches(rows: pa.Table, x: str, y: str, keys: Sequence[str], most: int 
     return figure
 
 
-def _partitions(rows: pa.Table, x: str, keys: Sequence[str]) -> list[Partition]:
+def partitions(rows: pa.Table, x: str, keys: Sequence[str]) -> list[Partition]:
+    """Return the rows that have x, in its order, by their keys."""
     found: dict[tuple, list[dict[str, Any]]] = {}
     for row in rows.to_pylist():
         if row[x] is not None:
@@ -56,7 +57,8 @@ def _partitions(rows: pa.Table, x: str, keys: Sequence[str]) -> list[Partition]:
     return list(found.items())
 
 
-def _matches(partition: Partition) -> int:
+def match_count(partition: Partition) -> int:
+    """Return how many matches a partition has."""
     return len({row[MATCH] for row in partition[1] if row[MATCH] is not None})
 
 

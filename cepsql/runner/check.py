@@ -8,8 +8,11 @@ from cepsql.language.parse import split
 from cepsql.runner.report import anchored
 
 
-def checked(engine: Engine, text: str, args: Mapping[str, object]) -> Iterator[Error]:
-    """Yield the errors of a text's statements, with positions in the text; definitions that are right take effect."""
+def checked(engine: Engine, text: str, args: Mapping[str, object]) -> Iterator[Error | None]:
+    """Yield for each statement of a text its error, with its position in the text, or None where it is right.
+
+    Definitions that are right take effect.
+    """
     try:
         parts = split(text)
     except Error as error:
@@ -20,3 +23,5 @@ def checked(engine: Engine, text: str, args: Mapping[str, object]) -> Iterator[E
             engine.check(statement, args)
         except Error as error:
             yield anchored(error, text, offset, statement)
+        else:
+            yield None

@@ -67,6 +67,7 @@ class Change:
     times:  how often at most, None for no end.
     top:    show how the queries do, refreshing.
     details: show all that is known of the last error.
+    plot:    draw two columns of the last statement, x and y, into a file; "" for the screen.
     """
 
     settings: Settings
@@ -82,6 +83,7 @@ class Change:
     times: int | None = None
     top: bool = False
     details: bool = False
+    plot: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,10 @@ def _functions(same: Change, argument: str, catalog: Catalog) -> Change:
 
 def _queries(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, sql=f"DESCRIBE QUERY {argument}" if argument else "SHOW QUERIES")
+
+
+def _all_queries(same: Change, argument: str, catalog: Catalog) -> Change:
+    return replace(same, sql=f"DESCRIBE EXTENDED QUERY {argument}" if argument else "SHOW EXTENDED QUERIES")
 
 
 def _top(same: Change, argument: str, catalog: Catalog) -> Change:
@@ -234,6 +240,15 @@ def _edit(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, edit=True)
 
 
+def _plot(same: Change, argument: str, catalog: Catalog) -> Change:
+    x, y, *file = [*argument.split(maxsplit=2), "", ""][: max(2, len(argument.split(maxsplit=2)))]
+    if not y:
+        raise InterfaceError(
+            "\\plot takes the columns x and y of the last SELECT, and the name of a file for a picture"
+        )
+    return replace(same, plot=(x.rstrip(","), y, _unquoted(file[0]) if file else ""))
+
+
 def _watch(same: Change, argument: str, catalog: Catalog) -> Change:
     seconds, _, times = argument.partition(" ")
     if (seconds and not seconds.replace(".", "", 1).isdecimal()) or (times and not times.strip().isdecimal()):
@@ -297,6 +312,7 @@ COMMANDS = (
     Command("\\d+", "NAME", "describe one with its path, options, watermark and late rows", _extended),
     Command("\\df", "[PATTERN]", "list functions, such as \\df date*", _functions),
     Command("\\dq", "[NAME]", "list the queries that stand under names, or describe one", _queries),
+    Command("\\dq+", "[NAME]", "the same with all that is known of them", _all_queries),
     Command("\\drain", "[on|off|SELECT ...]", "end streams, or this one, when their input is decided", _drain),
     Command("\\e", "", "edit the last statement in $EDITOR", _edit),
     Command("\\errverbose", "[on|off]", "all that is known of the last error, or of each from now on", _verbose),
@@ -307,6 +323,7 @@ COMMANDS = (
     Command("\\maxrows", "[N|all]", "how many rows of a bounded result are shown", _max_rows),
     Command("\\o", "[FILE]", "write rows to a file, or to the screen again", _output),
     Command("\\pager", "[on|off|PROGRAM]", "turn pages of bounded results that do not fit the screen", _pager),
+    Command("\\plot", "X Y [FILE]", "draw the last SELECT, or its matches, here or as a picture", _plot),
     Command("\\timeout", "[SECONDS|off]", "end streams after so long", _timeout),
     Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
     Command("\\top", "", "how the queries that stand under names do, refreshing", _top),

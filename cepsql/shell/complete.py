@@ -11,7 +11,7 @@ from prompt_toolkit.document import Document
 from cepsql.catalog import Relation
 from cepsql.formats import FORMATS
 from cepsql.shell.commands import COMMANDS
-from cepsql.shell.statement_help import HELP
+from cepsql.shell.statement_help import TOPICS
 from cepsql.shell.suggest import Suggestion, suggest
 
 _SWITCH = ("on", "off")
@@ -82,7 +82,7 @@ class SqlCompleter(Completer):
             case "\\live":
                 return list(dict.fromkeys(c.name for relation in self._catalog() for c in relation.columns))
             case "\\h":
-                return HELP
+                return TOPICS
         return ()
 
 

@@ -10,17 +10,19 @@ from prompt_toolkit.styles import Style
 from cepsql.shell.commands import statement_in
 from cepsql.shell.language import language
 
-STYLE = Style.from_dict(
-    {
-        "keyword": "bold ansiblue",
-        "function": "ansiblue",
-        "variable": "ansiyellow",
-        "string": "ansigreen",
-        "number": "ansicyan",
-        "comment": "italic ansibrightblack",
-        "parameter": "ansimagenta",
-    }
-)
+COLOURS = {
+    "keyword": "#2f7fd6",
+    "function": "#1f86a8",
+    "variable": "#b06a10",
+    "string": "#3f8a3f",
+    "number": "#a0609f",
+    "comment": "#7a7a7a",
+    "parameter": "#c0508f",
+}
+"""Colours as bright as the middle between black and white, so that both grounds leave them readable."""
+
+_SHAPES = {"keyword": "bold", "comment": "italic"}
+STYLE = Style.from_dict({kind: f"{_SHAPES.get(kind, '')} {colour}".strip() for kind, colour in COLOURS.items()})
 
 
 def highlight(text: str) -> StyleAndTextTuples:

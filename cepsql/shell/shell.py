@@ -4,9 +4,10 @@ import enum
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import History, InMemoryHistory
@@ -20,12 +21,18 @@ from cepsql.runner.interrupt import interruptible
 from cepsql.runner.pager import pager_command
 from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
+from cepsql.runner.working import working
 from cepsql.shell.commands import Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
+from cepsql.shell.language import language
 from cepsql.shell.opening import OpeningEngine
 from cepsql.shell.prompt import VERTICAL, WORDS, announce, command_within, edited, parts_typed, prompt_session, question
 from cepsql.shell.query_watch import QueryWatch
+from cepsql.shell.quiet_keys import unechoed
 from cepsql.shell.top import top
+
+if TYPE_CHECKING:
+    from cepsql.engine import Engine
 
 
 def run(
@@ -107,6 +114,7 @@ class _Shell:
                 for part in parts_typed(WORDS.get(text.rstrip("; ").lower(), text)):
                     came = self._do(part)
                     if came is _Came.TO_LEAVE and self._may_leave():
+                        self._tell_leaving()
                         return ExitCode.OK
                     if came is not _Came.TO_ITS_END:
                         break
@@ -135,6 +143,12 @@ class _Shell:
         one = len(names) == 1
         asked = f"{_listed(names)} {'runs' if one else 'run'} in this shell and {'ends' if one else 'end'} with it."
         return self._agrees(f"{asked} Leave? [y/N] ", at_end=True)
+
+    def _tell_leaving(self) -> None:
+        """Say what the end of the shell waits for."""
+        if names := self._engine.own_queries():
+            each = "it ends" if len(names) == 1 else "they end"
+            self._console.say(f"stopping {_listed(names)}: {each} with the batch that runs, which may take a minute")
 
     def _may_drop(self, loss: str) -> bool:
         """Ask the user whether what cannot be had again may go; called by the thread that executes statements."""
@@ -183,6 +197,8 @@ class _Shell:
             self._repeat(change.watch, change.times)
         if change.top:
             self._top()
+        if change.plot is not None:
+            return self._plot(*change.plot)
         if change.file is not None:
             return self._execute_file(change.sql, change.file)
         return not change.sql or self._execute(change.sql, change.once or change.settings)
@@ -243,21 +259,50 @@ class _Shell:
             self._console.clear()
             self._console.echoed()
 
+    def _plot(self, x: str, y: str, file: str) -> bool:
+        """Draw two columns of the last statement; tell whether that came to its end."""
+        if not self._last:
+            self._console.say("there is no statement to draw")
+            return False
+        (*_, (_, last)) = language().split(self._last.removesuffix(VERTICAL))
+
+        def draw(engine: "Engine", stop: threading.Event) -> None:
+            with working(self._console, lambda: "drawing" if engine.has_started else "waiting for Spark"):
+                query = engine.query(last, dict(self._settings.args))
+                if file:
+                    query.plot(x, y).savefig(Path(file).expanduser())
+                    drawn = []
+                else:
+                    drawn = query.drawing(x, y, (self._console.columns or 80) - 1).splitlines()
+            self._console.rows(drawn)
+            if file:
+                self._console.say(f"{file} written")
+
+        return self._interruptible(last, draw)
+
     def _execute(self, text: str, settings: Settings, file: str | None = None) -> bool:
         """Execute statements; tell whether they came to their end."""
         if text.rstrip().endswith(VERTICAL):
             text, settings = text.rstrip().removesuffix(VERTICAL), replace(settings, format="vertical")
 
-        def work(stop: threading.Event) -> None:
-            engine = self._engine.get()
+        def run(engine: "Engine", stop: threading.Event) -> None:
             from cepsql.runner.statements import execute
 
             # What a file says was not typed just now.
             asks = self._confirm and file is None
             execute(engine, text, settings, self._console, stop, self._may_drop if asks else None)
 
+        return self._interruptible(text, run, file)
+
+    def _interruptible(
+        self, text: str, run: "Callable[[Engine, threading.Event], None]", file: str | None = None
+    ) -> bool:
+        """Run what a text says to its end or Ctrl-C, and tell what fails; tell whether it came to its end."""
         try:
-            stopped = interruptible(work, self._engine.cancel, self._console.paging)
+            with unechoed():
+                stopped = interruptible(
+                    lambda stop: run(self._engine.get(), stop), self._engine.cancel, self._console.paging
+                )
             if stopped and (names := self._engine.own_queries()):
                 self._console.say(f"{_listed(names)} {'keeps' if len(names) == 1 else 'keep'} running")
             return not stopped

@@ -1,89 +1,151 @@
-"""What `\\h` says of a statement or clause: its form, and an example."""
+"""What `\\h` says of a statement or clause: its form as the grammar has it, and an example."""
 
-HELP = {
-    "SELECT": (
-        "SELECT ... FROM stream_or_table [MATCH_RECOGNIZE (...)] [WHERE ...]\n  [ORDER BY event_time, ...] [LIMIT n]",
+from dataclasses import dataclass
+
+from cepsql.shell.grammar_forms import WIDTH, form, keywords_of, used_rules
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A statement or clause: the rules of the grammar that it is, and an example; `text` is a form that none has."""
+
+    rules: tuple[str, ...]
+    example: str
+    text: str = ""
+
+
+_STREAM = """CREATE STREAM ticks (sym STRING, ts TIMESTAMP, price DOUBLE,
+  WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)
+  USING json OPTIONS (path 'in/');"""
+
+TOPICS = {
+    "SELECT": Topic(
+        ("query", "from_clause", "join_clause", "nested", "relation", "operator_item"),
         "SELECT sym, price FROM ticks WHERE price > 100 LIMIT 10;",
+        "[WITH name AS (query), ...] SELECT expression [AS name], ...\n"
+        "FROM relation [MATCH_RECOGNIZE | DEDUPLICATE | WINDOW (...)] [AS alias]\n"
+        "  [[LEFT | RIGHT | FULL | CROSS | SEMI | ANTI | ASOF] JOIN relation ON ...]...\n"
+        "[WHERE condition] [GROUP BY expression, ...] [HAVING condition]\n"
+        "[UNION ALL query] [ORDER BY expression, ...] [LIMIT n] [EMIT ...]",
     ),
-    "MATCH_RECOGNIZE": (
-        "FROM source MATCH_RECOGNIZE (\n"
-        "  [PARTITION BY column, ...] ORDER BY event_time\n"
-        "  [MEASURES expression AS name, ...]\n"
-        "  [ONE ROW PER MATCH | ALL ROWS PER MATCH]\n"
-        "  [AFTER MATCH SKIP PAST LAST ROW | TO NEXT ROW | TO FIRST variable | TO LAST variable]\n"
-        "  PATTERN (row pattern) [WITHIN interval] [SUBSET name = (variables)]\n"
-        "  [DEFINE variable AS condition, ...]) [AS alias]",
+    "MATCH_RECOGNIZE": Topic(
+        ("match_recognize",),
         "SELECT * FROM ticks MATCH_RECOGNIZE (\n"
         "  PARTITION BY sym ORDER BY ts\n"
         "  MEASURES FIRST(DOWN.price) AS top, LAST(UP.price) AS back\n"
         "  PATTERN (DOWN+ UP+) WITHIN INTERVAL '1' HOUR\n"
         "  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price));",
     ),
-    "WINDOW": (
-        "FROM source WINDOW TUMBLING ([ON time,] SIZE length [, OFFSET length])\n"
-        "  | HOPPING (SIZE length, ADVANCE BY length) | CUMULATING (SIZE length, STEP length)\n"
-        "  | SESSION (GAP length [PARTITION BY column, ...])\n"
-        "  [FILL (value | PREVIOUS | LINEAR [AS column], ... [FOR AT MOST length])]\n"
-        "GROUP BY window_start, window_end [, column ...]",
+    "PATTERN": Topic(
+        ("pattern",),
+        "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts\n"
+        "  PATTERN (A (B | C){2,} D?) WITHIN INTERVAL '1' HOUR\n  DEFINE B AS price > 9, C AS price < 1);",
+        "PATTERN (row pattern), where a row pattern is made of\n"
+        "  A             a row of the variable A\n"
+        "  A B           a row of A, then one of B\n"
+        "  A | B         one or the other, tried in this order\n"
+        "  (A B)         a group\n"
+        "  A* A+ A?      any number; one or more; one or none\n"
+        "  A{2} A{2,5}   so many; also A{2,} and A{,5}\n"
+        "  A*? A+? A??   as seldom as possible, behind each of these\n"
+        "  PERMUTE(A, B) in any order\n"
+        "  {- A -}       not among the rows of ALL ROWS PER MATCH\n"
+        "  ^ $ ()        begin and end of the partition; no row",
+    ),
+    "OVER": Topic(
+        ("window_pattern",),
+        "SELECT sym, low OVER w FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts\n"
+        "  MEASURES LAST(DOWN.price) AS low ROWS BETWEEN CURRENT ROW AND 5 FOLLOWING\n"
+        "  PATTERN (TOP DOWN+) DEFINE DOWN AS price < PREV(price));",
+    ),
+    "WINDOW": Topic(
+        ("window", "window_function"),
         "SELECT sym, window_end, MAX(price) FROM ticks WINDOW TUMBLING (SIZE 1 HOUR)\n"
         "GROUP BY sym, window_start, window_end;",
     ),
-    "EMIT": (
-        "SELECT ... GROUP BY window, ... EMIT ON WINDOW CLOSE | CHANGES | EVERY interval [ALLOWED LATENESS interval]",
+    "EMIT": Topic(
+        ("emit",),
         "SELECT sym, COUNT(*) FROM ticks GROUP BY sym, window(ts, '1 hour')\n"
         "EMIT CHANGES ALLOWED LATENESS INTERVAL '5' MINUTES;",
     ),
-    "CREATE STREAM": (
-        "CREATE [OR REPLACE] STREAM [IF NOT EXISTS] name (column TYPE [AS expression], ...,\n"
-        "  WATERMARK FOR column AS column - INTERVAL 'n' unit) USING format [OPTIONS (key 'value', ...)]\n"
-        "  [LATE ROWS INTO table USING format OPTIONS (path '...')]",
-        "CREATE STREAM ticks (sym STRING, ts TIMESTAMP, price DOUBLE,\n"
-        "  WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS) USING json OPTIONS (path 'in/');",
+    "DEDUPLICATE": Topic(
+        ("deduplicate",),
+        "SELECT * FROM ticks\nDEDUPLICATE (PARTITION BY sym ORDER BY ts WITHIN INTERVAL '1' HOUR);",
     ),
-    "CREATE TABLE": (
-        "CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name [(column TYPE, ...)] USING format [OPTIONS (key 'value', ...)]",
-        "CREATE TABLE shares USING csv OPTIONS (path 'shares.csv', header 'true');",
+    "CREATE STREAM": Topic(("create_stream",), _STREAM),
+    "WATERMARK": Topic(("watermark",), _STREAM),
+    "CREATE TABLE": Topic(
+        ("create_table", "create_as"), "CREATE TABLE shares USING csv OPTIONS (path 'shares.csv', header 'true');"
     ),
-    "CREATE VIEW": (
-        "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS query",
-        "CREATE VIEW dear AS SELECT * FROM ticks WHERE price > 100;",
-    ),
-    "DROP": (
-        "DROP STREAM | TABLE | VIEW | SINK | QUERY [IF EXISTS] name [CASCADE]",
-        "DROP VIEW IF EXISTS dear;",
-    ),
-    "CREATE SINK": (
-        "CREATE [OR REPLACE] SINK [IF NOT EXISTS] name [(column TYPE, ..., PRIMARY KEY (column, ...))]\n"
-        "  USING format [OPTIONS (key 'value', ...)]",
+    "CREATE VIEW": Topic(("create_view",), "CREATE VIEW dear AS SELECT * FROM ticks WHERE price > 100;"),
+    "CREATE SINK": Topic(
+        ("create_sink",),
         "CREATE SINK alerts (sym STRING, ts TIMESTAMP, PRIMARY KEY (sym, ts))\n"
         "  USING sqlite OPTIONS (path 'alerts.db', create_table 'true');",
     ),
-    "CREATE QUERY": (
-        "CREATE [OR REPLACE] QUERY [IF NOT EXISTS] name [INTO sink] [OPTIONS (key 'value', ...)] AS query",
-        "CREATE QUERY dear_ticks INTO alerts AS SELECT sym, ts FROM ticks WHERE price > 100;",
+    "CREATE QUERY": Topic(
+        ("create_query",), "CREATE QUERY dear_ticks INTO alerts AS\nSELECT sym, ts FROM ticks WHERE price > 100;"
     ),
-    "START QUERY": ("START | PAUSE | RESUME | RESTART | STOP QUERY name", "START QUERY dear_ticks;"),
-    "INSERT": ("INSERT INTO sink query", "INSERT INTO alerts SELECT sym, ts FROM ticks;"),
-    "SHOW": (
-        "SHOW STREAMS | TABLES | VIEWS | SINKS | QUERIES\nSHOW FUNCTIONS [LIKE 'pattern*']\n"
-        "SHOW CREATE STREAM | TABLE | VIEW | SINK | QUERY name\nSHOW QUERY name HISTORY",
-        "SHOW FUNCTIONS LIKE 'date*';",
+    "START QUERY": Topic(("control",), "STOP QUERY dear_ticks WITH SAVEPOINT 'before upgrade';"),
+    "ALTER QUERY": Topic(("alter",), "ALTER QUERY dear_ticks SET (trigger '5 seconds');"),
+    "DROP": Topic(("drop", "drop_savepoint"), "DROP VIEW IF EXISTS dear;"),
+    "INSERT": Topic(("insert",), "INSERT INTO alerts SELECT sym, ts FROM ticks;"),
+    "PREPARE": Topic(
+        ("prepare", "execute", "execute_text", "deallocate"),
+        "PREPARE dear FROM SELECT * FROM ticks WHERE price > ?;\nEXECUTE dear USING 100;",
     ),
-    "DESCRIBE": ("DESCRIBE [EXTENDED] name\nDESCRIBE [EXTENDED] QUERY name", "DESCRIBE EXTENDED ticks;"),
-    "PRINT": ("PRINT name [LIMIT n]", "PRINT ticks LIMIT 5;"),
-    "EXPLAIN": (
-        "EXPLAIN [REWRITTEN | LOGICAL | PATTERN | PHYSICAL] query\nEXPLAIN MATCH query FOR KEY (value, ...)",
-        "EXPLAIN LOGICAL SELECT * FROM ticks;",
+    "SHOW": Topic(
+        ("show", "show_extended", "show_functions", "show_create", "show_history"), "SHOW FUNCTIONS LIKE 'date*';"
     ),
-    "SET": ("SET [key [= value]], RESET [key]", "SET cepsql.strict = true;"),
+    "DESCRIBE": Topic(("describe", "describe_query"), "DESCRIBE EXTENDED ticks;"),
+    "PRINT": Topic(("print",), "PRINT ticks LIMIT 5;"),
+    "SUMMARIZE": Topic(("summarize",), "SUMMARIZE ticks;"),
+    "EXPLAIN": Topic(
+        ("explain", "explain_query", "explain_picture", "explain_match", "explain_analyze", "explain_replace"),
+        "EXPLAIN MATCH QUERY dear_ticks FOR KEY ('ACME');",
+    ),
+    "SET": Topic(("set", "reset"), "SET cepsql.strict = true;"),
 }
-"""By name: the form, then an example."""
+"""What there is help for, by name."""
+
+_OWN = frozenset(rule for topic in TOPICS.values() for rule in topic.rules)
+_COLUMN = 18
 
 
 def statement_help(name: str) -> str:
-    """Return the form of a statement or clause with an example, or the names that there are."""
+    """Return the form of a statement or clause with an example, or the names that there are.
+
+    A word that is the name of none is looked up in the grammar: the statement or clause of fewest parts has it.
+    """
     wanted = " ".join(name.upper().split())
-    found = [known for known in HELP if known == wanted] or [known for known in HELP if wanted and wanted in known]
+    found = [known for known in TOPICS if known == wanted] or [known for known in TOPICS if wanted and wanted in known]
+    if not found and wanted:
+        word = wanted.split()[-1]
+        found = sorted((known for known in TOPICS if word in topic_keywords(known)), key=_parts)[:1]
     if not found:
-        return f"there is help for {', '.join(HELP)}" + (f", not for {name}" if name else "")
-    return "\n\n".join(f"{HELP[known][0]}\n\nexample:\n{HELP[known][1]}" for known in found)
+        begin = f"there is no help for {name}; there is help for" if name else "there is help for"
+        return "\n".join([begin, *_names()])
+    return "\n\n".join(map(_help, found))
+
+
+def topic_keywords(name: str) -> set[str]:
+    """Return the keywords that the form of a topic has."""
+    return keywords_of(set().union(*(used_rules(rule) for rule in TOPICS[name].rules)))
+
+
+def _parts(name: str) -> int:
+    return sum(len(used_rules(rule)) for rule in TOPICS[name].rules)
+
+
+def _names() -> list[str]:
+    names, each = list(TOPICS), WIDTH // _COLUMN
+    rows = (names[begin : begin + each] for begin in range(0, len(names), each))
+    return ["".join(f"{name:<{_COLUMN}}" for name in row).rstrip() for row in rows]
+
+
+def _help(name: str) -> str:
+    topic = TOPICS[name]
+    named = set().union(*(used_rules(rule, _OWN) for rule in topic.rules)) - set(topic.rules)
+    more = [f"\\h {known}" for known, other in TOPICS.items() if known != name and named & set(other.rules)]
+    see = f"\nsee also {', '.join(more)}" if more else ""
+    return f"{topic.text or form(topic.rules, _OWN)}{see}\n\nexample:\n{topic.example}"

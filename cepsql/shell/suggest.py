@@ -40,7 +40,8 @@ _SPOKEN = {"PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY", "ONE": "ONE R
            "AFTER": "AFTER MATCH SKIP", "MATCH_RECOGNIZE": "MATCH_RECOGNIZE (",
            "PRIMARY_KEY": "PRIMARY KEY (", "FRAME": "ROWS BETWEEN CURRENT ROW AND"}  # fmt: skip
 _NO_KEYWORDS = {"SQL", "RELATION", "TABLE_ALIAS", "EXPRESSION", "ORDERED", "TYPE", "NAME", "PATTERN_TEXT", "VALUE",
-                "OPTION_KEY", "PATTERN_WINDOW", "LPAR", "RPAR", "COMMA", "DOT", "EQUAL", "SEMICOLON",
+                "OPTION_KEY", "EXPLAIN_DETAILS", "QUERY_NAME", "TOPIC_TEXT", "CONSTANT_LIST",
+                "PATTERN_WINDOW", "LPAR", "RPAR", "COMMA", "DOT", "EQUAL", "SEMICOLON",
                 "$END"}  # fmt: skip
 _NAVIGATION = {
     "FIRST": "(x[, n]): in the first row of the match, or n rows after it",

@@ -9,7 +9,7 @@ import pyarrow as pa
 from cepsql.catalog.states import QueryState
 from cepsql.render import renderer
 from cepsql.runner.console import KEPT_FREE, Console
-from cepsql.standing.report import lag_seconds, rows_per_second
+from cepsql.standing.report import lag_seconds, rows_per_second, shown_duration
 
 _EVERY = 1.0
 _KEPT = 20
@@ -64,19 +64,7 @@ def _row(name: str, state: QueryState, rates: list[float]) -> tuple:
     said = f"{state.state}: {state.reason}" if state.reason else state.state
     return (
         name, said.split("\n")[0], round(rates[-1]), spark_line(rates), progress.get("rows_read"),
-        progress.get("rows_out"), progress.get("rows_late"), None if lag is None else _duration(lag),
+        progress.get("rows_out"), progress.get("rows_late"), None if lag is None else shown_duration(lag),
         None if not progress else f"{progress.get('batch_seconds') or 0:.1f} s", progress.get("state_rows"),
         state.restarts,
     )  # fmt: skip
-
-
-def _duration(seconds: float) -> str:
-    """Write a time span for people.
-
-    >>> [_duration(s) for s in (5, 320, 90_000, 9_000_000)]
-    ['5 s', '5 min', '25 h', '104 d']
-    """
-    for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):
-        if seconds < most:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86_400:.0f} d"

@@ -145,6 +145,7 @@ def build(
     writer: str | None = None,
     by_spark: DataFrame | None = None,
     packet_folder: Path | None = None,
+    observed: dict[str, tuple[str, ...]] | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -160,6 +161,7 @@ def build(
     by_spark:  the same plan as Spark reads it, if it has been built: a plan without operators is not built again for
                its types only.
     packet_folder: where the tasks of a running query leave large packets; None: Spark takes them.
+    observed:  is given, by the name of each stage's observation, the names of the operators in the stage.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(
@@ -176,6 +178,7 @@ def build(
         several=_reads_several(plan.root),
         root=plan.root,
         packet_folder=packet_folder,
+        observed=observed,
     )
     try:
         with in_text(plan.text), no_collection():
@@ -315,8 +318,10 @@ class _Builder:
         several: bool = False,
         root: Node | None = None,
         packet_folder: Path | None = None,
+        observed: dict[str, tuple[str, ...]] | None = None,
     ):
         self.spark, self.streaming = spark, streaming
+        self.observed = {} if observed is None else observed
         self.sharing = sharing or Sharing()
         self._built: dict[int, Staged] = {}
         self.control, self.buckets, self.limits = control, buckets, limits
@@ -367,23 +372,23 @@ class _Builder:
             case Fill(groups) if not node.properties.streaming:
                 return fill_table(self.inputs(node)[0], groups)
             case Match() | Deduplicate() | Fill() | Sort() | Over() | WindowAggregate():
-                return self._staged_rows(self.staged(node), node.markers)
+                return self._staged_rows(node, self.staged(node), node.markers)
             case ChangingGroups(changing):
-                return self._staged_rows(group_changes_stage(self.feeds(node, self.inputs(node)), changing))
+                return self._staged_rows(node, group_changes_stage(self.feeds(node, self.inputs(node)), changing))
             case IntervalJoin():
-                return self._staged_rows(join_stage(node, self.feeds(node, self._rows(node))), node.markers, over)
+                return self._staged_rows(node, join_stage(node, self.feeds(node, self._rows(node))), node.markers, over)
             case AsOfJoin():
                 staged = as_of_join_stage(node, self.feeds(node, self._rows(node)))
-                return self._staged_rows(staged, node.markers, over)
+                return self._staged_rows(node, staged, node.markers, over)
             case Upserts():
                 keyed = with_moves(node.stream, with_keys_known(node, self._read(node.stream)))
-                return self._staged_rows(upserts_stage(node, self.feeds(node, [keyed])[0]))
+                return self._staged_rows(node, upserts_stage(node, self.feeds(node, [keyed])[0]))
             case RetractingGroups():
-                return self._staged_rows(retracting_groups_stage(node, self.feeds(node, self._rows(node))))
+                return self._staged_rows(node, retracting_groups_stage(node, self.feeds(node, self._rows(node))))
             case RankedRows():
-                return self._staged_rows(ranked_rows_stage(node, self.feeds(node, self._rows(node))))
+                return self._staged_rows(node, ranked_rows_stage(node, self.feeds(node, self._rows(node))))
             case TableJoin():
-                return self._staged_rows(table_join_stage(node, self.feeds(node, self._rows(node))))
+                return self._staged_rows(node, table_join_stage(node, self.feeds(node, self._rows(node))))
             case LabelledChanges(_, below):
                 return self._labelled(self.frame(below))
             case AddedRows(_, below):
@@ -391,10 +396,14 @@ class _Builder:
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
-    def _staged_rows(self, staged: Staged, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
+    def _staged_rows(
+        self, node: Ordered, staged: Staged, markers: bool = False, over: exp.Query | None = None
+    ) -> DataFrame:
         if over is not None:
             staged = with_filter(staged, over)
-        rows = run_staged(staged, self._observation(), self.buckets, self.packet_folder, self.control)
+        observation = self._observation()
+        self.observed[observation] = tuple(each.properties.name for each in staged.nodes or (node,))
+        rows = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
         found = staged_rows(staged, rows.stage, markers)
         return found if staged.gathered is not None else self._known(found, rows)
 

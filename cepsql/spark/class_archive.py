@@ -114,19 +114,20 @@ def make_archive() -> Path:
     return path
 
 
-def make_archive_later() -> None:
+def make_archive_later() -> Path | None:
     """Let a process of its own, which outlives this one and gives way to others, make the archive if there is none.
 
     Nothing is done where there is little room, and for a day after a process has begun it that did not come to its end.
+    Return where the archive will be, None if nothing is done.
     """
     path = archive_file()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.exists() or shutil.disk_usage(path.parent).free < _ROOM_BYTES:
-            return
+            return None
         marker = path.with_suffix(".making")
         if marker.exists() and time.time() - marker.stat().st_mtime < _AGAIN_SECONDS:
-            return
+            return None
         marker.touch()
         subprocess.Popen(
             [sys.executable, "-P", "-c", _LATER, str(marker)], start_new_session=True, cwd=path.parent,
@@ -134,4 +135,5 @@ def make_archive_later() -> None:
         )  # fmt: skip
     except OSError:
         # Without an archive all works as well, only that it starts later.
-        return
+        return None
+    return path

@@ -7,6 +7,7 @@ from functools import partial, reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.errors import OperationalError, ProgrammingError
@@ -28,6 +29,7 @@ from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrival_columns import placed_columns, with_origins
 from cepsql.spark.arrow import collected, to_arrow
+from cepsql.spark.bounds import BOUND
 from cepsql.spark.build import match_feeds, stage_of_match
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
@@ -36,10 +38,14 @@ from cepsql.spark.neighbours import Sharing
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings
-from cepsql.spark.source import MALFORMED
+from cepsql.spark.source import AHEAD, MALFORMED, REACHED
 from cepsql.spark.stage import Feed, row_marks
 
 _LISTED_KEYS = 8
+_COUNTED_KEYS = 10_000
+"""How many keys a task counts rows of."""
+
+_ROWS = "__rows"
 _MINE, _OTHERS = 0, 1
 
 
@@ -69,6 +75,50 @@ def explain_query(
     except Exception as failure:
         raise translate_failure(failure) from failure
     return explain_match(match, parts, plan.text, wanted.texts, found, wanted.zone)
+
+
+def list_keys(spark: SparkSession, plan: Plan, match: MatchPlan, most: int) -> list[tuple[tuple, int]]:
+    """Return at most `most` keys of a match with their numbers of rows, those with the most rows first."""
+    names = [column.name for column in match.program.keys]
+    selected = [f"({column.sql}) AS {quoted(column.name)}" for column in match.program.keys]
+    try:
+        feeds = match_feeds(spark, plan, match)
+        keys = [_rows_of_keys(feed.frame).selectExpr(*selected) for feed in feeds]
+        with stage_settings(spark, unchecked=any(feed.chained for feed in feeds)):
+            united = reduce(DataFrame.unionAll, keys)
+            schema = StructType([*united.schema.fields, StructField(_ROWS, LongType())])
+            counted = united.mapInArrow(partial(_count_keys, names), schema)
+            tables = run_once(counted) if match.streaming else [to_arrow(counted)]
+        zone = setting(spark, "spark.sql.session.timeZone")
+    except Exception as failure:
+        raise translate_failure(failure) from failure
+    found: dict[tuple[str | None, ...], tuple[tuple, int]] = {}
+    for table in tables:
+        values = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        for texts, (*key, rows) in zip(_texts(table.select(names), zone), values, strict=True):
+            found[texts] = tuple(key), rows + (found[texts][1] if texts in found else 0)
+    ordered = sorted(found.items(), key=lambda item: (-item[1][1], [text or "" for text in item[0]]))
+    return [told for _, told in ordered[:most]]
+
+
+def _rows_of_keys(frame: DataFrame) -> DataFrame:
+    """Return the rows of an input that have a key, without those that only say how far it is."""
+    marked = [name for name in (MALFORMED, AHEAD, REACHED) if name in frame.columns]
+    for name in marked:
+        frame = frame.where(f"NOT coalesce({name}, false)")
+    return frame.where(f"{BOUND} IS NULL") if BOUND in frame.columns else frame
+
+
+def _count_keys(names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the keys of a task's rows with their numbers of rows; of very many those with the most."""
+    counted: pa.Table | None = None
+    for batch in batches:
+        rows = pa.Table.from_batches([batch]).append_column(_ROWS, pa.array([1] * batch.num_rows, pa.int64()))
+        whole = rows if counted is None else pa.concat_tables([counted, rows])
+        found = whole.group_by(names).aggregate([(_ROWS, "sum")]).rename_columns([*names, _ROWS])
+        counted = found.sort_by([(_ROWS, "descending")]).slice(0, _COUNTED_KEYS)
+    if counted is not None:
+        yield from counted.to_batches()
 
 
 def explain_held(

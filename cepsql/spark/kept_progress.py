@@ -24,6 +24,8 @@ _SINCE_START = (
     "batch_seconds",
     "rows_per_second",
     "records_behind",
+    "operators",
+    "phases",
 )
 """What is not kept."""
 

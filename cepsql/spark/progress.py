@@ -34,6 +34,7 @@ from cepsql.spark.control import says_end
 from cepsql.spark.gateway import remember_path
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
+from cepsql.spark.operator_progress import WORKED, OperatorProgress, OperatorTotals, phases
 from cepsql.spark.time_alerts import LateAlert, TimeAlerts
 
 BELOW_MATCH = "cepsql_below"
@@ -121,6 +122,8 @@ class Progress(Readable):
     counters:        what other operators than row patterns count, by name.
     inputs:          where ordered operators read several streams, or one several times, the counts of each by its name;
                      `orders 2` is the second reading of orders.
+    operators:       what each operator has done since the query was started here, inner ones first.
+    phases:          the seconds of the last batch by what they were spent on: input, planning, rows, commit.
     """
 
     batches: int = 0
@@ -155,6 +158,8 @@ class Progress(Readable):
     records_behind: int | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, Counts] = field(default_factory=dict)
+    operators: tuple[OperatorProgress, ...] = ()
+    phases: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def watermark(self) -> datetime.datetime | None:
@@ -177,10 +182,11 @@ class Progress(Readable):
         for name, counts in self.inputs.items():
             numbers = ((key, getattr(counts, key)) for key in COUNTS)
             fields.append((f"input {name}", ", ".join(f"{key} {number}" for key, number in numbers if number)))
+        fields += [(f"operator {one.operator}", one.said) for one in self.operators]
         return record((name, f"{value:.1f}" if isinstance(value, float) else value) for name, value in fields)
 
 
-_NESTED = ("counters", "inputs")
+_NESTED = ("counters", "inputs", "operators", "phases")
 _TITLES = {"bound": "watermark", "next_deadline": "deadline"}
 """What stands for numbers that say a time."""
 
@@ -202,6 +208,7 @@ class Watch:
     begun:    what its checkpoint has counted.
     known:    the number of a batch that was counted before, under another text of the query.
     late_shares: above which share of late rows there is an alert, by the names of streams.
+    observed: the names of the operators of each stage, by the name of its observation.
     late_alerts: those of the batch that is about to be committed.
     """
 
@@ -211,7 +218,9 @@ class Watch:
         begun: Progress | None = None,
         known: int | None = None,
         late_shares: Mapping[str, float] | None = None,
+        observed: Mapping[str, tuple[str, ...]] | None = None,
     ):
+        self._operators = OperatorTotals(observed or {})
         self.progress = self._reached = self._begun = begun or Progress()
         shares = late_shares or {}
         self._alerts = TimeAlerts(shares, _read_and_late(self.progress, shares))
@@ -266,7 +275,10 @@ class Watch:
             reached = add_batch(replace(self.progress, rows_out=rows_out), event, observed)
             progress = self._uncounted(reached, event.batchId)
             self._alerts.compare(progress.bound, event.timestamp)
-            self.progress = replace(progress, late_alerts=self._alerts.raised)
+            operators = self._operators.add(event, observed)
+            self.progress = replace(
+                progress, late_alerts=self._alerts.raised, operators=operators, phases=phases(event)
+            )
             warn(event.batchId, observed, self._patterns)
 
     def _uncounted(self, progress: Progress, batch: int) -> Progress:
@@ -424,7 +436,7 @@ def _others(values: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Counts
     counters: dict[str, int] = {}
     inputs: dict[str, dict[str, int]] = {}
     for name in values if values.get("bound") is not None else ():
-        if name in ("bound", *STANDING) or name in _COUNTED:
+        if name in ("bound", *WORKED, *STANDING) or name in _COUNTED:
             continue
         if count := re.fullmatch(_INPUT_COUNT, name):
             inputs.setdefault(count[1], {})[count[2]] = values[name]

@@ -98,6 +98,7 @@ class StartOptions:
     written:  what it writes to besides its checkpoint, for the error where a disk is full.
     late_shares: above which share of late rows there is an alert, by the names of streams.
     python_sources: whether Python reads one of them, for which Spark starts a process.
+    observed: the names of the operators of each stage, by the name of its observation.
     """
 
     drain: bool = False
@@ -116,6 +117,7 @@ class StartOptions:
     written: tuple[Place, ...] = ()
     late_shares: Mapping[str, float] = field(default_factory=dict)
     python_sources: bool = False
+    observed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def start(
@@ -155,7 +157,8 @@ class StandingQuery:
         # Another process may have begun it before it was killed.
         self._found_planned = last_planned(checkpoint.spark_folder)
         sink.planned = -1 if self._found_planned is None else self._found_planned
-        self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
+        known = 0 if checkpoint.rebuilds else None
+        self._watch = Watch(options.patterns, self._kept.begun, known, options.late_shares, options.observed)
         self._drops_rows = drops_rows(frame)
         self._headers = CsvHeaders(options.csv_files)
         self._files = PlannedFiles(

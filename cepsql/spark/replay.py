@@ -47,6 +47,12 @@ class Replay:
         self._options = StartOptions(patterns=patterns, late_files=late_files)
         self._tables: list[pa.Table] = []
         self._query = self._start()
+        try:
+            # What is there before any row came makes a micro-batch of its own, or one with the first rows.
+            self._query.process_available()
+        except BaseException:
+            self._query.stop()
+            raise
 
     def __enter__(self) -> "Replay":
         return self

@@ -1,6 +1,7 @@
 """Any operator as a stage of a Spark query: its inputs are packed, and each bucket of keys is advanced on its own."""
 
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -30,6 +31,7 @@ from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.column_types import struct_of
 from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
+from cepsql.spark.operator_progress import GIVEN_OUT, MICROS, TAKEN
 from cepsql.spark.packet_files import Packing, fetched
 from cepsql.spark.progress import INPUT_COUNTS, SAID
 from cepsql.spark.rows import layout_columns, refuse_collations, typed_columns
@@ -262,25 +264,28 @@ def _advance(
     import pandas as pd
 
     settle()
+    began = time.perf_counter()
     packets = (fetched(packet) for frame in frames for packet in frame["packet"])
     advanced = advance(stage, state.get[0] if state.exists else None, packets)
     for files, rejected in zip(late, advanced.rejected, strict=True):
         if files is not None and rejected is not None:
             write_rejected(files, rejected, f"bucket-{key[0]}")
     state.update((advanced.state,))
-    said: str | None = _said(stage, advanced)
+    said: str | None = _said(stage, advanced, time.perf_counter() - began)
     pieces = _serialized(advanced)
     for piece in chain([next(pieces, None)], pieces):
         yield pd.DataFrame({"said": [said], "bound": [advanced.bound], "output": [piece]})
         said = None
 
 
-def _said(stage: Stage, advanced: Advanced) -> str:
+def _said(stage: Stage, advanced: Advanced, seconds: float) -> str:
     """Return what a bucket says of a batch, as JSON: numbers by name."""
     counts = observed_counts(stage, advanced.counts)
     held = asdict(advanced.standing) | {"bytes": len(advanced.state)}
     timed = all(side.time != AT_ONCE for side in stage.operator.sides) or advanced.bound == END_OF_TIME
-    numbers = counts | held | {"bound": advanced.bound if timed else UNTIMED}
+    taken = advanced.counts.rows.used
+    worked = {TAKEN: taken, GIVEN_OUT: advanced.output.num_rows, MICROS: seconds * 1_000_000}
+    numbers = counts | held | worked | {"bound": advanced.bound if timed else UNTIMED}
     return json.dumps({name: None if number is None else int(number) for name, number in numbers.items()})
 
 

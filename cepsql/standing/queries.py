@@ -22,6 +22,7 @@ from cepsql.catalog.states import (
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.standing.drawn_history import draw_history
 from cepsql.standing.reconciler import BATCH_SECONDS
+from cepsql.standing.report import LISTED, listed
 from cepsql.standing.savepoints import check_savepoint, make_savepoint
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ class Queries(Mapping[str, "NamedQuery"]):
 
     def __repr__(self) -> str:
         return f"<queries: {', '.join(self) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what SHOW QUERIES says."""
+        from cepsql.render.html import answer_html
+
+        states = ((query.definition, query.state) for query in self.values())
+        return answer_html(LISTED, listed(states), "table", "", "")
 
     def __getitem__(self, name: str) -> "NamedQuery":
         definition = self._home().reconciler.catalog.names.query(name)
@@ -80,6 +88,10 @@ class NamedQuery:
 
     def __repr__(self) -> str:
         return f"<query {self.name}: {self.status}>"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what is known of it."""
+        return self.state._repr_html_()
 
     @property
     def definition(self) -> RegisteredQuery:

@@ -11,7 +11,8 @@ from cepsql.catalog.states import RUNNING, STOPPING, HistoryEntry, QueryState
 
 Rows = tuple[tuple[str | None, ...], ...]
 
-LISTED = (
+LISTED = ("query", "state", "rows read", "rows out", "lag", "note")
+LISTED_EXTENDED = (
     "query", "state", "since", "sink", "rows read", "rows out", "matches", "late", "lag", "owner", "restarts", "error",
 )  # fmt: skip
 REMEMBERED = ("at", "state", "note", "batches", "rows read", "rows out", "matches", "late", "malformed", "watermark")
@@ -45,9 +46,22 @@ _EXTENDED = (
 )
 
 
-def listed(queries: Iterable[tuple[RegisteredQuery, QueryState]]) -> Rows:
-    """Return a row for each query."""
-    return tuple(_listed(query, state) for query, state in sorted(queries, key=lambda pair: pair[0].name.lower()))
+Known = Iterable[tuple[RegisteredQuery, QueryState]]
+"""Queries with what is known of them."""
+
+
+def listed(queries: Known) -> Rows:
+    """Return a short row for each query."""
+    return tuple(_listed(query, state) for query, state in _by_name(queries))
+
+
+def listed_extended(queries: Known) -> Rows:
+    """Return a row with all columns for each query."""
+    return tuple(_listed_extended(query, state) for query, state in _by_name(queries))
+
+
+def _by_name(queries: Known) -> list[tuple[RegisteredQuery, QueryState]]:
+    return sorted(queries, key=lambda pair: pair[0].name.lower())
 
 
 def described(query: RegisteredQuery, state: QueryState, extended: bool) -> Rows:
@@ -65,8 +79,8 @@ def described(query: RegisteredQuery, state: QueryState, extended: bool) -> Rows
         ("restarts", _number(state.restarts)),
         ("last error", _error(state)),
         ("rows a second", _number(rows_per_second(state))),
-        ("watermark", _watermark(progress)),
-        ("lag", _lag(state)),
+        ("watermark", shown_watermark(progress)),
+        ("lag", shown_lag(state)),
         *((title, _number(progress.get(key))) for title, key in _COUNTED),
     ]
     if extended:
@@ -86,6 +100,25 @@ def remembered(history: Iterable[HistoryEntry]) -> Rows:
 
 
 def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]:
+    progress, lag = state.progress or {}, lag_seconds(state)
+    counts = (_number(progress.get(key)) for key in ("rows_read", "rows_out"))
+    note = (state.reason or "").split("\n")[0] or (f"into {query.sink}" if query.sink else None)
+    return (query.name, state.state, *counts, None if lag is None else shown_duration(lag), note)
+
+
+def shown_duration(seconds: float) -> str:
+    """Write a time span for people, in one unit.
+
+    >>> [shown_duration(s) for s in (5, 320, 90_000, 9_000_000)]
+    ['5 s', '5 min', '25 h', '104 d']
+    """
+    for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):
+        if seconds < most:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} d"
+
+
+def _listed_extended(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]:
     progress = state.progress or {}
     counts = (_number(progress.get(key)) for key in ("rows_read", "rows_out", "matches", "rows_late"))
     return (
@@ -94,7 +127,7 @@ def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]
         shown_time(state.state_since),
         query.sink,
         *counts,
-        _lag(state),
+        shown_lag(state),
         state.owner,
         _number(state.restarts),
         state.reason,
@@ -105,7 +138,7 @@ def _remembered(entry: HistoryEntry) -> tuple[str | None, ...]:
     progress = entry.progress or {}
     keys = ("batches", "rows_read", "rows_out", "matches", "rows_late", "rows_malformed")
     numbers = (_number(progress.get(key)) for key in keys)
-    return (shown_time(entry.at), entry.state, entry.note, *numbers, _watermark(progress))
+    return (shown_time(entry.at), entry.state, entry.note, *numbers, shown_watermark(progress))
 
 
 def lag_seconds(state: QueryState) -> float | None:
@@ -129,12 +162,14 @@ def rows_per_second(state: QueryState) -> float | None:
     return (progress.get("rows_per_second") or 0.0) if state.state in (RUNNING, STOPPING) else 0.0
 
 
-def _lag(state: QueryState) -> str | None:
+def shown_lag(state: QueryState) -> str | None:
+    """Return how far the watermark of a query is behind the clock, as answers show it; None if it has none."""
     seconds = lag_seconds(state)
     return None if seconds is None else str(datetime.timedelta(seconds=round(seconds)))
 
 
-def _watermark(progress: Mapping) -> str | None:
+def shown_watermark(progress: Mapping) -> str | None:
+    """Return the watermark of a query as answers show it; None if it has none yet."""
     if progress.get("ended"):
         return "end of the input"
     mark = progress.get("bound")

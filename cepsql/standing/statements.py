@@ -22,7 +22,15 @@ from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.plan.start import started_at
 from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
 from cepsql.standing.replacement import effect, replaced_query
-from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, shown_time
+from cepsql.standing.report import (
+    LISTED,
+    LISTED_EXTENDED,
+    REMEMBERED,
+    described,
+    listed_extended,
+    remembered,
+    shown_time,
+)
 from cepsql.standing.report import listed as listed_queries
 from cepsql.standing.savepoints import begin_from, drop_savepoint
 from cepsql.standing.sink_checks import check_columns, check_definition, forget
@@ -93,15 +101,16 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
             return Answer(("property", "value"), described(query.definition, query.state, extended))
 
 
-def show(host: Host, kind: str) -> Answer:
-    """Answer SHOW QUERIES, SINKS or SAVEPOINTS."""
-    shown = {"queries": _show_queries, "sinks": _show_sinks, "savepoints": _show_savepoints}
-    return shown[kind](host)
+def show(host: Host, kind: str, extended: bool) -> Answer:
+    """Answer SHOW QUERIES, SINKS or SAVEPOINTS; `extended`: with all columns that there are."""
+    if kind == "queries":
+        return _show_queries(host, extended)
+    return _show_sinks(host) if kind == "sinks" else _show_savepoints(host)
 
 
-def _show_queries(host: Host) -> Answer:
-    queries = host.catalog.names.queries
-    return Answer(LISTED, listed_queries((query, host.queries[query.name].state) for query in queries))
+def _show_queries(host: Host, extended: bool) -> Answer:
+    states = [(query, host.queries[query.name].state) for query in host.catalog.names.queries]
+    return Answer(LISTED_EXTENDED, listed_extended(states)) if extended else Answer(LISTED, listed_queries(states))
 
 
 def _show_savepoints(host: Host) -> Answer:

@@ -8,7 +8,7 @@ from cepsql.options import Parser, read_script, read_variable
 
 
 def check(argv: Sequence[str]) -> int:
-    """Check the scripts named in `argv`, in order and together; write every error, return the exit code."""
+    """Check the scripts named in `argv`, together; write all errors and their number, return the exit code."""
     options = Parser(
         prog="cepsql check",
         description="Read and analyse scripts without running them: all errors, not only the first. What one script "
@@ -22,11 +22,16 @@ def check(argv: Sequence[str]) -> int:
     from cepsql.engine import connect
     from cepsql.runner.check import checked
     from cepsql.runner.console import Console
+    from cepsql.runner.counted import counted
     from cepsql.runner.report import report
 
-    console, engine, found = Console(sys.stdout, sys.stderr), connect(catalog=""), 0
+    console, engine, wrong, number = Console(sys.stdout, sys.stderr), connect(catalog=""), 0, 0
     for text, file in chosen.files:
         for error in checked(engine, text, dict(chosen.variable)):
-            report(error, console, file=file, text=text)
-            found += 1
-    return ExitCode.QUERY if found else ExitCode.OK
+            number += 1
+            if error is not None:
+                report(error, console, file=file, text=text)
+                wrong += 1
+    errors = counted(wrong, "error") if wrong else "no errors"
+    console.say(f"{counted(number, 'statement')} checked: {errors}")
+    return ExitCode.QUERY if wrong else ExitCode.OK

@@ -18,9 +18,10 @@ from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.language.translate import statements
 from cepsql.runner.settings import Settings
 from cepsql.shell.commands import command
-from cepsql.shell.highlight import highlight
+from cepsql.shell.grammar_forms import keywords_of, rules, statement_rules, used_rules
+from cepsql.shell.highlight import COLOURS, highlight
 from cepsql.shell.prompt import file_history, is_finished
-from cepsql.shell.statement_help import HELP
+from cepsql.shell.statement_help import TOPICS, statement_help, topic_keywords
 
 ENTER, FORCE, CTRL_C, CTRL_D, CTRL_R = "\r", "\x1b\r", "\x03", "\x04", "\x12"
 
@@ -108,7 +109,7 @@ def test_keys_and_the_statements_they_execute(keys, seen):
     [
         (f"\\?{ENTER}", "\\errverbose"),
         (f"\\h create view{ENTER}", "CREATE VIEW dear AS SELECT"),
-        (f"\\h nothing{ENTER}", "there is help for SELECT, MATCH_RECOGNIZE"),
+        (f"\\h nothing{ENTER}", "there is no help for nothing; there is help for\nSELECT            MATCH_RECOGNIZE"),
         (f"\\i{ENTER}", "\\i takes the name of a file"),
         (f"\\i nothing.sql{ENTER}", "cannot read nothing.sql: No such file or directory"),
         (f"\\i ~nobody-of-that-name/x{ENTER}", "cannot read ~nobody-of-that-name/x: Could not determine home"),
@@ -337,9 +338,40 @@ def test_rows_go_to_a_file_and_back(tmp_path):
     assert (file.read_text(), out) == ("n\n1\n", "n\n1\n")
 
 
-@pytest.mark.parametrize("name", HELP)
+@pytest.mark.parametrize("name", TOPICS)
 def test_the_examples_of_the_help_are_statements(name):
-    assert statements(HELP[name][1])
+    assert statements(TOPICS[name].example)
+
+
+def test_the_help_knows_every_statement_and_every_word_of_the_grammar():
+    told = {rule for topic in TOPICS.values() for rule in topic.rules}
+    assert set(statement_rules()) <= told
+    assert set(rules()) - {"script", "statement"} == set().union(*map(used_rules, told))
+    words = keywords_of(rules())
+    assert {"HEARTBEAT", "SAVEPOINT", "UNMATCHED", "ANALYZE", "LATENESS"} <= words
+    assert [word for word in words if word not in set().union(*map(topic_keywords, TOPICS))] == []
+    assert [word for word in words if statement_help(word).startswith("there is")] == []
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_a_form_has_the_words_of_its_rules(name):
+    """A form says all of a rule but what other topics do."""
+    shown = statement_help(name)
+    own = set().union(*(used_rules(rule, {r for t in TOPICS.values() for r in t.rules}) for rule in TOPICS[name].rules))
+    elsewhere = {rule for known, topic in TOPICS.items() if known != name for rule in topic.rules}
+    missing = [word for word in keywords_of(own - elsewhere) if not re.search(rf"\b{word}\b", shown.replace("_", " "))]
+    assert [word for word in missing if "_" not in word] == []
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_colours_can_be_read_on_black_and_on_white():
+    def light(colour: str) -> float:
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return sum(share * c for share, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    contrasts = {kind: ((light(c) + 0.05) / 0.05, 1.05 / (light(c) + 0.05)) for kind, c in COLOURS.items()}
+    assert {kind for kind, both in contrasts.items() if min(both) < 4} == set()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -97,7 +97,7 @@ def found(text: str) -> list[str]:
         ("SELECT SUM(price) OVER (|", ["PARTITION BY", "ORDER BY"]),
         ("SELECT SUM(price) OVER (PARTITION BY sym |", ["ORDER BY"]),
         ("SELECT CAST(price AS |", ["STRING", "INT"]),
-        ("EXPLAIN |", ["LOGICAL"]),
+        ("EXPLAIN |", ["ANALYZE", "EXTENDED"]),
         ("SELECT 1; SHOW ST|", ["STREAMS"]),
     ],
 )

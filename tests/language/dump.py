@@ -9,6 +9,7 @@ from cepsql.language.statements import (
     CreateSource,
     CreateView,
     DeduplicateClause,
+    Defined,
     Explain,
     ExplainMatch,
     ExplainReplace,
@@ -30,9 +31,9 @@ def dump(statement: Statement) -> str:
         case Query():
             return "\n".join(_query(statement))
         case Explain(query, part):
-            return "\n".join([f"explain {part or 'everything'}", *_query(query)])
+            return "\n".join([f"explain {part or 'the plan'}", *_explained(query)])
         case ExplainMatch(query, key):
-            return "\n".join([f"explain match for {', '.join(map(_sql, key)) or 'all'}", *_query(query)])
+            return "\n".join([f"explain match for {', '.join(map(_sql, key)) or 'all'}", *_explained(query)])
         case CreateView(name, query, sql):
             head = f"create view {name.text}{_flags(statement)}"
             return "\n".join([head, f"  text: {' '.join(sql.split())}", *_query(query)])
@@ -52,6 +53,10 @@ def dump(statement: Statement) -> str:
     values = [getattr(statement, field.name) for field in fields(statement)]
     words = [value.text if isinstance(value, Name) else repr(value) for value in values if not isinstance(value, Span)]
     return " ".join([type(statement).__name__, *words])
+
+
+def _explained(query: Query | Defined) -> list[str]:
+    return [f"{query.kind} {query.name.text}"] if isinstance(query, Defined) else _query(query)
 
 
 def _query(query: Query) -> list[str]:

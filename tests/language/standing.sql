@@ -86,11 +86,12 @@ Drop 'stream' ticks True True
 Drop 'view' cascade False False
 Drop 'table' start False False
 ====
-SHOW QUERIES; SHOW SINKS; SHOW SAVEPOINTS; DROP SAVEPOINT 'before upgrade'; DROP SAVEPOINT IF EXISTS x; SHOW QUERY fraud HISTORY; SHOW CREATE QUERY fraud; SHOW CREATE STREAM ticks; SHOW CREATE SINK a.b
+SHOW QUERIES; SHOW EXTENDED QUERIES; SHOW SINKS; SHOW SAVEPOINTS; DROP SAVEPOINT 'before upgrade'; DROP SAVEPOINT IF EXISTS x; SHOW QUERY fraud HISTORY; SHOW CREATE QUERY fraud; SHOW CREATE STREAM ticks; SHOW CREATE SINK a.b
 ----
-Show 'queries' None
-Show 'sinks' None
-Show 'savepoints' None
+Show 'queries' None False
+Show 'queries' None True
+Show 'sinks' None False
+Show 'savepoints' None False
 DropSavepoint before upgrade False
 DropSavepoint x True
 ShowHistory fraud

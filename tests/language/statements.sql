@@ -154,15 +154,15 @@ Drop 'stream' stream False False
 ====
 SHOW STREAMS
 ----
-Show 'streams' None
+Show 'streams' None False
 ====
 SHOW TABLES
 ----
-Show 'tables' None
+Show 'tables' None False
 ====
 show views
 ----
-Show 'views' None
+Show 'views' None False
 ====
 DESCRIBE ticks
 ----
@@ -199,7 +199,7 @@ ShowFunctions 'date*'
 ====
 EXPLAIN SELECT 1
 ----
-explain everything
+explain the plan
 query: SELECT 1
 ====
 EXPLAIN REWRITTEN SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A))
@@ -263,10 +263,39 @@ __match_0: SELECT * FROM ticks
   pattern: A
 query: SELECT x FROM __match_0
 ====
-EXPLAIN PHYSICAL (SELECT 1)
+EXPLAIN PHYSICAL (SELECT 1); EXPLAIN SPARK SELECT 1; EXPLAIN FORMATTED SELECT 1; EXPLAIN EXTENDED SELECT 1
 ----
 explain physical
 query: (SELECT 1)
+explain physical
+query: SELECT 1
+explain physical
+query: SELECT 1
+explain all
+query: SELECT 1
+====
+EXPLAIN QUERY fraud; EXPLAIN LOGICAL VIEW query; EXPLAIN PATTERN QUERY a.view; EXPLAIN PATTERN AS mermaid VIEW v
+----
+explain the plan
+query fraud
+explain logical
+view query
+explain pattern
+query a.view
+explain mermaid
+view v
+====
+EXPLAIN MATCH QUERY fraud FOR KEY ('ACME', 3); EXPLAIN MATCH VIEW v; EXPLAIN ANALYZE QUERY fraud
+----
+explain match for 'ACME', 3
+query fraud
+explain match for all
+view v
+ExplainAnalyze fraud
+====
+SELECT spark, formatted, analyze, view FROM query JOIN view ON query.analyze = view.spark
+----
+query: SELECT spark, formatted, analyze, view FROM query JOIN view ON query.analyze = view.spark
 ====
 SET
 ----
@@ -307,7 +336,7 @@ ResetOption spark.sql.shuffle.partitions
 SELECT 1 AS a; SHOW TABLES; ; SET x.y = ';'
 ----
 query: SELECT 1 AS a
-Show 'tables' None
+Show 'tables' None False
 SetOption x.y ';'
 ====
 -- only a comment

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,8 +36,8 @@ def test_one_process_makes_it_later(tmp_path, monkeypatch):
     started = []
     monkeypatch.setattr(class_archive.subprocess, "Popen", lambda command, **given: started.append((command, given)))
     (tmp_path / "cepsql").mkdir()
-    class_archive.make_archive_later()
-    class_archive.make_archive_later()
+    assert class_archive.make_archive_later() == class_archive.archive_file()
+    assert class_archive.make_archive_later() is None
     ((command, given),) = started
     assert command[-1] == str(class_archive.archive_file().with_suffix(".making"))
     assert given["start_new_session"]
@@ -46,19 +47,25 @@ def test_one_process_makes_it_later(tmp_path, monkeypatch):
     assert len(started) == 1
 
 
-def test_who_wants_it_later(monkeypatch):
+def test_who_wants_it_later(monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr(class_archive, "make_archive_later", lambda: asked.append(True))
+    path = Path.home() / ".cache" / "cepsql" / "classes.jsa"
+    monkeypatch.setattr(class_archive, "make_archive_later", lambda: asked.append(True) or path)
     monkeypatch.setenv("CI", "true")
     monkeypatch.setenv("CEPSQL_PREPARE", "true")
     cli._prepare_later()
     monkeypatch.delenv("CI")
     monkeypatch.setenv("CEPSQL_PREPARE", "false")
     cli._prepare_later()
-    assert not asked
+    assert not asked and capsys.readouterr().err == ""
     monkeypatch.setenv("CEPSQL_PREPARE", "true")
     cli._prepare_later()
     assert asked
+    said = capsys.readouterr().err
+    assert "a process in the background" in said and "~/.cache/cepsql, about 200 MB" in said and said.count("\n") == 1
+    monkeypatch.setattr(class_archive, "make_archive_later", lambda: None)
+    cli._prepare_later()
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.nightly("it takes a minute")

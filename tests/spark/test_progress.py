@@ -26,9 +26,12 @@ NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches"
 def event(batch=7, operators=(), sources=(), watermark=None, **observed) -> SimpleNamespace:
     rows = {name: Row(**values) for name, values in observed.items()}
     states = [
-        SimpleNamespace(operatorName=name, numRowsDroppedByWatermark=rows, numRowsTotal=1, memoryUsedBytes=2)
+        SimpleNamespace(
+            operatorName=name, numRowsDroppedByWatermark=rows, numRowsTotal=1, memoryUsedBytes=2,
+            allUpdatesTimeMs=100, allRemovalsTimeMs=20, commitTimeMs=3,
+        )
         for name, rows in operators
-    ]
+    ]  # fmt: skip
     return SimpleNamespace(
         batchId=batch,
         batchDuration=500,
@@ -332,3 +335,19 @@ def test_a_watermark_of_milliseconds_taken_for_seconds_is_told(caplog):
     watch.add(event(0, m=stage(1, bound=1_772_442_000_000_000_000)))
     (record,) = caplog.records
     assert record.getMessage().startswith("the watermark is +58136-06-14 00:00:00 UTC, ahead of the clock")
+
+
+def test_operators_add_up_what_they_did_and_say_what_they_hold():
+    watch = Watch(observed={"cepsql_match_1": ("__first_0",), "cepsql_match_2": ("__match_1", "__over_2")})
+    for batch, rows in enumerate((5, 7)):
+        lower = stage(rows) | {"taken": rows, "given_out": 2, "micros": 500_000, "rows": rows, "bytes": 1, "waiting": 3}
+        upper = stage(0) | {"taken": 2, "given_out": 1, "micros": 250_000, "rows": 1, "bytes": 2_000_000, "open": 1}
+        named = {"cepsql_match_1 ticks": lower, "cepsql_match_2": upper}
+        watch.add(event(batch, operators=[("applyInPandasWithState", 0), ("dedupe", 0)], **named))
+    assert [str(one) for one in watch.progress.operators] == [
+        "__first_0: 12 rows in, 4 rows out, 1.0 s; 7 rows in state (0.0 kB), waiting for the watermark: 3",
+        "__match_1 + __over_2: 4 rows in, 2 rows out, 0.5 s; 1 row in state (2.0 MB), undecided keys: 1",
+        "Spark's dedupe 1: 0.2 s; 1 row in state (0.0 kB)",
+    ]
+    assert watch.progress.phases == {"rows": 0.4, "input": 0.1}
+    assert watch.progress.counters == {}

@@ -4,7 +4,8 @@ import pytest
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.states import QueryState
-from cepsql.standing.report import described, lag_seconds, listed
+from cepsql.render.answer_text import answer_text
+from cepsql.standing.report import LISTED, described, lag_seconds, listed, listed_extended
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,8 @@ def test_what_keeps_a_query_is_listed(state, said):
     progress = {"waiting": "sink s does not answer"}
     known = QueryState("q", "running", 0.0, 0, state, 0.0, None, None, 3, "the disk is full", 0.0, progress, 0.0, 0.0)
     (row,) = listed([(RegisteredQuery("q", "s", "SELECT 1"), known)])
+    assert (row[1], row[-1]) == (state, said or "into s")
+    (row,) = listed_extended([(RegisteredQuery("q", "s", "SELECT 1"), known)])
     assert (row[1], row[-2], row[-1]) == (state, "3", said)
     description = dict(described(RegisteredQuery("q", "s", "SELECT 1"), known, False))
     assert (description["state"], description["reason"], description["restarts"]) == (state, said, "3")
@@ -52,3 +55,13 @@ def test_a_query_that_tells_nothing_is_farther_and_farther_behind(desired, ended
     progress = {"bound": 10_000_000, "ended": ended}
     known = QueryState("q", desired, 0.0, 0, "failed", 0.0, None, None, 0, None, None, progress, 20.0, 100.0)
     assert lag_seconds(known) == lag
+
+
+def test_a_list_of_queries_fits_a_usual_screen():
+    progress = {"rows_read": 123_456_789, "rows_out": 12_345, "bound": 0, "ended": False}
+    known = QueryState(
+        "q", "running", 0.0, 0, "running", 0.0, "host:123:abc", 7, 0, None, None, progress, 1.0, 1_764_000_000.0
+    )
+    rows = listed([(RegisteredQuery("card_fraud", "alerts_of_cards", "SELECT 1"), known)])
+    assert max(map(len, answer_text(LISTED, rows, "table", "", "").splitlines())) <= 80
+    assert rows == (("card_fraud", "running", "123456789", "12345", "20417 d", "into alerts_of_cards"),)

@@ -1,0 +1,116 @@
+"""EXPLAIN of a query, or of one that the catalog has under a name."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Protocol
+
+from cepsql.analysis.parameters import literal
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.answer import Answer
+from cepsql.catalog import RegisteredQuery, View
+from cepsql.catalog.create_text import quoted_name
+from cepsql.catalog.names import kind
+from cepsql.catalog.references import resolved
+from cepsql.errors import ProgrammingError
+from cepsql.explain.match_key import asked_match, key_columns
+from cepsql.explain.picture import picture
+from cepsql.explain.text import explain_drawings, explain_logical, explain_pattern, explain_rewritten
+from cepsql.language import statements as st
+from cepsql.language.translate import statements
+from cepsql.plan.planner import Plan
+from cepsql.query import Host as QueryHost
+from cepsql.query import Query
+from cepsql.standing.statements import Host as CatalogHost
+from cepsql.standing.tuned import Tuned
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SHOWN_KEYS = 8
+
+
+class Host(QueryHost, CatalogHost, Protocol):
+    """What EXPLAIN needs of the `cepsql.engine.Engine` that executes it."""
+
+
+def defined_query(host: Host, defined: st.Defined) -> Query:
+    """Return the query that the catalog has under a name, as a query of its own.
+
+    Raises ProgrammingError if there is none, or the name is of another kind.
+    """
+    name = defined.name
+    if defined.kind == "query":
+        definition = host.catalog.query(name.text, name.span)
+        return registered_query(host, definition)
+    view = host.catalog.get(name.text, name.span)
+    if not isinstance(view, View):
+        hint = f"EXPLAIN SELECT * FROM {quoted_name(name.text)} explains how it is read"
+        raise ProgrammingError(f"{name.text} is a {kind(view)}, not a view", name.span, hint)
+    return Query(host, host.plan(_query(f"SELECT * FROM {quoted_name(view.name)}")))
+
+
+def registered_query(host: Host, definition: RegisteredQuery) -> Query:
+    """Return the query of a definition with the settings and the start that its options give it."""
+    options = resolved(definition.options, f"query {definition.name}")
+    own = {key: value for key, value in options.items() if key.startswith("cepsql.")}
+    asked = Tuned(host, host.spark, own) if own else host
+    return Query(asked, host.plan(_query(definition.sql)), options.get("start"))
+
+
+def _query(sql: str) -> st.Query:
+    (statement,) = statements(sql)
+    assert isinstance(statement, st.Query)
+    return statement
+
+
+def explained(query: Query, part: str | None, spark: "SparkSession | None") -> Answer:
+    """Answer EXPLAIN, of one part of what is known or of the plan with its patterns drawn.
+
+    spark: the session, if there is one, whose settings decide who reads the files of streams.
+    """
+    if part in st.PICTURES:
+        return Answer(text=picture(query.plan, part))
+
+    def logical(plan: Plan) -> str:
+        return explain_logical(plan, query.scan_obstacle(spark))
+
+    sections: Mapping[str, Callable[[Plan], str]] = {
+        "rewritten": explain_rewritten,
+        "logical": logical,
+        "pattern": explain_pattern,
+        "physical": lambda _: query.explain_spark(),
+    }
+    if part is None:
+        return lines(f"{logical(query.plan)}\n{explain_drawings(query.plan)}".rstrip())
+    chosen = list(sections) if part == "all" else [part]
+    return lines("\n".join(f"== {name} ==\n{sections[name](query.plan)}" for name in chosen))
+
+
+def lines(text: str) -> Answer:
+    """Return an answer of the lines of a text, which the width of the screen may break."""
+    return Answer(("plan",), tuple((line,) for line in text.splitlines()), layout="wrapped")
+
+
+def explained_match(query: Query, statement: st.ExplainMatch) -> Answer:
+    """Answer EXPLAIN MATCH; without a key where there are several partitions, with some of the keys."""
+    keys = key_columns(asked_match(query.plan))
+    if keys and not statement.key:
+        return Answer(("match",), tuple((line,) for line in _key_lines(query, keys)), layout="wrapped")
+    told = str(query.explain_match(statement.key))
+    return Answer(("match",), tuple((line,) for line in told.splitlines()), layout="wrapped")
+
+
+def _key_lines(query: Query, keys: list[str]) -> list[str]:
+    """Return the lines that name some of the keys, as they are written behind the statement."""
+    found = query.partition_keys(_SHOWN_KEYS)
+    if not found:
+        return ["there are no rows"]
+    written = [f"FOR KEY ({', '.join(map(_constant, key))})" for key, _ in found]
+    width = max(map(len, written))
+    numbers = [f"{rows} row{'' if rows == 1 else 's'}" for _, rows in found]
+    told = [f"  {key:<{width}}  {number}" for key, number in zip(written, numbers, strict=True)]
+    return [f"Each value of {', '.join(keys)} is a partition. End the statement with one of them, such as:", *told]
+
+
+def _constant(value: object) -> str:
+    return str(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else sql_of(literal(value))
