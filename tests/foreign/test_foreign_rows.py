@@ -96,4 +96,4 @@ def test_the_first_rows_of_changes(engine, tmp_path):
         (1, "+I"),
         (2, "+I"),
     ]
-    assert [tuple(row) for row in engine.sql("PRINT few FROM BEGINNING LIMIT 1").collect()] == [(1,)]
+    assert [row[0] for row in engine.sql("PRINT few FROM BEGINNING LIMIT 1").collect()] == [1]
