@@ -337,7 +337,7 @@ class Engine:
     def warm(self) -> None:
         """Start Spark and its Python workers now, so that the first query need not wait for them."""
         spark = self.spark
-        from cepsql.spark.session import warm
+        from cepsql.spark.warm import warm
 
         warm(spark)
 

@@ -3,6 +3,7 @@
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall, is_aggregate
+from cepsql.analysis.function_calls import spoken_function
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
@@ -14,7 +15,6 @@ from cepsql.analysis.scope import (
     navigation_name,
     no_arguments,
     one_variable,
-    spoken_function,
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError

@@ -6,8 +6,9 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall
 from cepsql.analysis.aggregates import aggregate_variables, aggregated, lower_aggregate, refuse_window_function
+from cepsql.analysis.function_calls import spoken_function
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import MatchScope, spoken_function
+from cepsql.analysis.scope import MatchScope
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError
 from cepsql.pattern.program import Aggregate, ByVariable, Classifier, MatchNumber, Navigation

@@ -10,6 +10,7 @@ from sqlglot import exp
 from cepsql.analysis.aggregate_calls import AggregateCall, aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
 from cepsql.analysis.fleeting import is_fleeting
+from cepsql.analysis.function_calls import spoken_function
 from cepsql.analysis.guards import Guard, guards, may_fail
 from cepsql.analysis.intervals import interval_micros, interval_type
 from cepsql.analysis.plain_sql import sql_of
@@ -28,7 +29,6 @@ from cepsql.analysis.scope import (
     no_arguments,
     row_of,
     semantics_argument,
-    spoken_function,
 )
 from cepsql.analysis.strict import is_strict
 from cepsql.analysis.traveling import Traveling

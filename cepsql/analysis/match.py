@@ -10,23 +10,14 @@ from cepsql.analysis.calendar_within import with_calendar_within
 from cepsql.analysis.canonical import describe_clause, describe_pattern, digest
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
 from cepsql.analysis.fleeting import is_fleeting
+from cepsql.analysis.function_calls import gives_rows, spoken_function, spoken_name
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.list_aggregates import ListAggregate
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
 from cepsql.analysis.modifiers import check_modifiers, check_rows
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import (
-    FIRST,
-    LAST,
-    MATCH_FUNCTIONS,
-    MatchScope,
-    gives_rows,
-    navigation_name,
-    spoken_function,
-    spoken_name,
-    variable_hint,
-)
+from cepsql.analysis.scope import FIRST, LAST, MATCH_FUNCTIONS, MatchScope, navigation_name, variable_hint
 from cepsql.analysis.subqueries import HIDDEN
 from cepsql.analysis.traveling import Traveling
 from cepsql.catalog import ColumnDefinition, Watermark

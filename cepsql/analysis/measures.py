@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.aggregates import lower_aggregate
+from cepsql.analysis.function_calls import spoken_name
 from cepsql.analysis.list_aggregates import ListAggregate, lower_list_aggregate
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
@@ -22,7 +23,6 @@ from cepsql.analysis.scope import (
     no_arguments,
     row_of,
     semantics_argument,
-    spoken_name,
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError

@@ -3,8 +3,9 @@
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import is_aggregate
+from cepsql.analysis.function_calls import gives_rows, spoken_function, spoken_name
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import FIRST, LAST, MatchScope, gives_rows, navigation_name, spoken_function, spoken_name
+from cepsql.analysis.scope import FIRST, LAST, MatchScope, navigation_name
 from cepsql.errors import ProgrammingError
 
 _NAVIGATION = (FIRST, LAST, "PREV", "NEXT")

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from cepsql.analysis.fleeting import random_call
+from cepsql.analysis.function_calls import spoken_function
 from cepsql.analysis.guards import may_fail
 from cepsql.analysis.intervals import interval_micros, interval_months, interval_type
 from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import spoken_function
 from cepsql.errors import NotSupportedError, Span
 from cepsql.scalar.from_sql import literal, operation_form, plainer
 from cepsql.scalar.registry import REGISTRY

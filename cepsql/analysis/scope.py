@@ -7,6 +7,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from cepsql.analysis.aggregate_calls import is_aggregate, of_result_type
+from cepsql.analysis.function_calls import spoken_name
 from cepsql.analysis.plain_sql import annotate, schema_of, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, suggestion
@@ -14,10 +15,6 @@ from cepsql.language.statements import NAVIGATION
 from cepsql.language.tokens import DIALECT
 
 FIRST, LAST, RUNNING, FINAL = (NAVIGATION[word] for word in ("FIRST", "LAST", "RUNNING", "FINAL"))
-
-
-_GENERATORS = {"EXPLODE", "POSEXPLODE", "INLINE", "STACK", "JSON_TUPLE", "VARIANT_EXPLODE"}
-_SIGNS: dict[type[exp.Expr], str] = {exp.DPipe: "||", exp.RegexpLike: "RLIKE", exp.ILike: "ILIKE"}
 
 
 @dataclass(frozen=True)
@@ -182,18 +179,6 @@ def navigation_name(node: exp.Expr) -> str | None:
     return node.name.upper() if isinstance(node, exp.Anonymous) else None
 
 
-def spoken_function(node: exp.Expr) -> str:
-    """Return the name of a call as Spark SQL has it, or the word or sign of an operation."""
-    if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
-        return sql_of(node).split("(")[0].strip("`").upper()
-    return _SIGNS.get(type(node), node.key.upper())
-
-
-def gives_rows(call: exp.Expr) -> bool:
-    """Tell whether a call gives several rows for one, and perhaps several columns."""
-    return spoken_function(call).removesuffix("_OUTER") in _GENERATORS
-
-
 def row_of(expression: exp.Expr, scope: MatchScope) -> RowRef | None:
     """Return the row that a navigation call or a column reads.
 
@@ -237,11 +222,6 @@ def no_arguments(call: exp.Expr, scope: MatchScope) -> None:
     """Raise ProgrammingError if a call like MATCH_NUMBER() has arguments."""
     if call.expressions:
         raise ProgrammingError(f"{spoken_name(call)}() takes no argument", span_of(call, scope.place))
-
-
-def spoken_name(call: exp.Expr) -> str:
-    """Return the name of a call as the user writes it, upper case."""
-    return call.name.strip("_").upper()
 
 
 def variable_hint(name: str, known: Iterable[str]) -> str:

@@ -2,8 +2,8 @@
 
 from sqlglot import exp
 
+from cepsql.analysis.function_calls import gives_rows
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import gives_rows
 from cepsql.errors import NotSupportedError, ProgrammingError
 
 

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.scope import gives_rows
+from cepsql.analysis.function_calls import gives_rows
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.plan.nodes import AsOfJoin, Deduplicate, Match, Ordered, Over, Sort
 from cepsql.scan.expression import Unlike

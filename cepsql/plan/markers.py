@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
+from cepsql.analysis.function_calls import gives_rows, spoken_function
 from cepsql.analysis.inner_stars import inner_stars
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, recursive_ctes, table_name
-from cepsql.analysis.scope import gives_rows, spoken_function
 from cepsql.errors import NotSupportedError
 
 BOUND = "__bound"

@@ -4,9 +4,10 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import called_function, is_aggregate
 from cepsql.analysis.frames import OF_ALL_ROWS, RANKS
+from cepsql.analysis.function_calls import spoken_function
 from cepsql.analysis.plain_sql import sql_of, without_tables
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import FIRST, LAST, spoken_function
+from cepsql.analysis.scope import FIRST, LAST
 from cepsql.analysis.spark_names import spark_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.pattern_windows import MEASURE

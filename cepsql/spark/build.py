@@ -80,10 +80,10 @@ from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stage, match_table
 from cepsql.spark.neighbours import Sharing, neighbour
+from cepsql.spark.observations import BELOW_MATCH
 from cepsql.spark.over import over_stage
 from cepsql.spark.pair_filter import with_filter
 from cepsql.spark.plain_scan import scan_plain
-from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.ranked_rows import ranked_rows_stage
 from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain, setting

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.spark.late_counts import LEFT_OUT
-from cepsql.spark.progress import gathered
+from cepsql.spark.progress_watch import gathered
 from cepsql.spark.spark_plan import items, jvm, nodes
 
 _DROPPING = ("StreamingSymmetricHashJoin", "StreamingDeduplicate", "StreamingDeduplicateWithinWatermark")

@@ -47,7 +47,8 @@ from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles, rewrite_log
 from cepsql.spark.polling import Polling
-from cepsql.spark.progress import Progress, Watch, watch
+from cepsql.spark.progress import Progress
+from cepsql.spark.progress_watch import Watch, watch
 from cepsql.spark.quick_python import python_turn
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings

@@ -7,7 +7,6 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
@@ -24,9 +23,6 @@ from cepsql.spark.quick_hadoop import quicken_hadoop
 from cepsql.spark.quick_python import python_command
 from cepsql.spark.settings import AS_WRITTEN
 from cepsql.temporary import temporary_folder
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _PYTHON = "PYSPARK_PYTHON"
@@ -210,17 +206,3 @@ def _last_complaint(log: Path) -> str | None:
     """Return the log line that most likely says why the JVM ended."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
     return next((line for line in lines if "Exception" in line or line.startswith("Error")), None)
-
-
-def warm(spark: SparkSession) -> None:
-    """Run a small job through Python workers, which stay and have imported what a stage needs."""
-    parts = spark.range(2, numPartitions=2)
-    parts.mapInArrow(_imported, "id BIGINT").toArrow()
-
-
-def _imported(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-    import pandas  # noqa: F401
-
-    import cepsql.spark.stage  # noqa: F401
-
-    yield from batches

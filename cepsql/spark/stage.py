@@ -31,9 +31,9 @@ from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.column_types import struct_of
 from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
+from cepsql.spark.observations import INPUT_COUNTS, SAID
 from cepsql.spark.operator_progress import GIVEN_OUT, MICROS, TAKEN
 from cepsql.spark.packet_files import Packing, fetched
-from cepsql.spark.progress import INPUT_COUNTS, SAID
 from cepsql.spark.rows import layout_columns, refuse_collations, typed_columns
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 from cepsql.spark.stage_rows import StageRows, packets_of
@@ -120,7 +120,7 @@ def run_stage(
 
     identity:    of the query; a state that was written under another one is refused.
     observation: name under which each batch's progress shows what its buckets said, each in a text of its own, which
-                 `cepsql.spark.progress.gathered` puts together: `observed_counts`, the `bound`, and what is held:
+                 `cepsql.spark.progress_watch.gathered` puts together: `observed_counts`, the `bound`, and what is held:
                  `STANDING`. The name of a single input follows it.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness:    as of `cepsql.ordered.stage.Stage`.

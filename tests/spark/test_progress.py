@@ -17,7 +17,9 @@ from cepsql.ordered.stage import Input, Stage
 from cepsql.runner.notices import Notices, alone
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import LEFT_OUT
-from cepsql.spark.progress import BELOW_MATCH, SAID, Progress, Watch
+from cepsql.spark.observations import BELOW_MATCH, SAID
+from cepsql.spark.progress import Progress
+from cepsql.spark.progress_watch import Watch
 from cepsql.spark.stage import observed_counts
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
@@ -241,7 +243,7 @@ def test_without_event_time_there_is_no_watermark():
 
 def test_the_rate_falls_once_no_batch_is_done(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("cepsql.spark.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("cepsql.spark.progress_watch.time", SimpleNamespace(monotonic=lambda: now[0]))
     watch = Watch()
     assert watch.rate(busy=False) == 0
     watch.add(event(0, m=stage(50)))

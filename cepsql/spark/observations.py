@@ -1,0 +1,14 @@
+"""The names under which the sources and stages of a query let Spark observe what they count."""
+
+BELOW_MATCH = "cepsql_below"
+"""What the observations of streams begin with whose well-formed rows a match counts."""
+
+INPUT_COUNTS = "input"
+"""What the names of an operator's counts of a single input begin with; its number and name follow."""
+
+SAID = "said"
+"""What a stage observes: for each bucket a text, its numbers by name as JSON. Of `bound` the greatest counts, of
+`deadline` the least, and all others are added."""
+
+STANDING = ("deadline", "rows", "waiting", "open", "bytes")
+"""What a bucket says of what it holds (`cepsql.ordered.standing.Standing`), and the bytes of its state."""
