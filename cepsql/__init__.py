@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from cepsql.engine import Answer, Engine, connect
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.query import Query
-    from cepsql.spark.query import StandingQuery
+    from cepsql.spark.run.query import StandingQuery
 
 __version__: str
 """The version of the installed package."""
@@ -74,7 +74,7 @@ _HOMES = {
     "Query": "cepsql.query",
     "connect": "cepsql.engine",
     "match_recognize": "cepsql.clause",
-    "StandingQuery": "cepsql.spark.query",
+    "StandingQuery": "cepsql.spark.run.query",
 }
 
 

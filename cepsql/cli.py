@@ -96,10 +96,10 @@ def _meant(argument: str) -> str | None:
 
 def _prepare_later() -> None:
     """After a run that has started Spark, let later ones start faster; not where nothing is kept anyway."""
-    if "cepsql.spark.session" not in sys.modules or os.environ.get("CI"):
+    if "cepsql.spark.jvm.session" not in sys.modules or os.environ.get("CI"):
         return
     if choose({})["prepare"].value:
-        from cepsql.spark.class_archive import make_archive_later
+        from cepsql.spark.jvm.class_archive import make_archive_later
 
         if (path := make_archive_later()) is not None:
             folder = str(path.parent).replace(str(Path.home()), "~")
@@ -223,7 +223,7 @@ def _abandon() -> int:
     with suppress(OSError):
         sys.stdout.flush()
     if "pyspark" in sys.modules:
-        from cepsql.spark.gateway import kill_java
+        from cepsql.spark.jvm.gateway import kill_java
 
         kill_java()
     os._exit(ExitCode.INTERRUPT)

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
-from cepsql.analysis.backfill import defined_backfill
-from cepsql.analysis.encodings import check_encoding
-from cepsql.analysis.format_names import SOURCE_FORMATS, format_note
-from cepsql.analysis.intervals import defined_refresh, duration_micros
-from cepsql.analysis.late_rows import defined_late_rows
-from cepsql.analysis.left_out_columns import leaves_out_columns, with_columns
-from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
-from cepsql.analysis.positions import span_of
-from cepsql.analysis.records import defined_options, defined_value
-from cepsql.analysis.resolve import CTES, table_name
-from cepsql.analysis.restrictions import Restrictions
-from cepsql.analysis.setting_names import OWN, can_be_sparks, setting_hint
-from cepsql.analysis.source_options import check_reader, mistaken_option
-from cepsql.analysis.stream_key import defined_key
-from cepsql.analysis.watermark import defined_watermark
+from cepsql.analysis.ddl.backfill import defined_backfill
+from cepsql.analysis.ddl.encodings import check_encoding
+from cepsql.analysis.ddl.format_names import SOURCE_FORMATS, format_note
+from cepsql.analysis.ddl.late_rows import defined_late_rows
+from cepsql.analysis.ddl.left_out_columns import leaves_out_columns, with_columns
+from cepsql.analysis.ddl.records import defined_options, defined_value
+from cepsql.analysis.ddl.restrictions import Restrictions
+from cepsql.analysis.ddl.setting_names import OWN, can_be_sparks, setting_hint
+from cepsql.analysis.ddl.source_options import check_reader, mistaken_option
+from cepsql.analysis.ddl.stream_key import defined_key
+from cepsql.analysis.ddl.watermark import defined_watermark
+from cepsql.analysis.sql.intervals import defined_refresh, duration_micros
+from cepsql.analysis.sql.parameters import bind_parameters, named_values, refuse_parameters
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.resolve import CTES, table_name
 from cepsql.answer import Answer
 from cepsql.catalog import (
     ColumnDefinition,
@@ -77,8 +77,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cepsql.catalog.leases import Lease
-    from cepsql.spark.query import StandingQuery
-    from cepsql.spark.start_sessions import StartSessions
+    from cepsql.spark.jvm.start_sessions import StartSessions
+    from cepsql.spark.run.query import StandingQuery
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
     from cepsql.views.relation import Rules
@@ -243,7 +243,7 @@ class Engine:
         self._checking = False
         self._inferred: dict[tuple | None, Source] = {}
         if spark is not None:
-            from cepsql.spark.engine_sessions import join_session
+            from cepsql.spark.jvm.engine_sessions import join_session
 
             join_session(self, spark)
 
@@ -268,18 +268,18 @@ class Engine:
         Raises OperationalError if Java or Spark cannot be started, or runs with other settings that cannot be changed.
         """
         load_spark()
-        from cepsql.spark.own_functions import add_own_functions
+        from cepsql.spark.jvm.own_functions import add_own_functions
 
         with self._lock:
             self.check_open()
             if self._spark is not None and self._given is None:
                 self._forget_lost()
             elif getattr(getattr(self._given, "_sc", self), "_jsc", self) is None:
-                from cepsql.spark.failures import STOPPED, STOPPED_HINT
+                from cepsql.spark.jvm.failures import STOPPED, STOPPED_HINT
 
                 raise OperationalError(STOPPED, hint=STOPPED_HINT)
             if self._spark is None:
-                from cepsql.spark.engine_sessions import open_session
+                from cepsql.spark.jvm.engine_sessions import open_session
 
                 sources = [relation for relation in self.catalog if isinstance(relation, Source)]
                 self._spark = open_session(self, self._master, self._conf | self._spark_settings, sources)
@@ -337,13 +337,13 @@ class Engine:
     def warm(self) -> None:
         """Start Spark and its Python workers now, so that the first query need not wait for them."""
         spark = self.spark
-        from cepsql.spark.warm import warm
+        from cepsql.spark.stages.warm import warm
 
         warm(spark)
 
     def _forget_lost(self) -> None:
         """Forget a session whose Java has ended, and with it the DataFrames that were registered."""
-        from cepsql.spark.gateway import is_lost
+        from cepsql.spark.jvm.gateway import is_lost
 
         assert self._spark is not None
         if not is_lost(self._spark):
@@ -482,7 +482,7 @@ class Engine:
         if not isinstance(name, str) or not name.strip():
             raise InterfaceError(f"the name of a DataFrame is a text, not {name!r}")
         spark = self.spark
-        from cepsql.spark.frames import spark_frame
+        from cepsql.spark.frames.frames import spark_frame
 
         self.catalog.add(_named(name, spark_frame(spark, name, frame), watermark), replace=True)
 
@@ -528,7 +528,7 @@ class Engine:
         if self._inserting is not None:
             self._inserting.stop()
         if self._spark is not None:
-            from cepsql.spark.runs import cancel
+            from cepsql.spark.run.runs import cancel
 
             cancel(self._spark)
 
@@ -554,8 +554,8 @@ class Engine:
         with self._lock:
             spark, self._spark = self._spark, None
         if spark is not None:
-            from cepsql.spark.engine_sessions import leave_session
-            from cepsql.spark.runs import cancel
+            from cepsql.spark.jvm.engine_sessions import leave_session
+            from cepsql.spark.run.runs import cancel
 
             given = self._given is not None
             if leave_session(self, given) and not given:
@@ -595,7 +595,7 @@ class Engine:
                 return _alike(self._show(kind, extended), like)
             case st.ShowFunctions(like):
                 spark = self.spark
-                from cepsql.spark.functions import functions
+                from cepsql.spark.jvm.functions import functions
 
                 return Answer(("function", "meaning"), tuple(functions(spark, like).items()))
             case st.Describe(name, extended):
@@ -654,7 +654,7 @@ class Engine:
 
         spark = self._spark
         if spark is not None:
-            from cepsql.spark.arrow_scan import scan_session, session_obstacle
+            from cepsql.spark.sources.arrow_scan import scan_session, session_obstacle
 
             obstacle = session_obstacle(spark)
             if obstacle is not None:
@@ -698,7 +698,7 @@ class Engine:
         if not frames:
             return {}
         spark = self.spark
-        from cepsql.spark.frames import spark_frame
+        from cepsql.spark.frames.frames import spark_frame
 
         return {name.lower(): _named(name, spark_frame(spark, name, given)) for name, given in frames.items()}
 
@@ -735,8 +735,8 @@ class Engine:
     def _inferred_files(self, source: Source) -> Source:
         """Return files as a table with its columns; what was inferred of the same files before is known."""
         load_spark()
-        from cepsql.spark.failures import translated_failures
-        from cepsql.spark.inferred_columns import check_there, files_format, files_mark, inferred
+        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.sources.inferred_columns import check_there, files_format, files_mark, inferred
 
         check_there(source)
         with translated_failures():
@@ -823,10 +823,10 @@ class Engine:
         read = Source(name, (), create.format, defined_options(create), create.streaming)
         source = valued_source(self._readable(_with_reader(read, span) if read.format == "kafka" else read))
         load_spark()
-        from cepsql.spark.column_types import frame_columns
-        from cepsql.spark.failures import translated_failures
-        from cepsql.spark.inferred_columns import INFERRED, check_there, inferred
-        from cepsql.spark.source import MALFORMED, read_source
+        from cepsql.spark.frames.column_types import frame_columns
+        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.sources.inferred_columns import INFERRED, check_there, inferred
+        from cepsql.spark.sources.source import MALFORMED, read_source
 
         if source.format not in INFERRED:
             return with_columns(create, frame_columns(read_source(self.spark, source).drop(MALFORMED))), ""
@@ -873,8 +873,8 @@ class Engine:
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
         """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
         load_spark()
-        from cepsql.spark.failures import translated_failures
-        from cepsql.spark.settings import lent_settings
+        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.jvm.settings import lent_settings
         from cepsql.standing.replacement import kept_session, refuse_lost
         from cepsql.standing.tuned import Tuned
 
@@ -910,7 +910,7 @@ class Engine:
         spark = self.spark
         if not self._starts_abreast or not hasattr(spark, "_jsparkSession"):
             return nullcontext(spark)
-        from cepsql.spark.start_sessions import StartSessions
+        from cepsql.spark.jvm.start_sessions import StartSessions
 
         with self._lock:
             self._start_sessions = self._start_sessions or StartSessions(lambda: self.spark)
@@ -1064,8 +1064,8 @@ class Engine:
         if not isinstance(relation, Source):
             return Query(self, self.plan(shown))
         spark = self.spark
-        from cepsql.spark.column_types import frame_columns
-        from cepsql.spark.peek import peeked
+        from cepsql.spark.frames.column_types import frame_columns
+        from cepsql.spark.sources.peek import peeked
 
         frame = peeked(spark, valued_source(relation))
         if frame is None:
@@ -1083,7 +1083,7 @@ class Engine:
     def _summarize(self, statement: st.Query, given: Frames) -> Answer:
         """Tell what the values of each column are like; of streams those of the rows that are there now."""
         load_spark()
-        from cepsql.spark.peek import at_rest
+        from cepsql.spark.sources.peek import at_rest
 
         self._check_allowed(statement.sql)
         plan = plan_query(statement, lambda t: at_rest(given.get(table_name(t).lower()) or self._lookup(t)))
@@ -1171,7 +1171,7 @@ class Engine:
 
     def _set_spark(self, key: st.Name, value: str) -> None:
         spark = self.spark
-        from cepsql.spark.failures import translate_failure
+        from cepsql.spark.jvm.failures import translate_failure
 
         try:
             spark.conf.set(key.text, value)
@@ -1206,8 +1206,8 @@ def _with_reader(source: Source, span: Span) -> Source:
 
 def _named(name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> Registered:
     """Return a DataFrame of Spark under a name, with its own watermark unless one is given."""
-    from cepsql.spark.column_types import frame_columns
-    from cepsql.spark.frames import frame_watermark
+    from cepsql.spark.frames.column_types import frame_columns
+    from cepsql.spark.frames.frames import frame_watermark
 
     columns = frame_columns(frame)
     mark = frame_watermark(frame) if watermark is None else _given_watermark(name, columns, watermark)

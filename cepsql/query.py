@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from cepsql.analysis.intervals import is_duration
+from cepsql.analysis.sql.intervals import is_duration
 from cepsql.cached_property import cached_property
 from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
@@ -22,12 +22,12 @@ from cepsql.language import statements as st
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.identity import describe_plan
-from cepsql.plan.match_id_column import match_id_column
-from cepsql.plan.matched_series import matched_series
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
-from cepsql.plan.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.start import started_at
+from cepsql.plan.tree.match_id_column import match_id_column
+from cepsql.plan.tree.matched_series import matched_series
+from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.view_sources import view_sources
 from cepsql.scan.choose import Choice
 
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.render.shown_rows import ShownRows
-    from cepsql.spark.buckets import Buckets
-    from cepsql.spark.checkpoint import Checkpoint
-    from cepsql.spark.checkpoint_path import CheckpointPath
-    from cepsql.spark.csv_headers import CsvFiles
-    from cepsql.spark.host_files import HostFiles
-    from cepsql.spark.late_rows import LateFiles
-    from cepsql.spark.neighbours import Sharing
-    from cepsql.spark.query import StandingQuery, StartOptions
-    from cepsql.spark.reading_start import ReadingStart
-    from cepsql.spark.runs import Run
-    from cepsql.spark.sink import BatchSink
-    from cepsql.spark.unread_files import ListedFolder
+    from cepsql.spark.checkpoint.checkpoint import Checkpoint
+    from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath
+    from cepsql.spark.checkpoint.host_files import HostFiles
+    from cepsql.spark.frames.buckets import Buckets
+    from cepsql.spark.run.query import StandingQuery, StartOptions
+    from cepsql.spark.run.runs import Run
+    from cepsql.spark.run.sink import BatchSink
+    from cepsql.spark.sources.csv_headers import CsvFiles
+    from cepsql.spark.sources.late_rows import LateFiles
+    from cepsql.spark.sources.reading_start import ReadingStart
+    from cepsql.spark.sources.unread_files import ListedFolder
+    from cepsql.spark.stages.neighbours import Sharing
     from cepsql.views.reading import Reading
     from cepsql.views.relation import Rules
 
@@ -127,13 +127,13 @@ class Query:
     def reading_starts(self, checkpoint: str | Path | None = None) -> "list[ReadingStart]":
         """Return where each stream is read from, or where the checkpoint in a folder is gone on from."""
         self._engine.check_open()
-        from cepsql.spark.reading_start import reading_starts
+        from cepsql.spark.sources.reading_start import reading_starts
 
         folder = None if checkpoint is None else self._checkpoint_path(checkpoint)
         return reading_starts(started_at(self.plan, self._begins).origins, folder)
 
     def _checkpoint_path(self, location: str | Path) -> "CheckpointPath":
-        from cepsql.spark.checkpoint_path import checkpoint_path
+        from cepsql.spark.checkpoint.checkpoint_path import checkpoint_path
 
         return checkpoint_path(location, lambda: self._engine.spark)
 
@@ -165,7 +165,7 @@ class Query:
         if self._reading is not None:
             return list(self._reading.columns)
         frame = self.df
-        from cepsql.spark.column_types import column_types
+        from cepsql.spark.frames.column_types import column_types
 
         return column_types(frame)
 
@@ -182,13 +182,13 @@ class Query:
         packet_folder: Path | None = None,
         observed: dict[str, tuple[str, ...]] | None = None,
     ) -> "DataFrame":
-        """Build the DataFrame again; see `cepsql.spark.build.build`. Raises Error."""
+        """Build the DataFrame again; see `cepsql.spark.stages.build.build`. Raises Error."""
         spark = self._engine.spark
-        from cepsql.spark.build import build
-        from cepsql.spark.failures import translated_failures
-        from cepsql.spark.interrupts import held_interrupts
-        from cepsql.spark.settings import AS_WRITTEN, lent_settings
-        from cepsql.spark.view_frame import view_frames
+        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.jvm.interrupts import held_interrupts
+        from cepsql.spark.jvm.settings import AS_WRITTEN, lent_settings
+        from cepsql.spark.sources.view_frame import view_frames
+        from cepsql.spark.stages.build import build
 
         with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):
             if not self.streaming and (views := view_sources(self.plan)):
@@ -216,7 +216,7 @@ class Query:
         return with_values(self.plan)
 
     def _buckets(self) -> "Buckets":
-        from cepsql.spark.buckets import session_buckets
+        from cepsql.spark.frames.buckets import session_buckets
 
         count = self._engine.settings.get("cepsql.buckets")
         return session_buckets(self._engine.spark, int(count) if count else None)
@@ -240,7 +240,7 @@ class Query:
     @property
     def malformed(self) -> int:
         """How many malformed rows the last run of a bounded query left out."""
-        from cepsql.spark.observed import observed_sum
+        from cepsql.spark.run.observed import observed_sum
 
         return 0 if self._ran is None else observed_sum(self._ran, "malformed")
 
@@ -299,7 +299,7 @@ class Query:
         return None if zone is None else in_zone(found, zone)
 
     def _arrow(self) -> "pa.Table":
-        from cepsql.spark.arrow import to_arrow
+        from cepsql.spark.frames.arrow import to_arrow
 
         return to_arrow(self.df)
 
@@ -308,7 +308,7 @@ class Query:
 
         Integers with NULL among them are of pandas' nullable types, such as Int64, for floats do not hold all of them.
         """
-        from cepsql.spark.arrow import to_pandas
+        from cepsql.spark.frames.arrow import to_pandas
 
         found = self.arrow()
         try:
@@ -346,8 +346,8 @@ class Query:
         import pyarrow as pa
 
         from cepsql.render.shown_rows import ShownRows
-        from cepsql.spark.arrow import arrow_schema
-        from cepsql.spark.settings import setting
+        from cepsql.spark.frames.arrow import arrow_schema
+        from cepsql.spark.jvm.settings import setting
 
         found, count, wanted = [], 0, rows + 1
         for piece in self._first_pieces(wanted):
@@ -387,9 +387,9 @@ class Query:
             yield answered if limit is None else answered.slice(0, limit)
             return
         spark = self._engine.spark
-        from cepsql.spark.failures import translated_failures
-        from cepsql.spark.row_pieces import RowPieces
-        from cepsql.spark.runs import running
+        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.run.row_pieces import RowPieces
+        from cepsql.spark.run.runs import running
 
         with translated_failures(self.plan.text), running(spark) as run, self._anew_after_failure():
             self._now = run
@@ -442,7 +442,7 @@ class Query:
                 "handled where Spark's driver runs",
                 hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
             )
-        from cepsql.spark.interrupts import held_interrupts
+        from cepsql.spark.jvm.interrupts import held_interrupts
 
         standing = None
         try:
@@ -467,16 +467,23 @@ class Query:
         upgrades: bool,
     ) -> "StandingQuery":
         """Start the query; see `start`."""
-        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, keep_records, keep_shared, open_checkpoint
-        from cepsql.spark.checkpoint_path import used
-        from cepsql.spark.column_types import column_types
-        from cepsql.spark.control import check_ended
-        from cepsql.spark.host_files import check_on_host, host_files
-        from cepsql.spark.late_rows import begin_folders, remove_uncommitted
-        from cepsql.spark.neighbours import Sharing
-        from cepsql.spark.packet_files import make_packet_folder
-        from cepsql.spark.query import StartOptions, start
-        from cepsql.spark.table_refresh import TableRefresh
+        from cepsql.spark.checkpoint.checkpoint import (
+            ARROW_SCAN,
+            SPARK_SCAN,
+            discard,
+            keep_records,
+            keep_shared,
+            open_checkpoint,
+        )
+        from cepsql.spark.checkpoint.checkpoint_path import used
+        from cepsql.spark.checkpoint.control import check_ended
+        from cepsql.spark.checkpoint.host_files import check_on_host, host_files
+        from cepsql.spark.frames.column_types import column_types
+        from cepsql.spark.frames.packet_files import make_packet_folder
+        from cepsql.spark.run.query import StartOptions, start
+        from cepsql.spark.sources.late_rows import begin_folders, remove_uncommitted
+        from cepsql.spark.sources.table_refresh import TableRefresh
+        from cepsql.spark.stages.neighbours import Sharing
 
         path = None if checkpoint is None else self._checkpoint_path(checkpoint)
         if path is not None:
@@ -545,11 +552,11 @@ class Query:
     def _start_options(self, folder: "Checkpoint", sink: Sink | None) -> "StartOptions":
         """Return what follows from the query for how it is run over its checkpoint."""
         from cepsql.kafka.reader import PYTHON, reader_of
-        from cepsql.spark.explain_match import explain_held
-        from cepsql.spark.full_disk import written_places
-        from cepsql.spark.neighbours import Sharing
-        from cepsql.spark.query import StartOptions
-        from cepsql.spark.source import is_kafka
+        from cepsql.spark.jvm.full_disk import written_places
+        from cepsql.spark.run.explain_match import explain_held
+        from cepsql.spark.run.query import StartOptions
+        from cepsql.spark.sources.source import is_kafka
+        from cepsql.spark.stages.neighbours import Sharing
 
         def explain(key: Key) -> "MatchExplanation":
             return explain_held(
@@ -593,9 +600,9 @@ class Query:
     ) -> "BatchSink":
         """Return what takes the rows, of these columns, checked."""
         from cepsql.sinks import WriterIdentity, open_sink
-        from cepsql.spark.row_limit import RowLimit
-        from cepsql.spark.row_queue import RowQueue
-        from cepsql.spark.sink import RowSink
+        from cepsql.spark.checkpoint.row_limit import RowLimit
+        from cepsql.spark.run.row_queue import RowQueue
+        from cepsql.spark.run.sink import RowSink
 
         if sink is None:
             rows = RowQueue() if on_rows is None else RowSink(_for_python(on_rows))
@@ -639,7 +646,7 @@ class Query:
 
     def summary(self) -> tuple[tuple[object, ...], ...]:
         """Return a row for each column of a bounded query, as SUMMARIZE has them; errors as for `collect`."""
-        from cepsql.spark.summary import summarized
+        from cepsql.spark.run.summary import summarized
 
         return self._run(lambda: summarized(self.df))
 
@@ -683,8 +690,8 @@ class Query:
         reason = next(filter(None, map(stage_obstacle, stages)), None) or (plain.reason if plain else None)
         if reason or spark is None:
             return reason
-        from cepsql.spark.arrow_scan import files_obstacle, scan_session, session_obstacle
-        from cepsql.spark.column_types import frame_columns
+        from cepsql.spark.frames.column_types import frame_columns
+        from cepsql.spark.sources.arrow_scan import files_obstacle, scan_session, session_obstacle
 
         session = scan_session(spark)
         reason = session_obstacle(spark) or next(filter(None, (stage_obstacle(s, session) for s in stages)), None)
@@ -705,8 +712,8 @@ class Query:
         Raises ProgrammingError if the key does not fit or no row has it, and what running the query would raise.
         """
         asked, spark = self._asked(key), self._engine.spark
-        from cepsql.spark.explain_match import explain_query
-        from cepsql.spark.runs import running
+        from cepsql.spark.run.explain_match import explain_query
+        from cepsql.spark.run.runs import running
 
         with running(spark) as run, run.interruptible():
             return explain_query(run.spark, self._valued, asked)
@@ -719,8 +726,8 @@ class Query:
         Raises as `explain_match` does.
         """
         match, spark = asked_match(self._valued), self._engine.spark
-        from cepsql.spark.explain_match import list_keys
-        from cepsql.spark.runs import running
+        from cepsql.spark.run.explain_match import list_keys
+        from cepsql.spark.run.runs import running
 
         with running(spark) as run, run.interruptible():
             return list_keys(run.spark, self._valued, match, most)
@@ -783,7 +790,7 @@ class Query:
             return self.arrow()
         import pyarrow as pa
 
-        from cepsql.spark.arrow import arrow_schema
+        from cepsql.spark.frames.arrow import arrow_schema
 
         with self.start(drain=True) as standing:
             tables = list(standing.rows())
@@ -792,8 +799,8 @@ class Query:
     def identity(self) -> dict:
         """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
         spark = self._engine.spark
-        from cepsql.spark.frames import frame_identity
-        from cepsql.spark.settings import meaning_settings
+        from cepsql.spark.frames.frames import frame_identity
+        from cepsql.spark.jvm.settings import meaning_settings
 
         return describe_plan(self._valued, meaning_settings(spark), frame_identity)
 
@@ -806,7 +813,7 @@ class Query:
     def explain_spark(self) -> str:
         """Return Spark's plan of the query as text; of a stream the analyzed one, since each batch is planned again."""
         frame = self.df
-        from cepsql.spark.failures import translated_failures
+        from cepsql.spark.jvm.failures import translated_failures
 
         text = io.StringIO()
         with translated_failures(self.plan.text), contextlib.redirect_stdout(text):
@@ -820,8 +827,8 @@ class Query:
         """Warn, once, of files of tables whose columns are not where the tables say."""
         if not self._looked:
             self._looked = True
-            from cepsql.spark.csv_headers import CsvHeaders
-            from cepsql.spark.notices import warn_of_headers
+            from cepsql.spark.sources.csv_headers import CsvHeaders
+            from cepsql.spark.sources.notices import warn_of_headers
 
             tables = (one for one in self._valued.origins if isinstance(one, Source) and not one.streaming)
             warn_of_headers(CsvHeaders(_csv_files(tables)).misplaced_there())
@@ -833,10 +840,10 @@ class Query:
     def _run(self, action, sink: Sink | None = None):
         self._check_bounded()
         spark = self._engine.spark
-        from cepsql.spark.failures import translated_failures
-        from cepsql.spark.full_disk import full_disks_named
-        from cepsql.spark.runs import running
-        from cepsql.spark.settings import stage_settings
+        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.jvm.full_disk import full_disks_named
+        from cepsql.spark.jvm.settings import stage_settings
+        from cepsql.spark.run.runs import running
 
         with (
             full_disks_named(spark, sink),
@@ -911,21 +918,21 @@ def _watermarks(origins: list[Source | Registered]) -> list[Watermark]:
 
 def _late_files(origins: list[Source | Registered]) -> "tuple[LateFiles, ...]":
     """Return where streams send late rows."""
-    from cepsql.spark.late_rows import late_files
+    from cepsql.spark.sources.late_rows import late_files
 
     return tuple(files for files in map(late_files, origins) if files is not None)
 
 
 def _file_age(origins: list[Source | Registered]) -> float | None:
     """Return after how many seconds Spark forgets a file that it has read, None for never."""
-    from cepsql.spark.source_log import longest_file_age
+    from cepsql.spark.checkpoint.source_log import longest_file_age
 
     return longest_file_age(one.options for one in origins if isinstance(one, Source) and one.streaming)
 
 
 def _listed_folders(origins: list[Source | Registered]) -> "tuple[ListedFolder, ...]":
     """Return where the streams of a query find files of this machine."""
-    from cepsql.spark.unread_files import listed_folder
+    from cepsql.spark.sources.unread_files import listed_folder
 
     streams = (one for one in origins if isinstance(one, Source) and one.streaming)
     return tuple(folder for folder in map(listed_folder, streams) if folder is not None)
@@ -933,7 +940,7 @@ def _listed_folders(origins: list[Source | Registered]) -> "tuple[ListedFolder, 
 
 def _csv_files(sources: Iterable[Source]) -> "tuple[CsvFiles, ...]":
     """Return which files of these have headers."""
-    from cepsql.spark.csv_headers import csv_files
+    from cepsql.spark.sources.csv_headers import csv_files
 
     return tuple(files for files in map(csv_files, sources) if files is not None)
 
@@ -959,7 +966,7 @@ def _check_replayable(origins: list[Source | Registered]) -> None:
 
 def _in_one_batch(origins: list[Source | Registered]) -> bool:
     """Tell whether all input that is there goes into one micro-batch."""
-    from cepsql.spark.source import is_read_at_once
+    from cepsql.spark.sources.source import is_read_at_once
 
     streams = [origin for origin in origins if origin.streaming]
     return all(isinstance(origin, Source) and is_read_at_once(origin) for origin in streams)

@@ -18,15 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from cepsql.analysis.properties import ORIGIN
-from cepsql.analysis.python_values import python_value
+from cepsql.analysis.sql.properties import ORIGIN
+from cepsql.analysis.sql.python_values import python_value
 from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
-from cepsql.plan.nodes import Sort
+from cepsql.plan.tree.nodes import Sort
 from cepsql.query import Query, no_python_type
-from cepsql.spark.names import ARRIVAL
+from cepsql.spark.frames.names import ARRIVAL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -108,7 +108,7 @@ def _played(
     engine: "Engine",
     folder: Path,
 ) -> Played:
-    from cepsql.spark.settings import setting
+    from cepsql.spark.jvm.settings import setting
 
     query = None
     for result in engine.execute(sql, args):
@@ -149,11 +149,11 @@ def _play(
     restart: bool | Collection[int],
 ) -> list[pa.Table | None]:
     """Return what came out after each batch and at the end, None where that is nothing."""
-    from cepsql.spark.checkpoint import open_checkpoint
-    from cepsql.spark.failures import translated_failures
-    from cepsql.spark.host_files import host_files
-    from cepsql.spark.late_rows import late_files
-    from cepsql.spark.replay import Replay, write_batch
+    from cepsql.spark.checkpoint.checkpoint import open_checkpoint
+    from cepsql.spark.checkpoint.host_files import host_files
+    from cepsql.spark.jvm.failures import translated_failures
+    from cepsql.spark.run.replay import Replay, write_batch
+    from cepsql.spark.sources.late_rows import late_files
 
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
@@ -203,8 +203,8 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
-    from cepsql.spark.replay import replay_source
-    from cepsql.spark.source import MALFORMED, STREAMED_ORIGIN, whole_row
+    from cepsql.spark.run.replay import replay_source
+    from cepsql.spark.sources.source import MALFORMED, STREAMED_ORIGIN, whole_row
 
     read = [column for column in source.columns if column.expression is None]
     frame = replay_source(spark, folder, ", ".join(f"{quoted(column.name)} STRING" for column in read))

@@ -15,7 +15,7 @@ import cepsql
 import cepsql.errors
 import cepsql.pytest_plugin
 import cepsql.testing
-from cepsql.analysis.restrictions import Restrictions
+from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.catalog import Sink
 from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
@@ -24,9 +24,9 @@ from cepsql.language.foreign_functions import INSTEAD
 from cepsql.scalar.registry import REGISTRY
 from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
-from cepsql.spark.explanations import PATTERN_FUNCTIONS
-from cepsql.spark.own_functions import OWN_FUNCTIONS
-from cepsql.spark.progress import Progress
+from cepsql.spark.checkpoint.progress import Progress
+from cepsql.spark.jvm.explanations import PATTERN_FUNCTIONS
+from cepsql.spark.jvm.own_functions import OWN_FUNCTIONS
 from cepsql.standing.definitions import OPTIONS as QUERIES
 from cepsql.standing.queries import NamedQuery
 

@@ -31,4 +31,8 @@ def test_named_files_and_modules_are_there(page):
 
 
 def test_a_name_that_is_not_there():
-    assert is_there("cepsql.plan.nodes.Match") and is_there("cepsql.plan") and not is_there("cepsql.plan.nodes.Machine")
+    assert (
+        is_there("cepsql.plan.tree.nodes.Match")
+        and is_there("cepsql.plan")
+        and not is_there("cepsql.plan.tree.nodes.Machine")
+    )

@@ -16,8 +16,8 @@ from cepsql.engine import connect
 from cepsql.errors import InterfaceError
 from cepsql.ordered.counts import Counts
 from cepsql.render.readable import Brief, Readable
-from cepsql.spark.progress import Progress
-from cepsql.spark.reading_start import ReadingStart
+from cepsql.spark.checkpoint.progress import Progress
+from cepsql.spark.sources.reading_start import ReadingStart
 
 QUERY = """
     SELECT * FROM (VALUES ('a', 1, 5), ('a', 2, 7), ('a', 3, 6)) AS t (key, position, value)

@@ -19,8 +19,8 @@ from cepsql.language.foreign_functions import INSTEAD
 from cepsql.scalar.registry import REGISTRY
 from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
-from cepsql.spark.explanations import PATTERN_FUNCTIONS
-from cepsql.spark.own_functions import OWN_FUNCTIONS
+from cepsql.spark.jvm.explanations import PATTERN_FUNCTIONS
+from cepsql.spark.jvm.own_functions import OWN_FUNCTIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
 

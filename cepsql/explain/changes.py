@@ -1,7 +1,7 @@
 """Operators over tables that change, in words."""
 
-from cepsql.analysis.plain_sql import sql_of
-from cepsql.plan.nodes import ChangeOperator, RankedRows, RetractingGroups, TableJoin, Upserts, takes_rows_away
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.plan.tree.nodes import ChangeOperator, RankedRows, RetractingGroups, TableJoin, Upserts, takes_rows_away
 
 
 def change_lines(node: ChangeOperator) -> list[str]:

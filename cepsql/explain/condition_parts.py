@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from cepsql.analysis.conditions import lower_value
-from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.plain_sql import conjuncts, sql_of
-from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
-from cepsql.analysis.traveling import Traveling
+from cepsql.analysis.match.conditions import lower_value
+from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.match.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
+from cepsql.analysis.match.traveling import Traveling
+from cepsql.analysis.sql.plain_sql import conjuncts, sql_of
+from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, Span
 from cepsql.language.islands import KEPT_AGGREGATES
 from cepsql.language.tokens import Text

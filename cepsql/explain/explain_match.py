@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.positions import text_of
+from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.sql.positions import text_of
 from cepsql.explain.condition_parts import ConditionPart, ConditionParts
 from cepsql.explain.match_explanation import (
     ExplainedAttempt,

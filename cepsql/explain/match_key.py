@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.parameters import literal
-from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.positions import span_of
+from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.sql.parameters import literal
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, in_text, suggestion
-from cepsql.plan.nodes import Match, Node, walk
 from cepsql.plan.planner import Plan
+from cepsql.plan.tree.nodes import Match, Node, walk
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
 """A key as statements and programs give it: SQL, values by column name, values in order, or the only value."""

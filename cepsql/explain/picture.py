@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from cepsql.analysis.positions import text_of
+from cepsql.analysis.sql.positions import text_of
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.statements import MatchClause
 from cepsql.pattern.automaton import State, Step, automaton

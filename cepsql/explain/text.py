@@ -7,13 +7,13 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from cepsql.analysis.emission import CLOSE, ON_CLOSE, OPERATION
-from cepsql.analysis.list_aggregates import dump_aggregate
-from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.properties import DELETED
-from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
-from cepsql.analysis.window_totals import joins_rows, totals
+from cepsql.analysis.match.list_aggregates import dump_aggregate
+from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.operators.emission import CLOSE, ON_CLOSE, OPERATION
+from cepsql.analysis.operators.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
+from cepsql.analysis.operators.window_totals import joins_rows, totals
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.properties import DELETED
 from cepsql.catalog import Registered, Source
 from cepsql.catalog.create_text import watermark_clauses
 from cepsql.catalog.view_store import ViewSource
@@ -41,7 +41,9 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
-from cepsql.plan.nodes import (
+from cepsql.plan.groups.window_groups import window_call
+from cepsql.plan.planner import Plan
+from cepsql.plan.tree.nodes import (
     AddedRows,
     AsOfJoin,
     ChangingGroups,
@@ -64,9 +66,7 @@ from cepsql.plan.nodes import (
     WindowAggregate,
     inputs,
 )
-from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
-from cepsql.plan.window_groups import window_call
+from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.scalar.tree import Call, Literal, Parameter
 from cepsql.scan.choose import Choice
 

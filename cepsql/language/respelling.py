@@ -15,7 +15,7 @@ _CALLED = frozenset({"UNNEST", "TRY", "TO_TIMESTAMP_LTZ"}) | WINDOW_FUNCTIONS
 """Functions that Spark does not have, and that the tree has others for."""
 
 _ROW_TIME = "ROWTIME"
-"""A column of ksqlDB, see `cepsql.plan.row_times`."""
+"""A column of ksqlDB, see `cepsql.plan.names.row_times`."""
 
 _BEFORE_LISTS = ("SELECT", "(", ",", "=", "THEN", "ELSE", "IN")
 """Behind what a square bracket opens a list."""

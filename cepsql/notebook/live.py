@@ -13,7 +13,7 @@ from cepsql.notebook.shown import Shown, shown_rows
 from cepsql.runner.counted import counted
 
 if TYPE_CHECKING:
-    from cepsql.spark.query import StandingQuery
+    from cepsql.spark.run.query import StandingQuery
 
 _EVERY = 0.5
 

@@ -20,7 +20,7 @@ from cepsql.query import Query
 from cepsql.runner.counted import counted
 
 if TYPE_CHECKING:
-    from cepsql.spark.query import StandingQuery
+    from cepsql.spark.run.query import StandingQuery
 
 _PARAMETER = re.compile(r"(?<!:):([A-Za-z_]\w*)")
 

@@ -8,16 +8,17 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import urlparse
 
-from cepsql.analysis.canonical import canonical_sql, describe_clause
-from cepsql.analysis.emission import ON_CLOSE
-from cepsql.analysis.fill import FilledGroups
-from cepsql.analysis.group_changes import GroupChanges
-from cepsql.analysis.over import Frames
-from cepsql.analysis.window_groups import WindowGroups
-from cepsql.analysis.window_totals import totals
+from cepsql.analysis.operators.emission import ON_CLOSE
+from cepsql.analysis.operators.fill import FilledGroups
+from cepsql.analysis.operators.group_changes import GroupChanges
+from cepsql.analysis.operators.over import Frames
+from cepsql.analysis.operators.window_groups import WindowGroups
+from cepsql.analysis.operators.window_totals import totals
+from cepsql.analysis.sql.canonical import canonical_sql, describe_clause
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.operators.interval_join import JoinKind
-from cepsql.plan.nodes import (
+from cepsql.plan.planner import Plan
+from cepsql.plan.tree.nodes import (
     AddedRows,
     AsOfJoin,
     ChangeOperator,
@@ -39,7 +40,6 @@ from cepsql.plan.nodes import (
     Upserts,
     WindowAggregate,
 )
-from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret, without_secrets
 
 VERSION = 1

@@ -7,36 +7,38 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.deduplicate import plan_deduplicate
-from cepsql.analysis.emission import ON_CLOSE, OPERATION, plan_emission
-from cepsql.analysis.match import MatchPlan, plan_match
-from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.positions import span_of
-from cepsql.analysis.properties import Properties
-from cepsql.analysis.quoted_columns import quoted_column_notices
-from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
-from cepsql.analysis.subqueries import with_hidden_columns
-from cepsql.analysis.written import Written, without_limit
+from cepsql.analysis.match.match import MatchPlan, plan_match
+from cepsql.analysis.match.subqueries import with_hidden_columns
+from cepsql.analysis.operators.deduplicate import plan_deduplicate
+from cepsql.analysis.operators.emission import ON_CLOSE, OPERATION, plan_emission
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.properties import Properties
+from cepsql.analysis.sql.quoted_columns import quoted_column_notices
+from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
+from cepsql.analysis.sql.written import Written, without_limit
 from cepsql.catalog import ColumnDefinition, MaterializedView, Registered, Source, View
 from cepsql.errors import Error, ProgrammingError, Span, in_text
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
-from cepsql.plan.as_of_tables import join_tables_as_of
-from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
-from cepsql.plan.calendar_windows import with_calendar_windows
-from cepsql.plan.changelogs import changelog_read, refuse_changelog
-from cepsql.plan.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
-from cepsql.plan.emission import groups_joined_streams, with_emission
-from cepsql.plan.expand import Expanded, Expander, Lookup
-from cepsql.plan.fill import hoist_fill
-from cepsql.plan.group_by_all import with_group_by_all
-from cepsql.plan.grouping_sets import with_grouping_sets
-from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
-from cepsql.plan.output_names import with_output_names
-from cepsql.plan.over import hoist_over
-from cepsql.plan.pattern_windows import hoist_patterns
-from cepsql.plan.ranked_rows import rank_that_changes
-from cepsql.plan.reader import Reader, RowsAsTheyCome, RowsInOrder
+from cepsql.plan.changes.emission import groups_joined_streams, with_emission
+from cepsql.plan.changes.ranked_rows import rank_that_changes
+from cepsql.plan.changes.table_changes import over_table_changes
+from cepsql.plan.groups.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
+from cepsql.plan.groups.calendar_windows import with_calendar_windows
+from cepsql.plan.groups.fill import hoist_fill
+from cepsql.plan.groups.grouping_sets import with_grouping_sets
+from cepsql.plan.groups.window_groups import hoist_outer_groups, hoist_window_groups
+from cepsql.plan.joins.as_of_tables import join_tables_as_of
+from cepsql.plan.joins.stream_join import hoist_joins
+from cepsql.plan.names.expand import Expanded, Expander, Lookup
+from cepsql.plan.names.group_by_all import with_group_by_all
+from cepsql.plan.names.output_names import with_output_names
+from cepsql.plan.names.row_times import with_row_times
+from cepsql.plan.names.spoken_names import Names, spoken_names
+from cepsql.plan.names.unions_by_name import with_unions_by_name
+from cepsql.plan.names.where_names import refuse_made_in_where
+from cepsql.plan.names.window_column import with_window_column
 from cepsql.plan.refuse import (
     refuse_aggregates,
     refuse_group_windows,
@@ -45,16 +47,26 @@ from cepsql.plan.refuse import (
     refuse_order,
     refuse_unmarked,
 )
-from cepsql.plan.row_order import hoist_order
-from cepsql.plan.row_times import with_row_times
+from cepsql.plan.rows.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
+from cepsql.plan.rows.over import hoist_over
+from cepsql.plan.rows.pattern_windows import hoist_patterns
+from cepsql.plan.rows.row_order import hoist_order
 from cepsql.plan.rules import rewrite
-from cepsql.plan.spoken_names import Names, spoken_names
-from cepsql.plan.stream_join import hoist_joins
-from cepsql.plan.table_changes import over_table_changes
-from cepsql.plan.unions_by_name import with_unions_by_name
-from cepsql.plan.where_names import refuse_made_in_where
-from cepsql.plan.window_column import with_window_column
-from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
+from cepsql.plan.tree.changelogs import changelog_read, refuse_changelog
+from cepsql.plan.tree.nodes import (
+    Deduplicate,
+    Match,
+    Node,
+    Ordered,
+    Read,
+    Sql,
+    inputs,
+    missing_time,
+    reads,
+    unshared,
+    walk,
+)
+from cepsql.plan.tree.reader import Reader, RowsAsTheyCome, RowsInOrder
 from cepsql.render.readable import Readable
 
 
@@ -101,7 +113,9 @@ class Plan(Readable):
 
     @property
     def changes(self) -> bool:
-        """Whether the rows say what each does to the result, in the column OPERATION of `cepsql.analysis.emission`."""
+        """Whether the rows say what each does to the result, in the column OPERATION of
+        `cepsql.analysis.operators.emission`.
+        """
         return self.query.emit is not None and plan_emission(self.query.emit).changing
 
     @property

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from cepsql.catalog import Source
 from cepsql.catalog.references import has_references, referenced_values, resolved
-from cepsql.plan.nodes import Node, Read, Sql, transform
 from cepsql.plan.planner import Plan
+from cepsql.plan.tree.nodes import Node, Read, Sql, transform
 from cepsql.secrets import is_hidden, secret_values
 
 

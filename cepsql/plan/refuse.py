@@ -2,20 +2,20 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import called_function, is_aggregate
-from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, table_name
-from cepsql.analysis.subqueries import HIDDEN
-from cepsql.analysis.window_calls import is_window_call
+from cepsql.analysis.match.aggregate_calls import called_function, is_aggregate
+from cepsql.analysis.match.subqueries import HIDDEN
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.resolve import catalog_tables, table_name
+from cepsql.analysis.sql.window_calls import is_window_call
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
-from cepsql.plan.join_order import relations
-from cepsql.plan.markers import inline_ctes, join_kind
-from cepsql.plan.nodes import Sql, StreamJoin
-from cepsql.plan.reader import Reader
+from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
-from cepsql.plan.top_rows import asks_first_rows
+from cepsql.plan.tree.join_order import relations
+from cepsql.plan.tree.markers import inline_ctes, join_kind
+from cepsql.plan.tree.nodes import Sql, StreamJoin
+from cepsql.plan.tree.reader import Reader
 
 _KEPT = {
     "LEFT": ("left",), "RIGHT": ("right",), "FULL": ("left", "right"),

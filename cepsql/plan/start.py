@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cepsql.analysis.records import START_OPTIONS, start_option
+from cepsql.analysis.ddl.records import START_OPTIONS, start_option
 from cepsql.catalog import Registered, Source
 from cepsql.errors import NotSupportedError
-from cepsql.plan.nodes import Node, Read, Sql, transform
 from cepsql.plan.planner import Plan
+from cepsql.plan.tree.nodes import Node, Read, Sql, transform
 
 FROM_NOW = ("rate", "rate-micro-batch", "socket")
 """Formats of streams in which there is nothing before a query begins to read."""

@@ -8,7 +8,7 @@ from sqlglot.errors import SqlglotError
 
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.identity import spoken_differences
-from cepsql.plan.one_form import in_one_form
+from cepsql.plan.names.one_form import in_one_form
 
 SAME, COMPATIBLE, REPLAYABLE, INCOMPATIBLE = "the same", "compatible", "replayable", "incompatible"
 

@@ -2,11 +2,11 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.resolve import table_name
+from cepsql.analysis.sql.resolve import table_name
 from cepsql.catalog import Source
-from cepsql.plan.match_id_column import match_id_column
-from cepsql.plan.nodes import Read, walk
 from cepsql.plan.planner import Plan
+from cepsql.plan.tree.match_id_column import match_id_column
+from cepsql.plan.tree.nodes import Read, walk
 
 
 def known_key(plan: Plan) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """The views that a query reads."""
 
 from cepsql.catalog.view_store import ViewSource
-from cepsql.plan.nodes import Read, walk
 from cepsql.plan.planner import Plan
+from cepsql.plan.tree.nodes import Read, walk
 
 
 def view_sources(plan: Plan) -> list[ViewSource]:

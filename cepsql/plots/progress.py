@@ -31,7 +31,7 @@ class Moment:
 
     @classmethod
     def of(cls, at: float, progress: Mapping[str, Any], state: str = "") -> Self:
-        """Take the numbers of a `cepsql.spark.progress.Progress`, by their names."""
+        """Take the numbers of a `cepsql.spark.checkpoint.progress.Progress`, by their names."""
         bound = None if progress.get("ended") else progress.get("bound")
         watermark = None if bound is None else bound / 1_000_000
         read, out, held = (progress.get(name) or 0 for name in ("rows_read", "rows_out", "state_rows"))

@@ -13,7 +13,7 @@ from cepsql.runner.counted import counted
 
 if TYPE_CHECKING:
     from cepsql.plan.planner import Plan
-    from cepsql.spark.progress import Progress
+    from cepsql.spark.checkpoint.progress import Progress
 
 
 def standing(progress: "Progress", plan: "Plan", zone: str) -> str:

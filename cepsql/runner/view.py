@@ -16,8 +16,8 @@ from cepsql.runner.working import share_of
 
 if TYPE_CHECKING:
     from cepsql.engine import Query
-    from cepsql.spark.progress import Progress
-    from cepsql.spark.query import StandingQuery
+    from cepsql.spark.checkpoint.progress import Progress
+    from cepsql.spark.run.query import StandingQuery
 
 SILENCE, _SIGN = 10.0, 1.5
 _POLL = 0.2

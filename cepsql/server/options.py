@@ -4,7 +4,7 @@ import argparse
 import os
 from urllib.parse import urlsplit
 
-from cepsql.analysis.restrictions import Restrictions
+from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.options import Help, Parser, seconds, setting
 from cepsql.server.wire.limits import Limits
 from cepsql.server.wire.users import READER, ROLES, Users, is_loopback, read_users

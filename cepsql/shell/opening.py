@@ -91,7 +91,7 @@ class OpeningEngine:
             self._made.set()
         with suppress(Exception):
             self._engine.warm()
-            from cepsql.spark.functions import functions
+            from cepsql.spark.jvm.functions import functions
 
             self.functions = functions(self._engine.spark)
         self.started = True

@@ -2,7 +2,7 @@
 
 import re
 
-from cepsql.analysis.source_options import COMMON_FILE_OPTIONS, COMMON_OPTIONS, FILE_FORMATS
+from cepsql.analysis.ddl.source_options import COMMON_FILE_OPTIONS, COMMON_OPTIONS, FILE_FORMATS
 
 FORMATS_OF_RECORDS = ("json", "csv", "avro", "debezium")
 

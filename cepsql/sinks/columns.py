@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.operators.emission import OPERATION
 from cepsql.catalog import Sink
 from cepsql.errors import ProgrammingError, suggestion
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, STRING, TIMESTAMP, UNKNOWN, Type, is_decimal, parse_type

@@ -9,9 +9,9 @@ from cepsql.render import FORMATS, renderer
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.writer import WriterIdentity
-from cepsql.spark.arrow import to_arrow
-from cepsql.spark.column_types import column_types
-from cepsql.spark.settings import setting
+from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.frames.column_types import column_types
+from cepsql.spark.jvm.settings import setting
 
 
 class ConsoleSink(FittedSink):

@@ -35,12 +35,12 @@ from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.text_options import is_plain_csv, writing_options
 from cepsql.sinks.writer import WriterIdentity, fenced
-from cepsql.spark.checkpoint_path import synchronize
-from cepsql.spark.column_types import column_types
-from cepsql.spark.file_turn import turn
-from cepsql.spark.folder_watch import watched_folder
-from cepsql.spark.settings import setting, tasks_share_files
-from cepsql.spark.task_files import writing_tasks
+from cepsql.spark.checkpoint.checkpoint_path import synchronize
+from cepsql.spark.checkpoint.file_turn import turn
+from cepsql.spark.frames.column_types import column_types
+from cepsql.spark.frames.task_files import writing_tasks
+from cepsql.spark.jvm.settings import setting, tasks_share_files
+from cepsql.spark.sources.folder_watch import watched_folder
 
 _OWN = "_cepsql"
 """The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
-from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.operators.emission import OPERATION
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
 from cepsql.secrets import is_secret, redact
 from cepsql.sinks.columns import Columns, applies_changes, fitted_columns, written_columns
 from cepsql.sinks.writer import WriterIdentity
-from cepsql.spark.column_types import column_types
-from cepsql.spark.sink import BatchHook, BatchSink
+from cepsql.spark.frames.column_types import column_types
+from cepsql.spark.run.sink import BatchHook, BatchSink
 
 LOGGER = logging.getLogger("cepsql")
 PATIENCE_SECONDS = 600.0

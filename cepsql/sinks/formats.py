@@ -44,7 +44,7 @@ def promise(sink: Sink) -> str:
 def open_sink(sink: Sink, writer: WriterIdentity, changes: bool = False) -> "FittedSink":
     """Return the sink opened for a writer; nothing is written, and no server asked, before `check` or `attach`.
 
-    changes: the rows say what each does to the result; see `cepsql.analysis.emission`.
+    changes: the rows say what each does to the result; see `cepsql.analysis.operators.emission`.
     Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing that it needs.
     """
     opened = _opener(sink)(sink, writer)

@@ -13,8 +13,8 @@ from cepsql.sinks.columns import Columns
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.writer import Batch, WriterIdentity
-from cepsql.spark.arrow import to_arrow
-from cepsql.spark.sink import called
+from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.run.sink import called
 
 
 class FunctionSink(FittedSink):

@@ -20,8 +20,8 @@ from cepsql.language.tokens import quoted
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, STRING, Type, is_decimal, parse_type
 from cepsql.sinks.columns import fits
 from cepsql.sinks.text_options import writing_options
-from cepsql.spark.checkpoint_path import synchronize
-from cepsql.spark.column_types import column_types
+from cepsql.spark.checkpoint.checkpoint_path import synchronize
+from cepsql.spark.frames.column_types import column_types
 
 _WRITTEN = ("csv", "json", "parquet", "orc", "text")
 """The formats of files that INSERT writes."""

@@ -16,8 +16,8 @@ from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import json_objects
 from cepsql.sinks.writer import WriterIdentity
-from cepsql.spark.column_types import column_types
-from cepsql.spark.pieces import Pieces, collect_pieces
+from cepsql.spark.frames.column_types import column_types
+from cepsql.spark.frames.pieces import Pieces, collect_pieces
 
 OPTIONS = ("topic", "retry_for", "kafka.")
 

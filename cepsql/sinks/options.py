@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cepsql.analysis.intervals import duration_micros
+from cepsql.analysis.sql.intervals import duration_micros
 from cepsql.catalog import Sink
 from cepsql.errors import ProgrammingError, suggestion
 

@@ -15,15 +15,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from cepsql.analysis.format_names import SINK_FORMATS, near_format
+from cepsql.analysis.ddl.format_names import SINK_FORMATS, near_format
 from cepsql.catalog import Sink
 from cepsql.catalog.locations import local_path
 from cepsql.errors import NotSupportedError
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.text_options import writing_options
 from cepsql.sinks.writer import WriterIdentity
-from cepsql.spark.failures import translate_failure
-from cepsql.spark.folder_watch import watched_folder
+from cepsql.spark.jvm.failures import translate_failure
+from cepsql.spark.sources.folder_watch import watched_folder
 
 _DELTA_LOG = "_delta_log"
 """The folder of a Delta table that says which files belong to it."""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 from pyspark.sql import DataFrame
 
-from cepsql.analysis.emission import GONE, OPERATION, THERE
+from cepsql.analysis.operators.emission import GONE, OPERATION, THERE
 from cepsql.catalog import Sink
 from cepsql.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.render.sound_text import sound_text
@@ -27,8 +27,8 @@ from cepsql.sinks.database import Database
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
 from cepsql.sinks.writer import WriterIdentity, fenced
-from cepsql.spark.column_types import column_types
-from cepsql.spark.pieces import Pieces, collect_pieces
+from cepsql.spark.frames.column_types import column_types
+from cepsql.spark.frames.pieces import Pieces, collect_pieces
 
 OPTIONS = ("path", "url", "user", "password", "table", "schema", "create_table", "retry_for")
 

@@ -26,8 +26,8 @@ from cepsql.sinks.limited_request import LimitedHTTP, LimitedHTTPS, TimeOver, ti
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import json_objects
 from cepsql.sinks.writer import Batch, WriterIdentity
-from cepsql.spark.column_types import column_types
-from cepsql.spark.pieces import collect_pieces
+from cepsql.spark.frames.column_types import column_types
+from cepsql.spark.frames.pieces import collect_pieces
 
 OPTIONS = ("url", "per", "timeout", "retry_for", "header.")
 

@@ -5,7 +5,7 @@ from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import QueryState
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
-from cepsql.spark.operator_progress import OperatorProgress
+from cepsql.spark.checkpoint.operator_progress import OperatorProgress
 from cepsql.standing.explained import Host, lines, registered_query
 from cepsql.standing.report import shown_lag, shown_time, shown_watermark
 

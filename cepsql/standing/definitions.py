@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Mapping
 
-from cepsql.analysis.intervals import is_duration
+from cepsql.analysis.sql.intervals import is_duration
 from cepsql.catalog import RegisteredQuery, Sink
 from cepsql.catalog.references import has_references
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
-from cepsql.analysis.parameters import literal
-from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.sql.parameters import literal
+from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.answer import Answer
 from cepsql.catalog import RegisteredQuery, View
 from cepsql.catalog.create_text import quoted_name

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cepsql.analysis.allowed_places import is_allowed_path
-from cepsql.analysis.restrictions import Restrictions
+from cepsql.analysis.ddl.allowed_places import is_allowed_path
+from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import quoted_name
@@ -27,7 +27,7 @@ from cepsql.temporary import remove_temporary, temporary_folder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cepsql.spark.checkpoint_path import CheckpointPath
+    from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath
 
 ABREAST = 4
 """How many queries a server starts at once: much of a start is waiting for processes and for files."""
@@ -91,7 +91,7 @@ class Home:
 
         Raises OperationalError if it is not to be reached, ProgrammingError if restrictions refuse it.
         """
-        from cepsql.spark.checkpoint_path import checkpoint_path
+        from cepsql.spark.checkpoint.checkpoint_path import checkpoint_path
 
         if self._restrictions is not None and not self._is_beside_catalog(location):
             self._restrictions.check_path("a checkpoint or savepoint", location)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from cepsql.analysis.restrictions import Restrictions
+from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.catalog import ColumnDefinition, Definition
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.locations import located

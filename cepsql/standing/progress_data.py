@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cepsql.spark.progress import Progress
+    from cepsql.spark.checkpoint.progress import Progress
 
 SINCE_START = ("seconds", "sink_retries", "refresh_failures", "late_alerts")
 """What a standing query counts from its start on; the catalog adds it up over all starts."""

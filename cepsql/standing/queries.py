@@ -131,7 +131,9 @@ class NamedQuery:
 
     @property
     def progress(self) -> Mapping:
-        """The numbers of `cepsql.spark.progress.Progress` by name, over all starts; empty before its first report."""
+        """The numbers of `cepsql.spark.checkpoint.progress.Progress` by name, over all starts; empty before its first
+        report.
+        """
         progress = self.state.progress or {}
         return progress if "batches" in progress else {}
 

@@ -54,7 +54,7 @@ BATCH_SECONDS = 60.0
 
 
 class Running(Protocol):
-    """What a reconciler needs of a `cepsql.spark.query.StandingQuery`."""
+    """What a reconciler needs of a `cepsql.spark.run.query.StandingQuery`."""
 
     @property
     def status(self) -> str: ...
@@ -556,7 +556,7 @@ def _java_ended(failure: Exception) -> Error | None:
     """Return what is said of a failure of Spark's, such as one of the connection to a Java that has ended."""
     if not isinstance(failure, OSError | EOFError) and type(failure).__module__.partition(".")[0] not in _SPARKS:
         return None
-    from cepsql.spark.failures import translate_failure
-    from cepsql.spark.gateway import java_ended
+    from cepsql.spark.jvm.failures import translate_failure
+    from cepsql.spark.jvm.gateway import java_ended
 
     return translate_failure(failure) if java_ended(_JAVA_SECONDS) else None

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cepsql.analysis.canonical import canonical_json
+from cepsql.analysis.sql.canonical import canonical_json
 from cepsql.catalog import RegisteredQuery
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.plan.identity import describe_plan
@@ -98,7 +98,7 @@ def _fresh(query: RegisteredQuery) -> str:
 
 def kept_identity(home: "Home", checkpoint: str) -> dict | None:
     """Return the identity of the query whose checkpoint a folder holds, None if it holds none here."""
-    from cepsql.spark import checkpoint as checkpoints
+    from cepsql.spark.checkpoint import checkpoint as checkpoints
 
     return checkpoints.kept_identity(home.folder(checkpoint))
 
@@ -113,8 +113,8 @@ def kept_session(home: "Home", query: RegisteredQuery) -> dict[str, str]:
 
 
 def _rebuilding_obstacle(home: "Home", checkpoint: str) -> str | None:
-    from cepsql.spark.checkpoint_path import used
-    from cepsql.spark.rebuilding import rebuilding_obstacle
+    from cepsql.spark.checkpoint.checkpoint_path import used
+    from cepsql.spark.checkpoint.rebuilding import rebuilding_obstacle
 
     folder = home.folder(checkpoint)
     with used(folder, "read"):
@@ -123,7 +123,7 @@ def _rebuilding_obstacle(home: "Home", checkpoint: str) -> str | None:
 
 def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:
     """Return what the query is, in a session that is as the one of the checkpoint but for the query's own settings."""
-    from cepsql.spark.frames import frame_identity
+    from cepsql.spark.frames.frames import frame_identity
 
     options = dict(query.options)
     session = {key: options.get(key, value) for key, value in known["session"].items()}

@@ -32,8 +32,8 @@ def make_savepoint(home: "Home", query: RegisteredQuery, name: str) -> Savepoint
 
     Raises OperationalError if it cannot be copied or runs again, ProgrammingError if the name is taken.
     """
-    from cepsql.spark.checkpoint_path import remove_tree
-    from cepsql.spark.savepoint import save_checkpoint
+    from cepsql.spark.checkpoint.checkpoint_path import remove_tree
+    from cepsql.spark.checkpoint.savepoint import save_checkpoint
 
     checkpoint = home.folder(home.checkpoint(query))
     plain = re.sub(r"[^\w.-]", "_", name)
@@ -52,7 +52,7 @@ def begin_from(home: "Home", query: RegisteredQuery, plan: Plan, name: str, span
     Raises ProgrammingError if there is no such savepoint or it is of a query with another meaning, OperationalError
     if it cannot be copied.
     """
-    from cepsql.spark.savepoint import begin_checkpoint
+    from cepsql.spark.checkpoint.savepoint import begin_checkpoint
 
     savepoint = found_savepoint(home, name, span)
     known = kept_identity(home, savepoint.folder)
@@ -71,7 +71,7 @@ def drop_savepoint(home: "Home", name: str, span: Span) -> str | None:
 
     Return the folder if it could not be removed, as on a disk that is read-only.
     """
-    from cepsql.spark.checkpoint_path import remove_tree
+    from cepsql.spark.checkpoint.checkpoint_path import remove_tree
 
     folder = home.folder(found_savepoint(home, name, span).folder)
     home.savepoints.remove(name)

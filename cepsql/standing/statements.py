@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cepsql.analysis.format_names import SINK_FORMATS, format_note
+from cepsql.analysis.ddl.format_names import SINK_FORMATS, format_note
 from cepsql.answer import Answer
 from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Sink
 from cepsql.catalog.create_text import create_text, quoted_name
@@ -182,7 +182,7 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
         # It may have been added all the same, and would begin anew without its checkpoint.
         raise
     except Error:
-        from cepsql.spark.checkpoint_path import remove_tree
+        from cepsql.spark.checkpoint.checkpoint_path import remove_tree
 
         remove_tree(host.home.folder(host.home.checkpoint(query)))
         raise
@@ -257,7 +257,7 @@ def _control(host: Host, action: str, name: st.Name, savepoint: st.Name | None) 
 
 def _reading_starts(host: Host, query: "NamedQuery") -> str:
     """Say where a query that is to run starts to read, in words to go on with; "" if that is not known here."""
-    from cepsql.spark.reading_start import reading_starts
+    from cepsql.spark.sources.reading_start import reading_starts
 
     if query.state.epoch is not None:
         # It has not ended its batch.

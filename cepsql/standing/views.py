@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cepsql.analysis.emission import OPERATION
-from cepsql.analysis.intervals import is_duration
+from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.sql.intervals import is_duration
 from cepsql.answer import Answer
 from cepsql.calendar import time_text
 from cepsql.catalog import ColumnDefinition, MaterializedView

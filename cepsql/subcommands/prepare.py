@@ -16,7 +16,7 @@ def prepare(argv: Sequence[str]) -> int:
         "installed, do it again.",
     ).parse_args(argv)
     print("running Spark once; this takes a minute or two ...", file=sys.stderr, flush=True)
-    from cepsql.spark.class_archive import make_archive
+    from cepsql.spark.jvm.class_archive import make_archive
 
     try:
         path = make_archive()

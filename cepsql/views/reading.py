@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from cepsql.analysis.resolve import table_name
+from cepsql.analysis.sql.resolve import table_name
 from cepsql.catalog.view_store import ViewSource
-from cepsql.plan.nodes import Node, Read, Sql, walk
 from cepsql.plan.planner import Plan
+from cepsql.plan.tree.nodes import Node, Read, Sql, walk
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.scan.expression import Unlike
 from cepsql.views.cells import column_values

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from catalog import engine
 
-from cepsql.analysis.parameters import literal
+from cepsql.analysis.sql.parameters import literal
 from cepsql.errors import InterfaceError, ProgrammingError
 from cepsql.language.tokens import DIALECT
 

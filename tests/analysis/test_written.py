@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from catalog import engine
 
-from cepsql.analysis.parameters import bind_parameters
-from cepsql.analysis.resolve import flatten_names
-from cepsql.analysis.written import written_input, written_query
+from cepsql.analysis.sql.parameters import bind_parameters
+from cepsql.analysis.sql.resolve import flatten_names
+from cepsql.analysis.sql.written import written_input, written_query
 from cepsql.errors import Error
 from cepsql.language import statements as st
 from cepsql.language.translate import statements

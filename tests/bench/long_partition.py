@@ -34,7 +34,7 @@ from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
-from cepsql.spark.rows import layout_columns
+from cepsql.spark.frames.rows import layout_columns
 
 QUERY = """SELECT * FROM events MATCH_RECOGNIZE (
   PARTITION BY key

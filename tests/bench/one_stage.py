@@ -16,10 +16,10 @@ import pyarrow as pa
 from measure import session
 
 import cepsql
-from cepsql.spark.checkpoint import open_checkpoint
-from cepsql.spark.host_files import host_files
-from cepsql.spark.neighbours import Sharing
-from cepsql.spark.replay import Replay, replay_source, write_batch
+from cepsql.spark.checkpoint.checkpoint import open_checkpoint
+from cepsql.spark.checkpoint.host_files import host_files
+from cepsql.spark.run.replay import Replay, replay_source, write_batch
+from cepsql.spark.stages.neighbours import Sharing
 
 COLUMNS = "k STRING, ts TIMESTAMP, x INT"
 FIRST = "SELECT * FROM events DEDUPLICATE (PARTITION BY k ORDER BY ts WITHIN INTERVAL '2' SECONDS)"

@@ -22,7 +22,7 @@ from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
 from cepsql.runner.statements import execute
 from cepsql.runner.working import share_of
-from cepsql.spark.reading_start import ReadingStart
+from cepsql.spark.sources.reading_start import ReadingStart
 
 
 def play(prepared, text, **settings):

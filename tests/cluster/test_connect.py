@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import cepsql
-from cepsql.spark.frame_sql import _template
+from cepsql.spark.frames.frame_sql import _template
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 from maven import CACHE

@@ -23,7 +23,7 @@ import cepsql
 import cepsql.standing.reconciler
 from cepsql.engine import Engine
 from cepsql.errors import Error
-from cepsql.spark.session import session
+from cepsql.spark.jvm.session import session
 
 STREAM = """CREATE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
 USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '10')

@@ -6,23 +6,23 @@ import signal
 from collections.abc import Callable
 
 import cepsql.query
-import cepsql.spark.backfill
-import cepsql.spark.checkpoint
-import cepsql.spark.checkpoint_lock
-import cepsql.spark.query
-import cepsql.spark.table_refresh
+import cepsql.spark.checkpoint.checkpoint
+import cepsql.spark.checkpoint.checkpoint_lock
+import cepsql.spark.run.query
+import cepsql.spark.sources.backfill
+import cepsql.spark.sources.table_refresh
 from cepsql.sinks.files import FileSink
 from cepsql.sinks.function import FunctionSink
 from cepsql.sinks.postgresql import PostgreSQL
 from cepsql.sinks.sqlite import SQLite
 from cepsql.sinks.table import TableSink
-from cepsql.spark.hadoop_path import HadoopPath
-from cepsql.spark.query import StandingQuery
+from cepsql.spark.jvm.hadoop_path import HadoopPath
+from cepsql.spark.run.query import StandingQuery
 
 PLACES: dict[str, tuple[object, str]] = {
-    "plan.json": (cepsql.spark.checkpoint, "_write_plan"),
-    "end of the input": (cepsql.spark.query, "end_input"),
-    "finish": (cepsql.spark.query, "finish"),
+    "plan.json": (cepsql.spark.checkpoint.checkpoint, "_write_plan"),
+    "end of the input": (cepsql.spark.run.query, "end_input"),
+    "finish": (cepsql.spark.run.query, "finish"),
     "start of a run": (StandingQuery, "_start_spark"),
     "batch, before Spark's commit": (StandingQuery, "_after_batch"),
     "files of a batch": (FileSink, "write"),
@@ -30,14 +30,14 @@ PLACES: dict[str, tuple[object, str]] = {
     "names of files": (FileSink, "_put_in_place"),
     "a name": (os, "replace"),
     "a file in a file system of Hadoop's": (HadoopPath, "write_whole"),
-    "a claim": (cepsql.spark.checkpoint_lock, "claim_checkpoint"),
+    "a claim": (cepsql.spark.checkpoint.checkpoint_lock, "claim_checkpoint"),
     "claim of a folder": (FileSink, "claim"),
     "transaction": (TableSink, "_transaction"),
     "rows in a transaction of SQLite": (SQLite, "add_rows"),
     "rows in a transaction of PostgreSQL": (PostgreSQL, "add_rows"),
     "claim of a table": (TableSink, "claim"),
-    "history before a stream": (cepsql.spark.backfill, "keep_rows"),
-    "table that is read again": (cepsql.spark.table_refresh, "take_snapshot"),
+    "history before a stream": (cepsql.spark.sources.backfill, "keep_rows"),
+    "table that is read again": (cepsql.spark.sources.table_refresh, "take_snapshot"),
     "function": (FunctionSink, "write"),
 }
 """What is patched, by what happens there."""

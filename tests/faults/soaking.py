@@ -9,8 +9,8 @@ from pathlib import Path
 
 import cepsql
 from cepsql.catalog import Sink
-from cepsql.spark.query import StandingQuery
-from cepsql.spark.session import session
+from cepsql.spark.jvm.session import session
+from cepsql.spark.run.query import StandingQuery
 
 STATUS_SECONDS, TRIGGER = 10.0, "3 seconds"
 STREAM = """

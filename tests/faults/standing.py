@@ -18,8 +18,8 @@ from pyspark import SparkContext
 
 import cepsql
 from cepsql.catalog import Sink
-from cepsql.spark.checkpoint_path import CheckpointPath, checkpoint_path
-from cepsql.spark.session import session
+from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, checkpoint_path
+from cepsql.spark.jvm.session import session
 
 STREAM = """
 CREATE STREAM {name} (k INT, ts TIMESTAMP, x INT, place INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)

@@ -9,9 +9,9 @@ import pytest
 
 import cepsql
 from cepsql.errors import OperationalError
-from cepsql.spark import query as standing_query
-from cepsql.spark import source_log
-from cepsql.spark.rebuilding import rebuilding_obstacle
+from cepsql.spark.checkpoint import source_log
+from cepsql.spark.checkpoint.rebuilding import rebuilding_obstacle
+from cepsql.spark.run import query as standing_query
 
 DAY = 86_400
 STREAM = """CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)

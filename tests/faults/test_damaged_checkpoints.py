@@ -17,10 +17,10 @@ from numbered_files import put
 import cepsql
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
-from cepsql.spark.checkpoint import open_checkpoint
-from cepsql.spark.checkpoint_files import check_files
-from cepsql.spark.checkpoint_lock import lock_checkpoint
-from cepsql.spark.savepoint import save_checkpoint
+from cepsql.spark.checkpoint.checkpoint import open_checkpoint
+from cepsql.spark.checkpoint.checkpoint_files import check_files
+from cepsql.spark.checkpoint.checkpoint_lock import lock_checkpoint
+from cepsql.spark.checkpoint.savepoint import save_checkpoint
 
 STREAM = """CREATE OR REPLACE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
 USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '1')
@@ -114,7 +114,7 @@ def test_an_older_copy_is_refused_by_a_sink_that_is_ahead_of_it(spark, tmp_path,
 
 HOLDER = """
 import sys, pathlib
-from cepsql.spark.checkpoint_lock import lock_checkpoint
+from cepsql.spark.checkpoint.checkpoint_lock import lock_checkpoint
 lock = lock_checkpoint(pathlib.Path(sys.argv[1]), int(sys.argv[2]) or None)
 print("held", flush=True)
 sys.stdin.read()
@@ -156,7 +156,7 @@ def test_a_later_owner_takes_it_from_one_that_hangs(spark, begun, copy):
 
 def test_a_process_that_hangs_while_it_writes_is_told(tmp_path, monkeypatch):
     lock = lock_checkpoint(tmp_path, 1)
-    monkeypatch.setattr("cepsql.spark.file_turn._PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("cepsql.spark.checkpoint.file_turn._PATIENCE_SECONDS", 0.1)
     with lock.held(), pytest.raises(OperationalError, match=f"a process hangs while it writes to .* {tmp_path}, which"):
         lock_checkpoint(tmp_path, 2)
     lock_checkpoint(tmp_path, 2).release()

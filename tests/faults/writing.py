@@ -77,7 +77,7 @@ class Frame:
 
 
 class Pieces:
-    """The rows of a batch as `cepsql.spark.pieces.collect_pieces` gives them."""
+    """The rows of a batch as `cepsql.spark.frames.pieces.collect_pieces` gives them."""
 
     def __init__(self, frame: Frame):
         self.frame, self.rows = frame, ROWS * PARTS

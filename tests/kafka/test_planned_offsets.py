@@ -12,8 +12,8 @@ pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 has 
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from cepsql.spark import kafka_source
-from cepsql.spark.kafka_source import Reading, _StreamReader
+from cepsql.spark.sources import kafka_source
+from cepsql.spark.sources.kafka_source import Reading, _StreamReader
 
 
 class Topic:

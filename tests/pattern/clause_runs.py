@@ -15,7 +15,7 @@ from clause_meaning import COLUMNS as NAMES
 from clause_texts import COLUMNS
 from sqlglot import exp
 
-from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.match.match import MatchPlan
 from cepsql.engine import Engine, connect
 from cepsql.matching.match_operator import MatchOperator
 from cepsql.ordered.counts import Counts, Tally

@@ -5,7 +5,7 @@ from chance import draws, is_night
 from plan.programs import COLUMNS, FORMS, STREAMS, random_program
 
 import cepsql
-from cepsql.analysis.canonical import canonical_json
+from cepsql.analysis.sql.canonical import canonical_json
 from cepsql.errors import Error
 from cepsql.plan.identity import describe_plan
 

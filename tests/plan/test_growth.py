@@ -4,10 +4,10 @@ import pytest
 from catalog import engine
 from sqlglot import exp, parse_one
 
-from cepsql.analysis import conditions
-from cepsql.analysis.resolve import used_ctes
-from cepsql.plan import nodes
-from cepsql.plan.markers import inline_ctes
+from cepsql.analysis.match import conditions
+from cepsql.analysis.sql.resolve import used_ctes
+from cepsql.plan.tree import nodes
+from cepsql.plan.tree.markers import inline_ctes
 
 
 def chain(length: int) -> str:

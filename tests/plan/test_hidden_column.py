@@ -5,7 +5,7 @@ from sqlglot import parse_one
 
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import DIALECT
-from cepsql.plan.hidden_column import carry_column
+from cepsql.plan.names.hidden_column import carry_column
 
 CASES = {
     "SELECT * FROM s": "SELECT * FROM s",

@@ -7,7 +7,7 @@ import pytest
 from catalog import engine
 from golden import check, params
 
-from cepsql.analysis.canonical import canonical_json, describe_pattern
+from cepsql.analysis.sql.canonical import canonical_json, describe_pattern
 from cepsql.plan.identity import describe_plan, kept_description, spoken_differences
 from cepsql.plan.references import with_values
 

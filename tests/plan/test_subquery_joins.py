@@ -10,10 +10,10 @@ from sqlglot import exp, parse_one
 from sqlglot.optimizer.qualify import qualify
 
 from cepsql.errors import NotSupportedError, Span
-from cepsql.plan.join_order import relations
-from cepsql.plan.semi_joins import with_semi_joins
-from cepsql.plan.subquery_joins import SubqueryJoins
-from cepsql.plan.value_joins import with_value_joins
+from cepsql.plan.changes.subquery_joins import SubqueryJoins
+from cepsql.plan.joins.semi_joins import with_semi_joins
+from cepsql.plan.joins.value_joins import with_value_joins
+from cepsql.plan.tree.join_order import relations
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -7,7 +7,7 @@ import pytest
 from catalog import engine
 from golden import check, params
 
-from cepsql.analysis.canonical import canonical_json
+from cepsql.analysis.sql.canonical import canonical_json
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 

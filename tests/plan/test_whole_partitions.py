@@ -7,7 +7,7 @@ import pytest
 from sqlglot import exp, parse_one
 from sqlglot.optimizer.qualify import qualify
 
-from cepsql.plan.whole_partitions import with_whole_partitions
+from cepsql.plan.changes.whole_partitions import with_whole_partitions
 
 duckdb = pytest.importorskip("duckdb")
 

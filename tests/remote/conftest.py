@@ -17,7 +17,7 @@ from hdfs import running_hdfs
 from s3 import BUCKET, running_s3, settings
 from skipping import or_skipped
 
-from cepsql.spark.checkpoint_path import checkpoint_path
+from cepsql.spark.checkpoint.checkpoint_path import checkpoint_path
 
 
 @pytest.fixture(scope="session")

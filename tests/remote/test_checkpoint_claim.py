@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.spark import checkpoint_claim
-from cepsql.spark.checkpoint_lock import lock_checkpoint
-from cepsql.spark.checkpoint_path import write_whole
-from cepsql.spark.hadoop_path import HadoopPath
+from cepsql.spark.checkpoint import checkpoint_claim
+from cepsql.spark.checkpoint.checkpoint_lock import lock_checkpoint
+from cepsql.spark.checkpoint.checkpoint_path import write_whole
+from cepsql.spark.jvm.hadoop_path import HadoopPath
 
 
 def become(claim, **changes):

@@ -3,7 +3,7 @@
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.spark.checkpoint_path import checkpoint_path, copy_tree, move_whole, remove_tree, write_whole
+from cepsql.spark.checkpoint.checkpoint_path import checkpoint_path, copy_tree, move_whole, remove_tree, write_whole
 
 
 def names(folder, pattern="*"):
@@ -79,7 +79,7 @@ def test_folders_are_copied_from_one_file_system_to_another(folder, tmp_path):
 
 @pytest.mark.parametrize("location", ["hdfs://127.0.0.1:1/x", "hdfs://no-such-host.invalid/x", "hdfs:///x"])
 def test_what_cannot_be_reached_is_said(spark, location):
-    from cepsql.spark.checkpoint import kept_identity
+    from cepsql.spark.checkpoint.checkpoint import kept_identity
 
     with pytest.raises(OperationalError, match=f"the checkpoint {location} cannot be (read|reached): .") as raised:
         kept_identity(checkpoint_path(location, lambda: spark))

@@ -3,7 +3,7 @@
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from cepsql.spark.object_store_writer import object_store_settings
+from cepsql.spark.checkpoint.object_store_writer import object_store_settings
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.spark.checkpoint_path import checkpoint_path, write_whole
+from cepsql.spark.checkpoint.checkpoint_path import checkpoint_path, write_whole
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_who_was_answered_nothing_and_sends_again_has_written(folder):
     [("s3a://no-such-bucket/x", "[Bb]ucket"), ("s3a://no such bucket/x", "."), ("s3a:///x", ".")],
 )
 def test_what_cannot_be_reached_is_said(s3, spark, location, said):
-    from cepsql.spark.checkpoint import open_checkpoint
+    from cepsql.spark.checkpoint.checkpoint import open_checkpoint
 
     with pytest.raises(OperationalError, match=rf"the checkpoint {location} cannot be (\w+): .*{said}") as raised:
         open_checkpoint(checkpoint_path(location, lambda: spark), {})

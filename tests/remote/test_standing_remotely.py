@@ -16,8 +16,8 @@ from chance import everyday
 
 from cepsql.engine import connect
 from cepsql.errors import DatabaseError, NotSupportedError, OperationalError, ProgrammingError
-from cepsql.spark.checkpoint_files import is_unbegun, keep_unbegun
-from cepsql.spark.savepoint import save_checkpoint
+from cepsql.spark.checkpoint.checkpoint_files import is_unbegun, keep_unbegun
+from cepsql.spark.checkpoint.savepoint import save_checkpoint
 
 RISES = """SELECT k, a, b FROM ticks MATCH_RECOGNIZE (
   PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b PATTERN (A B) DEFINE B AS n > A.n
@@ -114,7 +114,7 @@ def test_a_state_made_anew_is_that_of_the_checkpoint_and_its_copies(spark, folde
         engine.sql(replaced + texts[0])
         with monkeypatch.context() as patched:
             # plan.json names the new state, and the old one lies there still.
-            patched.setattr("cepsql.spark.rebuilding.move_record", cut_short)
+            patched.setattr("cepsql.spark.checkpoint.rebuilding.move_record", cut_short)
             with pytest.raises(OperationalError, match="it is cut short"):
                 engine.query(texts[0]).start(checkpoint=str(folder), upgrades=True)
         put(1, 3, 4, 1)
@@ -297,7 +297,7 @@ def test_rows_of_tables_are_kept(spark, folder, place, tmp_path, monkeypatch):
 
 
 def test_what_tasks_of_a_cluster_would_read_of_it_is_refused(spark, folder, place, monkeypatch):
-    monkeypatch.setattr("cepsql.spark.host_files.tasks_share_files", lambda _: False)
+    monkeypatch.setattr("cepsql.spark.checkpoint.host_files.tasks_share_files", lambda _: False)
     with contextlib.closing(connect(spark)) as engine:
         engine.sql(DEFINITIONS.format(checkpoint=folder))
         engine.sql("CREATE TABLE names (k STRING) USING csv OPTIONS (path 'names') REFRESH EVERY INTERVAL '1' MINUTE")

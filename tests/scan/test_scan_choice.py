@@ -5,7 +5,7 @@ import pytest
 import cepsql
 from cepsql.matching.match_operator import row_layout
 from cepsql.pattern.dead_rows import AliveRows
-from cepsql.plan.scans import choose_scan
+from cepsql.plan.tree.scans import choose_scan
 from cepsql.scalar.tree import STANDARD_SESSION, Session
 from cepsql.scalar.types import DOUBLE, TIMESTAMP
 

@@ -116,7 +116,7 @@ def test_an_earlier_owner_writes_nothing(spark, tmp_path):
 
 
 def test_an_owner_that_hangs_while_it_writes_does_not_keep_the_next_one_waiting(tmp_path, monkeypatch):
-    monkeypatch.setattr("cepsql.spark.file_turn._PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("cepsql.spark.checkpoint.file_turn._PATIENCE_SECONDS", 0.1)
     old = opened(file_sink(tmp_path))
     with old._locked(), pytest.raises(OperationalError, match=f"hangs while it writes to the folder {tmp_path} of"):
         opened(file_sink(tmp_path), WriterIdentity("my query", 2, FIRST.checkpoint))

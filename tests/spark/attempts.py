@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from cepsql.scalar.columns import plain_values
-from cepsql.spark.arrow import to_arrow
+from cepsql.spark.frames.arrow import to_arrow
 
 
 def spark_types(frame, expressions: list[str]) -> list[str]:

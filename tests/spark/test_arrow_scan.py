@@ -26,8 +26,8 @@ from cepsql.scan.layout import FileLayout
 from cepsql.scan.murmur import HASHED, bucket_numbers, spark_hashes
 from cepsql.scan.parquet import parquet_obstacle, read_parquet
 from cepsql.scan.texts import at_zone
-from cepsql.spark.arrow_scan import files_obstacle
-from cepsql.spark.zone import session_zone
+from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.sources.arrow_scan import files_obstacle
 
 TYPES = [
     "tinyint",

@@ -13,7 +13,7 @@ import pytest
 
 from cepsql.engine import connect
 from cepsql.errors import DataError, InterfaceError, OperationalError
-from cepsql.spark import receiver
+from cepsql.spark.run import receiver
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE hash(id) = id % 7"
 
@@ -44,7 +44,7 @@ def test_rows_that_cannot_be_put_aside_are_no_end_of_the_result(monkeypatch):
 
     second = SimpleNamespace(partitionId=lambda: 1)
     monkeypatch.setattr(receiver, "TaskContext", SimpleNamespace(get=lambda: second))
-    monkeypatch.setattr("cepsql.spark.receiver._Lane.spill", spill)
+    monkeypatch.setattr("cepsql.spark.run.receiver._Lane.spill", spill)
     with receiver.Receiver("127.0.0.1", "127.0.0.1") as found:
         with pytest.raises((OperationalError, OSError)):
             receiver.sender(found)([pa.record_batch({"id": [1]})])

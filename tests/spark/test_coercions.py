@@ -16,9 +16,9 @@ from scalar_samples import TYPES, VALUES
 from sessions import in_mode
 from sqlglot import exp
 
-from cepsql.analysis.conditions import lower_value
-from cepsql.analysis.scope import MatchScope
-from cepsql.analysis.traveling import Traveling
+from cepsql.analysis.match.conditions import lower_value
+from cepsql.analysis.match.scope import MatchScope
+from cepsql.analysis.match.traveling import Traveling
 from cepsql.errors import DataError, NotSupportedError, ProgrammingError, Span
 from cepsql.language.islands import parse_island
 from cepsql.language.tokens import Text
@@ -28,8 +28,8 @@ from cepsql.scalar.python import Source, compile_node
 from cepsql.scalar.tree import Session
 from cepsql.scalar.types import parse_type
 from cepsql.scalar.typing import typed
-from cepsql.spark.arrow import to_arrow
-from cepsql.spark.zone import session_zone
+from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.jvm.zone import session_zone
 
 CONSTANTS = [
     "1", "0", "-3", "2.5", "0.1", "1e0", "'1'", "NULL", "3000000000", "0.001", "TRUE", "INTERVAL '1' DAY",

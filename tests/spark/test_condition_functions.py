@@ -10,9 +10,9 @@ import pytest
 from chance import draws
 from sqlglot import exp
 
-from cepsql.analysis.conditions import lower_value
-from cepsql.analysis.scope import MatchScope
-from cepsql.analysis.traveling import Traveling
+from cepsql.analysis.match.conditions import lower_value
+from cepsql.analysis.match.scope import MatchScope
+from cepsql.analysis.match.traveling import Traveling
 from cepsql.errors import Span
 from cepsql.language.islands import parse_island
 from cepsql.language.tokens import DIALECT, Text
@@ -21,8 +21,8 @@ from cepsql.scalar.columns import plain_values, type_of
 from cepsql.scalar.python import Source, compile_node
 from cepsql.scalar.tree import Session
 from cepsql.scalar.typing import typed
-from cepsql.spark.arrow import to_arrow
-from cepsql.spark.zone import session_zone
+from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.jvm.zone import session_zone
 
 TYPES = {
     "y": "tinyint", "i": "int", "l": "bigint", "d": "double", "p": "double", "f": "float", "m": "decimal(10,2)",

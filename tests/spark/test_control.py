@@ -6,12 +6,12 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Watermark
-from cepsql.spark.checkpoint import open_checkpoint
-from cepsql.spark.control import with_watermark
-from cepsql.spark.query import StartOptions, start
-from cepsql.spark.replay import replay_source, write_batch
-from cepsql.spark.sink import RowSink
-from cepsql.spark.source import observe_source
+from cepsql.spark.checkpoint.checkpoint import open_checkpoint
+from cepsql.spark.checkpoint.control import with_watermark
+from cepsql.spark.run.query import StartOptions, start
+from cepsql.spark.run.replay import replay_source, write_batch
+from cepsql.spark.run.sink import RowSink
+from cepsql.spark.sources.source import observe_source
 
 
 def test_a_drained_window_is_complete(spark, tmp_path):

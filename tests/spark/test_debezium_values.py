@@ -6,7 +6,7 @@ import json
 import pytest
 
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
-from cepsql.spark.record_values import decoded
+from cepsql.spark.sources.record_values import decoded
 
 # 2026-03-29T00:30:00.123456Z, in the session of New York the evening before.
 MICROS = 1_774_744_200_123_456

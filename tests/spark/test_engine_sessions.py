@@ -13,8 +13,8 @@ from pyspark import SparkContext
 
 from cepsql.engine import ANSI, Engine, connect
 from cepsql.errors import DataError, InterfaceError, OperationalError, SessionError
-from cepsql.spark import engine_sessions
-from cepsql.spark.failures import translate_failure
+from cepsql.spark.jvm import engine_sessions
+from cepsql.spark.jvm.failures import translate_failure
 
 ZONE = "spark.sql.session.timeZone"
 

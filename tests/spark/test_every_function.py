@@ -22,8 +22,8 @@ from cepsql.scalar.tree import Apply, Call, Constant, Literal, Parameter, Sessio
 from cepsql.scalar.types import BIGINT, parse_type
 from cepsql.scalar.typing import typed
 from cepsql.scalar.values import is_greater
-from cepsql.spark.arrow import to_arrow
-from cepsql.spark.zone import session_zone
+from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.jvm.zone import session_zone
 
 ROWS = 40
 KINDS = {name: parse_type(type) for name, type in (TYPES | NESTED).items()}

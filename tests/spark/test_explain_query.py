@@ -9,7 +9,7 @@ from chance import everyday
 
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, OperationalError, ProgrammingError
-from cepsql.spark import run_once
+from cepsql.spark.run import run_once
 
 CLAUSE = "MATCH_RECOGNIZE (PARTITION BY k, n ORDER BY ts MEASURES MATCH_NUMBER() AS number {})"
 PATTERN = "PATTERN (A B C) DEFINE A AS x < 3, B AS B.x > A.x AND B.x <> 7, C AS C.x > B.x"

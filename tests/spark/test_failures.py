@@ -17,9 +17,9 @@ from py4j.protocol import Py4JJavaError
 from cepsql import errors
 from cepsql.errors import JavaEndedError, NotSupportedError
 from cepsql.scan.damaged import WHOLE_FILE
-from cepsql.spark import failures, gateway
-from cepsql.spark.failures import translate_failure
-from cepsql.spark.query import StandingQuery
+from cepsql.spark.jvm import failures, gateway
+from cepsql.spark.jvm.failures import translate_failure
+from cepsql.spark.run.query import StandingQuery
 
 
 def refusal():

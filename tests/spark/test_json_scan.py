@@ -10,8 +10,8 @@ from cepsql.scalar.types import parse_type
 from cepsql.scan import json
 from cepsql.scan.json import read_json
 from cepsql.scan.layout import FileLayout
-from cepsql.spark.checked_lines import checked_options
-from cepsql.spark.zone import session_zone
+from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.sources.checked_lines import checked_options
 
 LAYOUT = FileLayout("json", tuple((name, parse_type(type)) for name, type in TYPES.items()), frozenset(TYPES))
 MARK = b'{"z":"line of its own"}'

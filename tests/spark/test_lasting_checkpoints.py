@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from cepsql.spark.checkpoint import discard, open_checkpoint
-from cepsql.spark.checkpoint_path import write_whole
-from cepsql.spark.savepoint import begin_checkpoint, save_checkpoint
+from cepsql.spark.checkpoint.checkpoint import discard, open_checkpoint
+from cepsql.spark.checkpoint.checkpoint_path import write_whole
+from cepsql.spark.checkpoint.savepoint import begin_checkpoint, save_checkpoint
 
 
 def mode(path) -> int:

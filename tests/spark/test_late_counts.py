@@ -8,7 +8,7 @@ from chance import everyday
 from pyspark.sql import functions as F
 
 import cepsql
-from cepsql.spark.spark_plan import analyzed, drops_rows, has_aggregations, has_more_matches
+from cepsql.spark.jvm.spark_plan import analyzed, drops_rows, has_aggregations, has_more_matches
 
 FILES = [
     """

@@ -3,9 +3,9 @@
 import pytest
 from sqlglot import exp, parse_one
 
-from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.errors import Span
-from cepsql.plan.composed_aggregates import with_composed_aggregates
+from cepsql.plan.changes.composed_aggregates import with_composed_aggregates
 
 CALLS = (
     "BIT_AND(x)", "BIT_OR(x)", "BIT_XOR(x)", "BIT_XOR(DISTINCT x)", "CORR(x, y)", "COVAR_POP(x, y)", "COVAR_SAMP(x, y)",

@@ -8,7 +8,7 @@ import pytest
 
 import cepsql
 from cepsql.errors import ProgrammingError
-from cepsql.spark.settings import lent_settings
+from cepsql.spark.jvm.settings import lent_settings
 
 LONG = 300_000
 FORMS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".deflate": zlib.compress}

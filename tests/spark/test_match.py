@@ -11,17 +11,17 @@ from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.ordered.row_layout import Column
 from cepsql.pattern.ir import Concat, Repeat, Variable
 from cepsql.pattern.program import Aggregate, Bit, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
-from cepsql.spark.arrow import to_arrow
-from cepsql.spark.buckets import Buckets
-from cepsql.spark.checkpoint import open_checkpoint
-from cepsql.spark.match import match_stage, match_table
-from cepsql.spark.query import StartOptions, start
-from cepsql.spark.replay import Replay, replay_source, write_batch
-from cepsql.spark.rows import event_time
-from cepsql.spark.sink import RowSink
-from cepsql.spark.source import read_source
-from cepsql.spark.stage import Feed
-from cepsql.spark.staged import run_staged, staged_rows
+from cepsql.spark.checkpoint.checkpoint import open_checkpoint
+from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.frames.rows import event_time
+from cepsql.spark.run.query import StartOptions, start
+from cepsql.spark.run.replay import Replay, replay_source, write_batch
+from cepsql.spark.run.sink import RowSink
+from cepsql.spark.sources.source import read_source
+from cepsql.spark.stages.match import match_stage, match_table
+from cepsql.spark.stages.stage import Feed
+from cepsql.spark.stages.staged import run_staged, staged_rows
 
 SECOND = 1_000_000
 PROGRAM = MatchProgram(

@@ -10,8 +10,8 @@ from chance import everyday
 
 import cepsql
 from cepsql.ordered.packet import open_packet
-from cepsql.spark.checkpoint_path import remove_tree
-from cepsql.spark.packet_files import LEAST_BYTES, Packing, empty, fetched, make_packet_folder
+from cepsql.spark.checkpoint.checkpoint_path import remove_tree
+from cepsql.spark.frames.packet_files import LEAST_BYTES, Packing, empty, fetched, make_packet_folder
 
 ROWS = 40_000
 QUERY = """SELECT * FROM s MATCH_RECOGNIZE (

@@ -7,8 +7,8 @@ import pytest
 
 import cepsql
 from cepsql.errors import OperationalError
-from cepsql.spark.notices import warn_of_gone
-from cepsql.spark.planned_files import PlannedFiles, forget_unplanned
+from cepsql.spark.checkpoint.planned_files import PlannedFiles, forget_unplanned
+from cepsql.spark.sources.notices import warn_of_gone
 
 FILE = '{{"path":"file:///in/{name}.csv","timestamp":{name},"batchId":{name}}}'
 

@@ -6,8 +6,8 @@ import time
 import pytest
 
 import cepsql
-from cepsql.spark import polling
-from cepsql.spark import query as standing_query
+from cepsql.spark.run import polling
+from cepsql.spark.run import query as standing_query
 
 
 def delay(standing):

@@ -15,12 +15,12 @@ from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, UNTIMED
 from cepsql.ordered.stage import Input, Stage
 from cepsql.runner.notices import Notices, alone
-from cepsql.spark.kept_progress import KeptProgress
-from cepsql.spark.late_counts import LEFT_OUT
-from cepsql.spark.observations import BELOW_MATCH, SAID
-from cepsql.spark.progress import Progress
-from cepsql.spark.progress_watch import Watch
-from cepsql.spark.stage import observed_counts
+from cepsql.spark.checkpoint.kept_progress import KeptProgress
+from cepsql.spark.checkpoint.progress import Progress
+from cepsql.spark.run.late_counts import LEFT_OUT
+from cepsql.spark.run.progress_watch import Watch
+from cepsql.spark.stages.observations import BELOW_MATCH, SAID
+from cepsql.spark.stages.stage import observed_counts
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
@@ -243,7 +243,7 @@ def test_without_event_time_there_is_no_watermark():
 
 def test_the_rate_falls_once_no_batch_is_done(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("cepsql.spark.progress_watch.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("cepsql.spark.run.progress_watch.time", SimpleNamespace(monotonic=lambda: now[0]))
     watch = Watch()
     assert watch.rate(busy=False) == 0
     watch.add(event(0, m=stage(50)))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cepsql.spark import quick_python
-from cepsql.spark.python_starter import MODULE
+from cepsql.spark.jvm import quick_python
+from cepsql.spark.jvm.python_starter import MODULE
 from cepsql.temporary import remove_temporary, temporary_folder
 
 SECONDS = 60

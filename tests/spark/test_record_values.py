@@ -6,15 +6,15 @@ import pytest
 from json_samples import TYPES, drawn_lines, fixed_lines
 from values import plain, plain_sql, plain_values
 
-from cepsql.analysis.properties import DELETED, ORIGIN, PLACE
+from cepsql.analysis.sql.properties import DELETED, ORIGIN, PLACE
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.ordered.arrival import partition_part
 from cepsql.scalar.types import parse_type
 from cepsql.scan.layout import FileLayout
-from cepsql.spark.names import FORMER
-from cepsql.spark.record_values import decoded
-from cepsql.spark.source import RECORD_ORIGIN, RECORD_PLACE
-from cepsql.spark.zone import session_zone
+from cepsql.spark.frames.names import FORMER
+from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.sources.record_values import decoded
+from cepsql.spark.sources.source import RECORD_ORIGIN, RECORD_PLACE
 
 LAYOUT = FileLayout("json", tuple((name, parse_type(type)) for name, type in TYPES.items()), frozenset(TYPES))
 OWN = [

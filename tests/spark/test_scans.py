@@ -9,7 +9,7 @@ from sessions import in_mode
 
 import cepsql
 from cepsql.errors import Error, OperationalError
-from cepsql.spark.progress import Progress
+from cepsql.spark.checkpoint.progress import Progress
 
 COLUMNS = """
     sym STRING, seconds INT, price DOUBLE, kind STRING, unread DATE,

@@ -4,7 +4,7 @@ import pytest
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import OperationalError, ProgrammingError
-from cepsql.spark.source import observe_source, read_source
+from cepsql.spark.sources.source import observe_source, read_source
 
 COLUMNS = (ColumnDefinition("id", "BIGINT"), ColumnDefinition("ts", "TIMESTAMP"), ColumnDefinition("price", "DOUBLE"))
 CSV = "1,2026-01-01 00:00:00,1.5\nx,2026-01-01 00:00:01,2\n3,2026-01-01 00:00:02\n,,\n5,2026-01-01 00:00:04,5\n"

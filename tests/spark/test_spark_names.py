@@ -2,7 +2,7 @@
 
 import pytest
 
-from cepsql.analysis.spark_names import spark_name
+from cepsql.analysis.sql.spark_names import spark_name
 from cepsql.language.tokens import DIALECT
 
 ITEMS = (

@@ -10,9 +10,9 @@ from cepsql.operators.deduplicate import Deduplicate
 from cepsql.operators.interval_join import IntervalJoin
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
-from cepsql.spark.checkpoint import open_checkpoint
-from cepsql.spark.replay import Replay, replay_source, write_batch
-from cepsql.spark.stage import Feed, run_stage, stage_rows
+from cepsql.spark.checkpoint.checkpoint import open_checkpoint
+from cepsql.spark.run.replay import Replay, replay_source, write_batch
+from cepsql.spark.stages.stage import Feed, run_stage, stage_rows
 
 SECOND = 1_000_000
 LAYOUT = RowLayout(

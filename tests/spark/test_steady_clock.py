@@ -7,9 +7,9 @@ import time
 import pytest
 
 from cepsql.engine import connect
-from cepsql.spark import steady_clock
-from cepsql.spark.control import Heartbeat, end_input, give_heartbeat, last_heartbeat
-from cepsql.spark.steady_clock import LONGEST_PAUSE, SteadyClock
+from cepsql.spark.checkpoint import steady_clock
+from cepsql.spark.checkpoint.control import Heartbeat, end_input, give_heartbeat, last_heartbeat
+from cepsql.spark.checkpoint.steady_clock import LONGEST_PAUSE, SteadyClock
 
 SECOND = 1_000_000
 HOUR, DAY = 3600 * SECOND, 86_400 * SECOND

@@ -5,7 +5,7 @@ import os
 import pyspark
 import pytest
 
-from cepsql.spark.worker_daemon import archives_last
+from cepsql.spark.frames.worker_daemon import archives_last
 
 LIB = "/site/pyspark/python/lib"
 

@@ -9,7 +9,7 @@ import pytest
 from cepsql.catalog.savepoints import Savepoint
 from cepsql.catalog.states import RUNNING
 from cepsql.engine import Engine, connect
-from cepsql.spark.checkpoint import discard, open_checkpoint
+from cepsql.spark.checkpoint.checkpoint import discard, open_checkpoint
 
 DEFINED = """
     CREATE STREAM s (a INT) USING json OPTIONS (path '/tmp/none');

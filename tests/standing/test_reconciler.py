@@ -16,7 +16,7 @@ from cepsql.catalog.leases import Leases
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.store import Store
 from cepsql.errors import DataError, JavaEndedError, OperationalError, ProgrammingError
-from cepsql.spark.progress import Progress
+from cepsql.spark.checkpoint.progress import Progress
 from cepsql.standing.queries import Queries
 from cepsql.standing.reconciler import Reconciler
 
@@ -709,8 +709,8 @@ def test_closing_waits_for_what_is_being_started(process, monkeypatch):
 
 def test_java_that_ends_while_a_query_starts_is_no_defect(process, monkeypatch, caplog):
     server = process("server", adopts=True)
-    monkeypatch.setattr("cepsql.spark.gateway.java_ended", lambda patience=0.0: True)
-    monkeypatch.setattr("cepsql.spark.failures.lost_java", lambda failure: True)
+    monkeypatch.setattr("cepsql.spark.jvm.gateway.java_ended", lambda patience=0.0: True)
+    monkeypatch.setattr("cepsql.spark.jvm.failures.lost_java", lambda failure: True)
     server.broken = ConnectionRefusedError(111, "Connection refused")
     server.reconciler.states.desire("fraud", "running")
     server.reconciler.tick()

@@ -9,7 +9,7 @@ from cepsql.engine import connect
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.start import started_at
-from cepsql.spark.checkpoint import FORMAT
+from cepsql.spark.checkpoint.checkpoint import FORMAT
 
 PATTERN = "ticks MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.n AS a PATTERN (A B) DEFINE B AS n > {})"
 FIRST = f"SELECT k, a FROM {PATTERN.format('A.n')}"

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from cepsql import connect
-from cepsql.analysis.allowed_places import is_allowed_address, is_allowed_path
-from cepsql.analysis.restrictions import Restrictions
+from cepsql.analysis.ddl.allowed_places import is_allowed_address, is_allowed_path
+from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
 from cepsql.errors import Error, ProgrammingError
 from cepsql.server.options import parser, restrictions

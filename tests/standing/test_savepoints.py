@@ -12,8 +12,8 @@ import pytest
 from cepsql.catalog.savepoints import Savepoint
 from cepsql.engine import connect
 from cepsql.errors import OperationalError, ProgrammingError
-from cepsql.spark.checkpoint_files import drop_planned, is_between_batches
-from cepsql.spark.savepoint import begin_checkpoint, save_checkpoint
+from cepsql.spark.checkpoint.checkpoint_files import drop_planned, is_between_batches
+from cepsql.spark.checkpoint.savepoint import begin_checkpoint, save_checkpoint
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts) USING json OPTIONS (path 'ticks');
@@ -132,7 +132,7 @@ def test_what_has_no_savepoint(engine):
 
 
 def test_a_folder_of_a_savepoint_that_cannot_be_removed_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("cepsql.spark.checkpoint_path.remove_tree", lambda folder: None)
+    monkeypatch.setattr("cepsql.spark.checkpoint.checkpoint_path.remove_tree", lambda folder: None)
     folder = tmp_path / "x"
     with connect(catalog=str(tmp_path / "catalog.db")) as engine:
         for said in ("savepoint x dropped", f"savepoint x dropped; its folder {folder} could not be removed"):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import cepsql.spark.rebuilding
+import cepsql.spark.checkpoint.rebuilding
 from cepsql.engine import connect
 from cepsql.errors import OperationalError
-from cepsql.spark.query import StandingQuery
+from cepsql.spark.run.query import StandingQuery
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '2' SECONDS)
@@ -88,7 +88,7 @@ def test_cut_short_it_is_brought_to_its_end(engine, monkeypatch):
         raise OSError(5, "the machine stops here")
 
     with monkeypatch.context() as patched:
-        patched.setattr(cepsql.spark.rebuilding, "move_whole", fail)
+        patched.setattr(cepsql.spark.checkpoint.rebuilding, "move_whole", fail)
         with pytest.raises(OperationalError, match="the machine stops here"):
             engine.sql("START QUERY rises")
     put(1, [9, 0, 0, 0])

@@ -8,7 +8,7 @@ from chance import draws, everyday
 
 import cepsql
 from cepsql.ordered.counts import Counts
-from cepsql.spark.progress import Progress
+from cepsql.spark.checkpoint.progress import Progress
 
 FILES = (
     (

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from cepsql.errors import InterfaceError
-from cepsql.spark import replay
+from cepsql.spark.run import replay
 from cepsql.testing import play
 
 

@@ -11,12 +11,12 @@ import pytest
 import cepsql
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import OperationalError
-from cepsql.spark import snapshots as snapshots_module
-from cepsql.spark import table_files
-from cepsql.spark.host_files import host_files
-from cepsql.spark.kept_rows import keep_rows, kept_rows
-from cepsql.spark.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
-from cepsql.spark.table_files import TableFiles
+from cepsql.spark.checkpoint.host_files import host_files
+from cepsql.spark.frames.kept_rows import keep_rows, kept_rows
+from cepsql.spark.sources import snapshots as snapshots_module
+from cepsql.spark.sources import table_files
+from cepsql.spark.sources.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
+from cepsql.spark.sources.table_files import TableFiles
 
 SECOND = "REFRESH EVERY INTERVAL '1' SECOND"
 

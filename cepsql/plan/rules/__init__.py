@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from cepsql.plan.nodes import Node
 from cepsql.plan.rules.drop_stars import drop_stars
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.rules.mark_chains import mark_chains
 from cepsql.plan.rules.split_unions import split_unions
 from cepsql.plan.rules.watermark_matches import watermark_matches
+from cepsql.plan.tree.nodes import Node
 
 RULES: tuple[Callable[[Node], Node], ...] = (
     inline_views,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.resolve import catalog_tables, table_name
-from cepsql.plan.nodes import Node, Ordered, Sql, transform
+from cepsql.analysis.sql.resolve import catalog_tables, table_name
+from cepsql.plan.tree.nodes import Node, Ordered, Sql, transform
 
 
 def drop_stars(root: Node) -> Node:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.resolve import catalog_tables, table_name, visible_ctes
-from cepsql.analysis.written import with_relations
-from cepsql.plan.expand import put_in_place
-from cepsql.plan.nodes import Node, Read, Sql, transform
+from cepsql.analysis.sql.resolve import catalog_tables, table_name, visible_ctes
+from cepsql.analysis.sql.written import with_relations
+from cepsql.plan.names.expand import put_in_place
+from cepsql.plan.tree.nodes import Node, Read, Sql, transform
 
 
 def inline_views(root: Node, windows: bool = True) -> Node:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from cepsql.plan.markers import carry_markers
-from cepsql.plan.nodes import (
+from cepsql.plan.tree.markers import carry_markers
+from cepsql.plan.tree.nodes import (
     AddedRows,
     ChangeOperator,
     LabelledChanges,

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
-from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import ChangeOperator, Node, Ordered, Sql, StreamJoin, transform
-from cepsql.plan.union import union_branches
+from cepsql.analysis.sql.resolve import catalog_tables, flat_name, resolve, table_name
+from cepsql.plan.tree.markers import inline_ctes
+from cepsql.plan.tree.nodes import ChangeOperator, Node, Ordered, Sql, StreamJoin, transform
+from cepsql.plan.tree.union import union_branches
 
 
 def split_unions(root: Node) -> Node:

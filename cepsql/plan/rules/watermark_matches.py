@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from cepsql.plan.nodes import Node, Ordered, SparkWatermark, Sql, transform
 from cepsql.plan.rules.mark_chains import with_markers
+from cepsql.plan.tree.nodes import Node, Ordered, SparkWatermark, Sql, transform
 
 
 def watermark_matches(root: Node) -> Node:

@@ -1,0 +1,1 @@
+"""The clauses of definitions: of streams, tables and sinks."""

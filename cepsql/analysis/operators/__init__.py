@@ -1,0 +1,1 @@
+"""What is asked of the other operators: windows, frames, groups, deduplication."""

@@ -1,0 +1,97 @@
+"""Window functions over all rows of a key so far, which an operator computes itself as it goes on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cepsql.analysis.operators.frames import call_name
+from cepsql.analysis.sql.positions import span_of
+from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.respelling import DISTINCT_CALL
+from cepsql.operators.running import RunningCall
+
+_OF_ROWS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
+OF_COLUMNS = {
+    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
+    exp.First: "first", exp.FirstValue: "first", exp.AnyValue: "first", exp.Last: "last", exp.LastValue: "last",
+}  # fmt: skip
+"""What operators compute of a column, by what calls it."""
+
+_OF_VALUES = {**OF_COLUMNS, exp.CountIf: "count"}
+
+Take = Callable[[exp.Expr], exp.Column]
+"""Returns the column of the operator's rows that stands for an expression."""
+
+
+def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window:
+    """Return a call over all rows so far whose function reads a column.
+
+    Raises NotSupportedError for functions that do not go on from a few values, and for frames with another end.
+    """
+    function, condition, nulls = call.this, None, None
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        if isinstance(function, exp.Filter):
+            condition = function.expression.this
+        else:
+            nulls = type(function)
+        function = function.this
+    spec = call.args.get("spec")
+    ends_here = spec is None or str(spec.args.get("end") or "CURRENT ROW").upper() == "CURRENT ROW"
+    kind = _OF_VALUES.get(type(function))
+    chooses = kind in ("first", "last")
+    plain = type(function) in _OF_ROWS or (kind is not None and not function.args.get("expressions"))
+    plain &= type(function) in _OF_ROWS or function.this is not None or kind == "count"
+    if not ends_here or not plain or function.find(exp.Distinct) or (condition is not None and chooses):
+        raise NotSupportedError(
+            f"{_written_name(call, function)} of this form over all rows before, on a stream, is not supported",
+            span_of(call, place),
+            "LAST_VALUE(x) IGNORE NULLS OVER (... ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING) is the last value before"
+            if isinstance(function, exp.Lag)
+            else "begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
+        )
+    copy = call.copy()
+    if type(function) in _OF_ROWS:
+        copy.set("this", function.copy())
+        return copy
+    argument = function.this
+    if argument is None or isinstance(argument, exp.Star):
+        argument = exp.Literal.number(1)
+    if isinstance(function, exp.CountIf):
+        argument, function = exp.case().when(argument.copy(), exp.Literal.number(1)), exp.Count(big_int=True)
+    if condition is not None:
+        argument = exp.case().when(condition.copy(), argument.copy())
+    reads = function.copy()
+    reads.set("this", take(argument))
+    copy.set("this", exp.IgnoreNulls(this=reads) if nulls is exp.IgnoreNulls else reads)
+    return copy
+
+
+def running_aggregate(name: str, call: exp.Expr, take: Take, place: Span) -> RunningCall | None:
+    """Return what an operator computes for an aggregate of all rows of a group so far, None if it cannot go on."""
+    try:
+        plain = with_plain_argument(exp.Window(this=call), take, place)
+    except Error:
+        return None
+    return replace(running_call(name, plain, lambda column: column), rows=True)
+
+
+def running_call(name: str, call: exp.Window, columns: Callable[[str], str]) -> RunningCall:
+    """Return what the operator computes for a call of `with_plain_argument`.
+
+    columns: gives the name in the operator's rows of a column that the call reads.
+    """
+    ignore, function = isinstance(call.this, exp.IgnoreNulls), call.this
+    if ignore:
+        function = function.this
+    spec = call.args.get("spec")
+    rows = spec is not None and str(spec.args.get("kind")).upper() == "ROWS"
+    if type(function) in _OF_ROWS:
+        return RunningCall(name, _OF_ROWS[type(function)])
+    return RunningCall(name, _OF_VALUES[type(function)], columns(function.this.name), rows, ignore)
+
+
+def _written_name(call: exp.Window, function: exp.Expr) -> str:
+    """Return the name of a call as it was written, where another function stands for it."""
+    distinct = function.meta.get(DISTINCT_CALL)
+    return call_name(call) if distinct is None else f"{distinct}(DISTINCT ...)"

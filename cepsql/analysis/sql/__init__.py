@@ -1,0 +1,1 @@
+"""Plain SQL: positions, types, names and constants in sqlglot's trees."""

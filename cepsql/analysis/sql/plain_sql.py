@@ -1,0 +1,154 @@
+"""What sqlglot is asked of trees: their SQL text, their types, what their names mean."""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TypeVar
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
+
+from cepsql.analysis.sql.expression_types import annotate_types
+from cepsql.analysis.sql.positions import span_of
+from cepsql.errors import Error, NotSupportedError
+from cepsql.language.guard import guarded, not_understood
+from cepsql.language.tokens import DIALECT
+
+T = TypeVar("T")
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
+
+def sql_of(expression: exp.Expr, comments: bool = True) -> str:
+    """Return an expression as Spark SQL, with the comments in it or without.
+
+    Raises ProgrammingError at the innermost call that cannot be written, and NotSupportedError for what sqlglot would
+    leave out.
+    """
+    unsupported = ErrorLevel.RAISE
+    return _asked(expression, lambda tree: tree.sql(DIALECT, comments=comments, unsupported_level=unsupported))
+
+
+def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
+    """Return what sqlglot is told of tables: names and Spark types of their columns."""
+    known: dict[str, object] = {
+        # A text would be parsed, and lose the quotes and comments that belong to the name.
+        name: {exp.to_identifier(column, quoted=True): known_type(kind) for column, kind in columns}
+        for name, columns in tables.items()
+    }
+    with guarded():
+        return MappingSchema(known, dialect=DIALECT)
+
+
+def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> exp.Query:
+    """Return a query with the table of every column, and without stars; the one given is changed.
+
+    aliases: names of items of SELECT stand for what they name, in its other parts.
+    Raises OptimizeError for names that mean nothing, ProgrammingError for what is not understood.
+    """
+    hidden = _hide_partners(query)
+    with guarded(span_of(query)):
+        found = qualify(
+            query,
+            schema=schema,
+            dialect=DIALECT,
+            validate_qualify_columns=False,
+            expand_alias_refs=aliases,
+            quote_identifiers=False,
+            identify=False,
+        )
+    for identifier in found.find_all(exp.Identifier):
+        if identifier.name in hidden:
+            identifier.set("this", hidden[identifier.name])
+        # The columns of a star come without the quotes that they need.
+        if not _PLAIN_NAME.fullmatch(identifier.name):
+            identifier.set("quoted", True)
+    return found
+
+
+def _hide_partners(query: exp.Query) -> dict[str, str]:
+    """Give the right sides of SEMI and ANTI joins names that no column has, for sqlglot takes such a name, in ON, for
+    the column, and what follows it for its field. Return what they are called in the query, by these names."""
+    names: dict[str, str] = {}
+    for join in query.find_all(exp.Join):
+        alias = join.this.args.get("alias")
+        if join.kind not in ("SEMI", "ANTI") or alias is None or not alias.name:
+            continue
+        name, hidden = alias.name, f"__partner_{len(names)}"
+        names[hidden] = name
+        on = join.args.get("on") or exp.true()
+        # A subquery may have a relation of this name, too.
+        others = {item.alias_or_name.lower() for item in on.find_all(exp.Table, exp.Subquery)}
+        for column in on.find_all(exp.Column) if name.lower() not in others else ():
+            if column.table.lower() == name.lower():
+                column.args["table"].set("this", hidden)
+        alias.this.set("this", hidden)
+    return names
+
+
+def annotate(query: exp.Query, schema: MappingSchema) -> None:
+    """Find the types of a query's expressions as far as sqlglot knows them.
+
+    Raises ProgrammingError at the innermost call that is not understood.
+    """
+    _asked(query, lambda tree: annotate_types(tree, schema))
+
+
+def spoken_type(expression: exp.Expr) -> str:
+    """Return the Spark type of an annotated expression, "unknown" where sqlglot cannot tell."""
+    name = sql_of(expression.type).lower() if expression.type is not None else "unknown"
+    return "unknown" if name in ("null", "") else name
+
+
+@cache
+def known_type(name: str) -> str:
+    """Return a Spark type as sqlglot understands it, "unknown" for one that it does not know."""
+    if name.lower().startswith("void"):
+        return "unknown"
+    try:
+        with guarded():
+            exp.DataType.build(name, dialect=DIALECT)
+    except (Error, SqlglotError):
+        return "unknown"
+    return name
+
+
+def _asked(expression: exp.Expr, question: Callable[[exp.Expr], T]) -> T:
+    try:
+        with guarded(span_of(expression)):
+            return question(expression)
+    except UnsupportedError as error:
+        raise NotSupportedError(str(error), span_of(expression)) from None
+    except (Error, SqlglotError) as error:
+        raise _innermost(expression, question) or error from None
+
+
+def _innermost(expression: exp.Expr, question: Callable[[exp.Expr], object]) -> Error | None:
+    """Return the error for the innermost call that cannot be asked the question, None if there is none."""
+    for node in reversed(list(expression.find_all(exp.Func))):
+        try:
+            with guarded():
+                question(node.copy())
+        except (Error, SqlglotError):
+            return not_understood(span_of(node, span_of(expression)))
+    return None
+
+
+def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
+    """Return the conditions that must all hold for one to hold; none for None."""
+    if condition is None:
+        return []
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        return [part for side in (condition.left, condition.right) for part in conjuncts(side)]
+    return [condition]
+
+
+def without_tables(expression: exp.Expr) -> exp.Expr:
+    """Return an expression whose columns have no table before their names."""
+    copy = expression.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", None)
+    return copy

@@ -1,0 +1,448 @@
+"""Tables and columns of a plain query, resolved against the catalog with sqlglot's qualifier."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError
+from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
+from sqlglot.schema import MappingSchema
+
+from cepsql.analysis.sql.inner_stars import mark_merged_stars, spread_inner_stars
+from cepsql.analysis.sql.made_columns import name_made_columns
+from cepsql.analysis.sql.plain_sql import annotate, qualified, schema_of, sql_of
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.properties import Properties
+from cepsql.analysis.sql.unions import check_branches
+from cepsql.analysis.sql.window_calls import WINDOW_CALLS, is_window_call
+from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
+from cepsql.language.foreign_columns import NO_COLUMNS
+from cepsql.operators.windows import END, START
+
+Lookup = Callable[[exp.Table], Properties]
+"""Tells what is known of the rows that a table name means, or raises ProgrammingError."""
+
+# sqlglot cannot tell all names inside these; Spark checks them.
+_OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
+
+
+_UNKNOWN_COLUMNS = "due to missing source schemas"
+"""What sqlglot says of a name that may be a column of a relation whose columns are not known."""
+
+_REMEMBERED = 128
+"""So many queries: those that the planning of one statement asks about, again and again."""
+
+CTES = "ctes"
+"""Under which a table that is looked up remembers the names of the CTEs of its statement."""
+
+SPOKEN = "spoken"
+"""Under which an identifier of a resolved query remembers how it was written."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What is known of a query without running it.
+
+    columns:   name and Spark type ("unknown" where sqlglot cannot tell).
+    relations: by lower-case name as written.
+    watermark: the output column that is the event time of the streams below, and its delay; None if there is none.
+    merged:    it is that of several streams, by UNION ALL.
+    qualified: the query with the table of every column and without stars, as far as the columns are known.
+    """
+
+    columns: tuple[ColumnDefinition, ...]
+    relations: dict[str, Properties]
+    watermark: Watermark | None
+    qualified: exp.Query
+    merged: bool = False
+
+    @property
+    def streaming(self) -> bool:
+        """Whether any relation is a stream."""
+        return any(relation.streaming for relation in self.relations.values())
+
+
+def _with_typed_windows(known: exp.Query, schema: MappingSchema) -> exp.Query:
+    """Return an annotated query in which the bounds of windows in GROUP BY, which sqlglot does not know, have types."""
+    if not any(map(_is_window_bound, known.find_all(exp.Column, exp.Dot))):
+        return known
+    typed = known.copy()
+    for bound in [node for node in typed.find_all(exp.Column, exp.Dot) if _is_window_bound(node)]:
+        local = isinstance(bound, exp.Dot) and bound.this.expressions[0].is_type(exp.DType.TIMESTAMPNTZ)
+        bound.replace(exp.cast(exp.null(), "timestamp_ntz" if local else "timestamp", dialect="spark"))
+    annotate(typed, schema)
+    return typed
+
+
+def _is_window_bound(node: exp.Expr) -> bool:
+    """Tell whether an expression is the start or the end of a window: `window.end`, or a field of the call itself."""
+    if node.name.lower() not in ("start", "end"):
+        return False
+    if isinstance(node, exp.Column):
+        return node.table.lower() in WINDOW_CALLS
+    return is_window_call(node.this) and bool(node.this.expressions)
+
+
+def table_name(table: exp.Table) -> str:
+    """Return the name of a table as written, with dots, lower case."""
+    return ".".join(part.name for part in table.parts).lower()
+
+
+def catalog_tables(query: exp.Expr) -> list[exp.Table]:
+    """Return the tables of a query that are neither CTEs nor functions; hints name no tables of their own."""
+    found = []
+    for table in query.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not _is_cte(table) and not table.find_ancestor(exp.Hint):
+            found.append(table)
+    return found
+
+
+def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
+    """Return the CTEs that a table at `node` may name, outer ones first."""
+    found: list[exp.CTE] = []
+    below = node
+    parent = node.parent
+    while parent is not None:
+        clause = parent.args.get("with_")
+        if clause is not None:
+            ctes = clause.expressions
+            found = [*ctes, *found]
+        if isinstance(below, exp.CTE) and isinstance(parent, exp.With):
+            # A CTE sees only those before it, and itself after WITH RECURSIVE.
+            itself = [below] if parent.args.get("recursive") else []
+            found = [*parent.expressions[: below.index], *itself, *found]
+            above = parent.parent
+            assert above is not None
+            below, parent = above, above.parent
+            continue
+        below, parent = parent, parent.parent
+    return found
+
+
+def recursive_ctes(query: exp.Expr) -> list[exp.CTE]:
+    """Return the CTEs of a query that read themselves."""
+    found = [cte for clause in query.find_all(exp.With) if clause.args.get("recursive") for cte in clause.expressions]
+    return [cte for cte in found if cte.alias.lower() in _names_read(cte)]
+
+
+def _is_cte(table: exp.Table) -> bool:
+    return len(table.parts) == 1 and any(cte.alias.lower() == table.name.lower() for cte in visible_ctes(table))
+
+
+class _Tree:
+    """A query as a key of what is known of it: itself, and not its equals, which stand elsewhere in the text."""
+
+    def __init__(self, query: exp.Query):
+        self.query = query
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Tree) and other.query is self.query
+
+    def __hash__(self) -> int:
+        return id(self.query)
+
+
+def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
+    """Resolve the tables and columns of a query and find the types of its columns.
+
+    What is known of a query stays so: it must not be changed afterwards.
+    Raises ProgrammingError, with position and hint, for unknown tables and columns.
+    """
+    relations = {}
+    for table in catalog_tables(query):
+        relations[table_name(table)] = relation = lookup(table)
+        _check_alias(table, relation)
+    return _resolved(_Tree(query), tuple(relations.items()))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) -> Resolved:
+    query, relations = tree.query, dict(known_relations)
+    schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
+    try:
+        known = _qualified(query, schema)
+    except OptimizeError as error:
+        raise _qualify_error(query, str(error).split("\n")[0], relations) from None
+    _check_columns(known, relations)
+    check_branches(known)
+    _refuse_time_travel(known)
+    annotate(known, schema)
+    typed = _with_typed_windows(known, schema)
+    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in typed.selects)
+    flat_relations = {flat_name(name): relation for name, relation in relations.items()}
+    scope = build_scope(known)
+    time = event_time(scope, flat_relations)
+    merged = time is not None and event_time(scope, flat_relations, unions=False) is None
+    return Resolved(columns, relations, time, known, merged)
+
+
+def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
+    try:
+        found = qualified(_spoken(query), schema)
+    except OptimizeError as error:
+        if _UNKNOWN_COLUMNS not in str(error):
+            raise
+        # A name may be that of a column of a table function, or of an item.
+        found = qualified(_spoken(query), schema, aliases=False)
+    spread_inner_stars(found, schema)
+    return found
+
+
+def _spoken(query: exp.Query) -> exp.Query:
+    """Return a query with flat names, in which every name knows how it was written."""
+    flat = flatten_names(query)
+    name_made_columns(flat)
+    mark_merged_stars(flat)
+    for identifier in flat.find_all(exp.Identifier):
+        identifier.meta.setdefault(SPOKEN, identifier.name)
+    return flat
+
+
+def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:
+    """Return a copy in which every catalog table has a one-part name, its own name staying as alias.
+
+    names: gives the new name for a written one; by default dots are replaced.
+    """
+    copy = query.copy()
+    for table in catalog_tables(copy):
+        alias = table.alias or table.name
+        fresh = exp.to_identifier((names or flat_name)(table_name(table)))
+        fresh.meta.update(table.this.meta)
+        for part in ("db", "catalog"):
+            table.set(part, None)
+        table.set("this", fresh)
+        if not table.args.get("alias"):
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    return copy
+
+
+def used_ctes(query: exp.Query) -> exp.Query:
+    """Return a copy without the CTEs that nothing in it reads."""
+    copy = query.copy()
+    readers = Counter(_names_read(copy))
+    # Later ones and inner ones, which may be the last that read others, come first.
+    left = {id(cte): cte for cte in reversed(list(copy.find_all(exp.CTE)))}
+    while unused := [cte for cte in left.values() if not readers[cte.alias.lower()]]:
+        for cte in unused:
+            if id(cte) not in left:
+                continue
+            for inner in cte.find_all(exp.CTE):
+                left.pop(id(inner), None)
+            readers.subtract(_names_read(cte))
+            clause = cte.parent
+            cte.pop()
+            if clause is not None and not clause.expressions:
+                clause.pop()
+    return copy
+
+
+def _names_read(part: exp.Expr) -> Iterator[str]:
+    return (table.name.lower() for table in part.find_all(exp.Table) if len(table.parts) == 1)
+
+
+def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properties]) -> ProgrammingError:
+    prefix = "Unknown column: "
+    if message.startswith(prefix):
+        name = message.removeprefix(prefix).lower()
+        # Of `a.b.c` it may be the first part.
+        named = [part for c in query.find_all(exp.Column) for part in c.parts if part.name.lower() == name]
+        owners = [(part, part.parent) for part in named]
+        column = next((owner for part, owner in owners if isinstance(owner, exp.Column) and owner.this is part), None)
+        place = span_of(column or named[0]) if named else span_of(query)
+        table = next((t for t in query.find_all(exp.Table) if column and t.alias_or_name == column.table), None)
+        relation = relations.get(table_name(table)) if table is not None and column and column.table else None
+        if column is not None and relation is not None:
+            hint = _column_hint(name, [c.name for c in relation.columns])
+            return ProgrammingError(f"{column.table} has no column {name}", place, hint)
+        known = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
+        return ProgrammingError(f"there is no column {name}", place, _column_hint(name, known))
+    return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
+
+
+def _check_alias(table: exp.Table, relation: Properties) -> None:
+    alias = table.args.get("alias")
+    if alias is None or not alias.columns:
+        return
+    named = alias.columns
+    if len(named) != len(relation.columns):
+        raise ProgrammingError(
+            f"{table.alias_or_name} names {len(named)} columns of {len(relation.columns)}",
+            span_of(alias),
+            f"columns: {', '.join(column.name for column in relation.columns)}",
+        )
+
+
+def flat_name(name: str) -> str:
+    """Return the one-part name of a catalog table."""
+    return name.replace(".", "__")
+
+
+def _type_name(expression: exp.Expr) -> str:
+    kind = expression.type
+    name = sql_of(kind).lower() if kind is not None else "unknown"
+    return "unknown" if name in ("null", "") else name
+
+
+def _refuse_time_travel(qualified: exp.Query) -> None:
+    """Refuse VERSION AS OF and TIMESTAMP AS OF: Spark's are for tables of its own catalog."""
+    for table in qualified.find_all(exp.Table):
+        if (version := table.args.get("version")) is not None:
+            raise NotSupportedError(
+                f"{version.this} AS OF is not supported",
+                span_of(table),
+                "the option versionAsOf or timestampAsOf of a table USING delta reads an earlier version of it",
+            )
+
+
+def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> None:
+    if qualified.find(*_OPAQUE):
+        return
+    for scope in traverse_scope(qualified):
+        columns = {}
+        for name, source in scope.sources.items():
+            if isinstance(source, exp.Table):
+                relation = next((r for key, r in relations.items() if flat_name(key) == source.name.lower()), None)
+                if relation is None:
+                    return
+                columns[name.lower()] = _column_names(source, relation)
+            elif isinstance(source, Scope) and isinstance(source.expression, exp.Query):
+                columns[name.lower()] = [e.alias_or_name for e in source.expression.selects]
+        if scope.is_correlated_subquery or isinstance(scope.expression, exp.SetOperation):
+            continue
+        everything = [name for names in columns.values() for name in names]
+        for column in scope.columns:
+            if isinstance(column.this, exp.Star):
+                continue
+            _check_column(column, columns, everything)
+            if not column.table and not _is_alias(column, scope):
+                _check_one_owner(column, _seen_in(column, scope, columns))
+
+
+def _column_names(table: exp.Table, relation: Properties) -> list[str]:
+    """Return the names of a relation's columns where it stands: an alias may give others."""
+    alias = table.args.get("alias")
+    renamed = alias.columns if alias is not None else []
+    return [column.name for column in renamed or relation.columns]
+
+
+def _check_column(column: exp.Column, columns: dict[str, list[str]], everything: list[str]) -> None:
+    table, name = column.table.lower(), column.name
+    if table and table not in columns:
+        # It may be a field of a struct column, also of those that GROUP BY window(...) makes.
+        if table in (c.lower() for c in everything) or table in ("window", "session_window"):
+            return
+        named = [name for name in columns if not name.startswith("__match_")]
+        hint = suggestion(column.table, named, "tables")
+        if not named:
+            hint = "what MATCH_RECOGNIZE gives has no table name, unless an alias follows its closing parenthesis"
+        raise ProgrammingError(f"there is no table {column.table} in this query", span_of(column), hint)
+    known = columns[table] if table else everything
+    if name.lower() not in (c.lower() for c in known):
+        where = f"{column.table} has" if table and len(columns) > 1 else "there is"
+        raise ProgrammingError(f"{where} no column {name}", span_of(column.this), _column_hint(name, known))
+
+
+def _column_hint(name: str, known: list[str]) -> str:
+    """Make the hint for a column that is not known."""
+    if name.lower() in (START, END) and not {START, END} & {column.lower() for column in known}:
+        return f"a relation with WINDOW TUMBLING (SIZE 1 HOUR) behind it in FROM has {name}"
+    near = any(name.lower() in column.lower() for column in known)
+    return (None if near else NO_COLUMNS.get(name.upper())) or suggestion(name, known, "columns")
+
+
+def _is_alias(column: exp.Column, scope: Scope) -> bool:
+    """Tell whether a column without a table may be what the SELECT gives by that name."""
+    query = scope.expression
+    if not isinstance(query, exp.Query) or column.find_ancestor(exp.Join, exp.Select) is not query:
+        return False
+    values = [item.unalias() for item in query.selects if item.alias_or_name.lower() == column.name.lower()]
+    return any(not isinstance(value, exp.Column) or bool(value.table) for value in values)
+
+
+def _seen_in(column: exp.Column, scope: Scope, columns: Mapping[str, list[str]]) -> list[str]:
+    """Return the relations of a SELECT whose columns of this name are seen where the column stands."""
+    owners = [table for table, names in columns.items() if column.name.lower() in {name.lower() for name in names}]
+    joins = [join for join in scope.expression.args.get("joins") or [] if join.kind in ("SEMI", "ANTI")]
+    hidden = {join.alias_or_name.lower() for join in joins if column.find_ancestor(exp.Join) is not join}
+    return [table for table in owners if table not in hidden]
+
+
+def _check_one_owner(column: exp.Column, owners: list[str]) -> None:
+    if len(owners) > 1:
+        hint = f"write {' or '.join(f'{table}.{column.name}' for table in owners)}"
+        raise ProgrammingError(f"it is not clear whose column {column.name} is", span_of(column.this), hint)
+
+
+def event_time(scope: Scope | None, relations: Mapping[str, Properties], unions: bool = True) -> Watermark | None:
+    """Follow the event-time column of the query's streams to the output; None if it is computed or gone.
+
+    relations: by flat name, as `flatten_names` gives them.
+    unions:    over a UNION ALL it is the column that is the event time of every branch, with the longest delay.
+    """
+    return _EventTimes(relations, unions).of(scope)
+
+
+class _EventTimes:
+    """The event times of scopes, each looked for once: a CTE may be read many times."""
+
+    def __init__(self, relations: Mapping[str, Properties], unions: bool):
+        self.relations, self.unions = relations, unions
+        self.known: dict[int, Watermark | None] = {}
+
+    def of(self, scope: Scope | None) -> Watermark | None:
+        if scope is None:
+            return None
+        if id(scope) not in self.known:
+            self.known[id(scope)] = self._find(scope)
+        return self.known[id(scope)]
+
+    def _find(self, scope: Scope) -> Watermark | None:
+        if isinstance(scope.expression, exp.SetOperation):
+            return self._of_union(scope) if self.unions else None
+        if not isinstance(scope.expression, exp.Select):
+            return None
+        for selected in scope.expression.selects:
+            column = selected.unalias()
+            if not isinstance(column, exp.Column):
+                continue
+            source, below = scope.sources.get(column.table), None
+            if isinstance(source, Scope):
+                below = self.of(source)
+            elif isinstance(source, exp.Table) and source.name.lower() in self.relations:
+                below = _time_of_table(source, self.relations[source.name.lower()])
+            if below is not None and below.column.lower() == column.name.lower():
+                return Watermark(selected.alias_or_name, below.delay)
+        return None
+
+    def _of_union(self, scope: Scope) -> Watermark | None:
+        union = scope.expression
+        if not isinstance(union, exp.Union) or union.args.get("distinct"):
+            return None
+        branches = scope.set_operation_scopes
+        found = [(branch, time) for branch in branches if (time := self.of(branch)) is not None]
+        if not found or len(found) < len(branches):
+            return None
+        places = {_names(branch).index(time.column.lower()) for branch, time in found}
+        if len(places) > 1:
+            return None
+        return Watermark(_selects(found[0][0])[places.pop()], max(time.delay for _, time in found))
+
+
+def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
+    mark, names = relation.watermark, [column.name.lower() for column in relation.columns]
+    if mark is None or mark.column.lower() not in names:
+        return mark
+    return Watermark(_column_names(table, relation)[names.index(mark.column.lower())], mark.delay)
+
+
+def _names(scope: Scope) -> list[str]:
+    return [name.lower() for name in _selects(scope)]
+
+
+def _selects(scope: Scope) -> list[str]:
+    query = scope.expression
+    assert isinstance(query, exp.Query)
+    return query.named_selects

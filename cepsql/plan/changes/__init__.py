@@ -1,0 +1,1 @@
+"""Results that change: groups, ranks and joins of tables that change, and EMIT."""

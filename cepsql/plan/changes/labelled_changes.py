@@ -1,0 +1,36 @@
+"""A whole query whose rows are changes, under the names and with the operations that the user sees."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.sql.properties import CHANGE, IDENTITY
+from cepsql.plan.tree.nodes import LabelledChanges, Sql
+
+_RESULT = "__result"
+
+
+def numbered(items: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Return the items of a SELECT under the names __0, __1, ...: those in a result may be equal."""
+    return [exp.alias_(item.unalias().copy(), f"__{i}") for i, item in enumerate(items)]
+
+
+def hidden_columns(columns: Sequence[exp.Expr], kind: exp.Expr) -> list[exp.Expr]:
+    """Return IDENTITY and CHANGE of rows that columns tell from one another; `kind` is the number of a `Change`."""
+    told = exp.func("to_json", exp.func("struct", *columns)) if columns else exp.Literal.string("")
+    return [exp.alias_(told, IDENTITY), exp.alias_(exp.cast(kind, "tinyint", dialect="spark"), CHANGE)]
+
+
+def labelled_query(rows: Sql, names: Sequence[str], around: Mapping[str, exp.Expr | None]) -> Sql:
+    """Return a query that gives changes with OPERATION as its last column.
+
+    rows:   the changes, `numbered`, with IDENTITY and CHANGE.
+    names:  of the columns.
+    around: clauses of the SELECT, such as its LIMIT.
+    """
+    columns = [exp.alias_(exp.column(f"__{i}", table=_RESULT), name, quoted=True) for i, name in enumerate(names)]
+    outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(exp.to_table(_RESULT))
+    for part, clause in around.items():
+        outer.set(part, clause)
+    return Sql(outer, {_RESULT: LabelledChanges(_RESULT, rows)})

@@ -1,0 +1,157 @@
+"""SELECTs with ROW_NUMBER, RANK or DENSE_RANK over a table that changes: what they ask of the operator that ranks."""
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.operators.over import is_whole
+from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.properties import CHANGE, IDENTITY
+from cepsql.analysis.sql.resolve import flat_name
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.operators.ranked_rows import Ranking
+from cepsql.plan.changes.rank_limits import rank_limit
+from cepsql.plan.rows.over import own_aggregate, window_calls, with_own_window
+from cepsql.plan.tree.nodes import Node, RankedRows, Sql, walk
+from cepsql.plan.tree.reader import Checked, followed_by
+from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
+
+_RANKINGS: dict[type[exp.Expr], Ranking] = {
+    exp.RowNumber: Ranking.ROW_NUMBER,
+    exp.Rank: Ranking.RANK,
+    exp.DenseRank: Ranking.DENSE_RANK,
+}
+_RANK = "__rank"
+
+
+def ranking_of(call: exp.Expr) -> Ranking | None:
+    """Return which ranks a window function gives, None for other functions."""
+    return _RANKINGS.get(type(call.this))
+
+
+def is_ranking(expression: exp.Expr) -> bool:
+    """Tell whether an expression is a call of a ranking function."""
+    return isinstance(expression, exp.Window) and ranking_of(expression) is not None
+
+
+def rank_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | None:
+    """Return a call in a query over streams that gives rows ranks which change with later rows.
+
+    Not those that go by an event time, or number whole partitions: their rows come out once.
+    """
+
+    def followed(rows: Sql, column: str) -> bool:
+        return followed_by(column, rows, checked, place, "OVER") is not None
+
+    for node in walk(root):
+        if not isinstance(node, Sql) or node.query.find(exp.Window) is None or not node.resolved.streaming:
+            continue
+        nodes = {flat_name(name): below for name, below in node.inputs.items()}
+        for select in node.inlined.qualified.find_all(exp.Select):
+            for call in window_calls(select):
+                if ranking_of(call) is None:
+                    continue
+                asked = with_own_window(call, select)
+                if _changes(asked, select, nodes, followed):
+                    return call
+    return None
+
+
+def ranked_select(
+    select: exp.Select, name: str, changes: Callable[[exp.Select], Sql], place: Span
+) -> tuple[RankedRows, exp.Select]:
+    """Return the operator for a SELECT with a call of a ranking function, and the SELECT over it.
+
+    name:    what that calls the operator.
+    changes: makes the node of a SELECT that gives changes.
+    Raises NotSupportedError and ProgrammingError for other window functions, and for what cannot stand beside.
+    """
+    call = _only_call(select, place)
+    ranking, columns = ranking_of(call), RowsBelow(frozenset({OPERATION, IDENTITY, CHANGE, _RANK}))
+    assert ranking is not None
+    asked = with_own_window(call, select)
+    if not asked.args.get("order"):
+        raise ProgrammingError(f"{ranking} needs ORDER BY", span_of(call, place), "OVER (... ORDER BY x)")
+    if asked.args.get("spec"):
+        raise NotSupportedError(f"a frame of {ranking} is not supported", span_of(call, place), "leave the frame out")
+    keys = tuple(columns.take(key).name for key in asked.args.get("partition_by") or [])
+    order = []
+    for item in asked.args["order"].expressions:
+        order.append(item.copy())
+        order[-1].set("this", columns.take(item.this))
+
+    def is_rank(part: exp.Expr) -> bool:
+        return isinstance(part, exp.Window) and with_own_window(part, select) == asked
+
+    qualify = conjuncts(select.args["qualify"].this) if select.args.get("qualify") else []
+    limit, further = rank_limit(qualify, is_rank)
+    outer = exp.select().from_(exp.to_table(name))
+
+    def over(part: exp.Expr) -> exp.Expr:
+        ranked = part.copy().transform(lambda one: exp.column(_RANK, table=name) if is_rank(one) else one)
+        return columns.replace_in(ranked, name)
+
+    outer.set("expressions", [over(item) for item in select.expressions])
+    if further:
+        outer.set("where", exp.Where(this=exp.and_(*map(over, further))))
+    if select.args.get("distinct"):
+        outer.set("distinct", select.args["distinct"].copy())
+    used = list(dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False)))
+    rank = _RANK if _RANK in used else None
+    given, rows = tuple(n for n in used if n != _RANK), changes(columns.select(select))
+    return RankedRows(name, (rows,), keys, tuple(order), ranking, limit, rank, given), outer
+
+
+def _only_call(select: exp.Select, place: Span) -> exp.Window:
+    """Return the call of a ranking function, which all window functions of a SELECT have to be."""
+    calls = window_calls(select)
+    for call in calls:
+        if ranking_of(call) is None:
+            raise NotSupportedError(
+                f"the window function {sql_of(without_tables(call.this))} over a table that changes is not supported",
+                span_of(call, place),
+                "ROW_NUMBER, RANK and DENSE_RANK are, and aggregates OVER a whole partition",
+            )
+    asked = {with_own_window(call, select) for call in calls}
+    if len(asked) > 1:
+        raise NotSupportedError(
+            "two ranks in one SELECT over a table that changes are not supported",
+            span_of(calls[1], place),
+            "write one of them in a subquery",
+        )
+    if own_aggregate(select):
+        raise NotSupportedError(
+            "OVER beside GROUP BY or an aggregate over a table that changes is not supported",
+            span_of(calls[0], place),
+            "aggregate in a subquery, and write OVER around it",
+        )
+    for part in (*select.expressions, select.args.get("qualify")):
+        if part is not None and part.find(exp.Query) is not None:
+            raise NotSupportedError(
+                "a subquery beside OVER over a table that changes is not supported", span_of(part, place)
+            )
+    return calls[0]
+
+
+def _changes(
+    call: exp.Window, select: exp.Select, nodes: Mapping[str, Node], followed: Callable[[Sql, str], bool]
+) -> bool:
+    """Tell whether later rows can change a rank over the rows of a stream; `followed` tells what can be event times."""
+    columns = RowsBelow()
+    keys = [columns.take(key).name for key in call.args.get("partition_by") or []]
+    order = call.args["order"].expressions if call.args.get("order") else []
+    first = columns.take(order[0].this).name if order else None
+    if not columns.names or own_aggregate(select):
+        return False
+    inner = columns.select(select)
+    rows = Sql(inner, read_nodes(inner, nodes))
+    try:
+        if not rows.resolved.streaming:
+            return False
+    except Error:
+        return False
+    if first is not None and not order[0].args.get("desc") and followed(rows, first):
+        return False
+    return not any(is_whole(key, keys) and followed(rows, key) for key in keys)

@@ -1,0 +1,624 @@
+"""A query with EMIT CHANGES over tables that change becomes operators over their changes."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from cepsql.analysis.match.aggregate_calls import own_aggregates
+from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.operators.pair_conditions import check_pair_condition
+from cepsql.analysis.sql.fleeting import is_fleeting
+from cepsql.analysis.sql.inner_stars import refuse_inner_stars
+from cepsql.analysis.sql.plain_sql import conjuncts, spoken_type, sql_of, without_tables
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.properties import CHANGE, IDENTITY
+from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
+from cepsql.catalog import ColumnDefinition, Source
+from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.temporal_joins import temporal_call
+from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.ordered.operator import Change
+from cepsql.plan.changes.composed_aggregates import group_call, with_composed_aggregates
+from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query, numbered
+from cepsql.plan.changes.rank_limits import with_rank_limits
+from cepsql.plan.changes.ranked_rows import is_ranking, ranked_select
+from cepsql.plan.changes.subquery_joins import SubqueryJoins
+from cepsql.plan.changes.whole_partitions import with_whole_partitions
+from cepsql.plan.groups.assigned_windows import refuse_group_by_all
+from cepsql.plan.groups.window_groups import groups_windows, over_groups, window_call
+from cepsql.plan.joins.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
+from cepsql.plan.joins.semi_joins import with_semi_joins
+from cepsql.plan.joins.stream_join import hoist_joins
+from cepsql.plan.joins.value_joins import with_value_joins
+from cepsql.plan.names.expand import put_in_place
+from cepsql.plan.names.named_columns import with_columns_named
+from cepsql.plan.rows.over import named_item, window_calls
+from cepsql.plan.rows.top_rows import with_first_rows_ranked
+from cepsql.plan.rules.inline_views import inline_views
+from cepsql.plan.tree.changelogs import is_changelog
+from cepsql.plan.tree.join_order import own_columns, relations, streams_first
+from cepsql.plan.tree.markers import join_kind
+from cepsql.plan.tree.nodes import AddedRows, Node, Read, RetractingGroups, Sql, TableJoin, Upserts, reads, walk
+from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
+from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
+
+_WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
+_AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
+"""Joins that give each row of a table that changes by itself: where it stands before tables at rest, and after them."""
+
+_HIDDEN = (IDENTITY, CHANGE)
+_CLAUSES = {
+    "order": "ORDER BY", "sort": "SORT BY", "cluster": "CLUSTER BY", "limit": "LIMIT", "offset": "OFFSET",
+    "qualify": "QUALIFY", "pivots": "PIVOT or UNPIVOT", "sample": "TABLESAMPLE",
+}  # fmt: skip
+
+
+def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
+    """Return a whole query over operators that give out how its result changes, with OPERATION as the last column.
+
+    checked: for joins of events within a time, whose rows are only added.
+    Raises NotSupportedError for what cannot be computed from changes.
+    """
+    refreshed = [one for one in reads(root) if isinstance(one, Source) and one.refresh is not None]
+    if refreshed:
+        # A deletion would not find the row that an earlier reading gave.
+        raise NotSupportedError(
+            f"{refreshed[0].name} with REFRESH EVERY beside a table that changes is not supported",
+            place,
+            "let its changes come as a stream with a PRIMARY KEY",
+        )
+    flat = inline_views(root, windows=False)
+    assert isinstance(flat, Sql)
+    planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked)
+    whole = with_columns_named(_outermost(flat.inlined.qualified), planner.nodes)
+    names = [named_item(item).alias_or_name for item in whole.selects]
+    query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
+    limit = query.args.pop("limit", None)
+    return labelled_query(planner.rows(_numbered(query, place)), names, {"limit": limit})
+
+
+@dataclass(frozen=True)
+class _Pairing:
+    """Which rows of two relations a join puts together, as of `TableJoin`."""
+
+    kind: JoinKind
+    keys: list[tuple[exp.Expr, exp.Expr]]
+    null_safe: frozenset[int]
+    condition: exp.Expr | None
+
+
+@dataclass
+class _TableChanges:
+    """Makes nodes of the parts of a query.
+
+    nodes: what the query reads, and the nodes made so far, by the names that SQL has for them.
+    """
+
+    nodes: dict[str, Node]
+    place: Span
+    checked: Checked
+    made: int = field(default=0)
+
+    def rows(self, query: exp.Query) -> Sql:
+        """Return plain SQL that gives the changes of a query's result, with IDENTITY and CHANGE."""
+        query = with_first_rows_ranked(_outermost(query), self.place)
+        if isinstance(query, exp.SetOperation):
+            return self._union(query) if is_union_all(query) else self.rows(self._as_groups(query))
+        assert isinstance(query, exp.Select)
+        refuse_inner_stars(query, self.place)
+        query = self._with_window_rows(query)
+        query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
+        query = self._without_subqueries(query)
+        if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
+            query = with_whole_partitions(query, self._name, frozenset({OPERATION, *_HIDDEN}))
+        query = self._of_events(query)
+        self._check(query)
+        if not any(map(self._reads_stream, relations(query))):
+            name, names = self._added_rows(query), {item.alias_or_name.lower() for item in query.selects}
+            return self._added(name, self.nodes[name], frozenset(names))
+        select = self._joined(with_composed_aggregates(query, self._time(query), self.place))
+        if window_calls(select):
+            select = self._ranked(select)
+        if select.args.get("group") is not None or select.args.get("distinct") is not None or own_aggregates(select):
+            return self._grouped(select)
+        return self._changing(select)
+
+    def _without_subqueries(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT that joins what its subqueries over streams give."""
+        return SubqueryJoins(self._streams(), self._name, self._is_never_null, self.place).without_subqueries(select)
+
+    def _is_never_null(self, value: exp.Expr, select: exp.Select) -> bool:
+        """Tell whether a value is a column of the primary key of a table that a SELECT reads, which has no NULL."""
+        kinds = {join_kind(join) for join in select.args.get("joins") or []}
+        if not isinstance(value, exp.Column) or kinds & {"LEFT", "RIGHT", "FULL"}:
+            return False
+        item = next((one for one in relations(select) if one.alias_or_name.lower() == value.table.lower()), None)
+        node = self.nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
+        if node is None or not is_changelog(node) or not isinstance(node, Read):
+            return False
+        return value.name.lower() in {name.lower() for name in getattr(node.relation, "key", ())}
+
+    def _with_window_rows(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT with subqueries in place of rows in windows of event time."""
+        names = [item.name.lower() for item in relations(select) if isinstance(item, exp.Table)]
+        windowed = {name: node for name in names if isinstance(node := self.nodes.get(name), Sql) and node.windows}
+        if not windowed:
+            return select
+        copy = select.copy()
+        for item in relations(copy):
+            if not isinstance(item, exp.Table) or item.name.lower() not in windowed:
+                continue
+            node = windowed[item.name.lower()]
+            self.nodes.update({flat_name(name): below for name, below in node.inputs.items()})
+            put_in_place(item, node.inlined.qualified.copy(), [])
+        return copy
+
+    def _check(self, select: exp.Select) -> None:
+        ranked = [id(call) for call in window_calls(select)]
+        for clause, spoken in _CLAUSES.items():
+            if select.args.get(clause) and not (ranked and clause == "qualify"):
+                raise self._refused(select.args[clause], spoken)
+        own = [*select.expressions, select.args.get("qualify"), *(select.args.get("windows") or [])]
+        known = {id(call) for part in own if part is not None for call in part.find_all(exp.Window)}
+        for part in self._own_parts(select):
+            if isinstance(part, exp.Window) and id(part) not in known:
+                raise self._refused(part, "a window function here")
+            if window_call(part) is not None:
+                raise self._refused(part, "a window of event time")
+            if is_fleeting(part):
+                raise self._refused(part, sql_of(without_tables(part)))
+        for item in relations(select):
+            for clause in ("pivots", "sample"):
+                if item.args.get(clause):
+                    raise self._refused(item, _CLAUSES[clause])
+            if any(map(temporal_call, _asked_in_on(item))):
+                raise self._refused(item, "a join with the nearest row, or with a version,")
+
+    def _check_uses(self, select: exp.Select, item: exp.Expr) -> None:
+        """Refuse streams elsewhere than in the relation that changes."""
+        inside, names = {id(table) for table in item.find_all(exp.Table)}, self._streams()
+        for table in catalog_tables(select):
+            if id(table) not in inside and table_name(table) in names:
+                part = "a condition" if table.find_ancestor(exp.Where, exp.Join, exp.Filter) else "SELECT"
+                raise NotSupportedError(
+                    f"a stream in a subquery of {part} over a table that changes is not supported",
+                    span_of(table, self.place),
+                    "join its value: FROM t JOIN (SELECT MAX(x) AS most FROM s) AS m ON t.x > m.most; "
+                    "EXISTS, NOT EXISTS and IN ask for rows",
+                )
+
+    def _own_parts(self, select: exp.Select) -> Iterable[exp.Expr]:
+        """Yield the parts of a SELECT that stand in none of its relations."""
+        for name, part in select.args.items():
+            for one in part if isinstance(part, list) else [part]:
+                if isinstance(one, exp.Join) and one.args.get("on") is not None:
+                    yield from one.args["on"].walk()
+                elif isinstance(one, exp.Expr) and name not in ("from_", "joins"):
+                    yield from one.walk()
+
+    def _refused(self, part: exp.Expr | list, spoken: str) -> NotSupportedError:
+        place = span_of(part[0] if isinstance(part, list) else part, self.place)
+        return NotSupportedError(
+            f"{spoken} over a table that changes is not supported",
+            place,
+            "filters, computed columns, UNION ALL, joins by equal keys, GROUP BY and DISTINCT are",
+        )
+
+    def _as_groups(self, query: exp.SetOperation) -> exp.Select:
+        """Return a UNION, INTERSECT or EXCEPT that is not one of all rows of both sides as groups of these rows."""
+        name, side = self._name("__both"), "__side"
+        branches = []
+        for number, part in enumerate((query.left, query.right)):
+            marked = exp.alias_(exp.Literal.number(number), side)
+            inner = _numbered(part, self.place)
+            columns = [exp.column(f"__{i}", table=name) for i in range(len(inner.selects))]
+            branches.append(exp.select(*columns, marked).from_(inner.subquery(name)))
+        both = exp.union(*branches, distinct=False).subquery(name)
+        keys = [exp.column(f"__{i}", table=name) for i in range(len(query.selects))]
+        named = [exp.alias_(key.copy(), item.alias_or_name, quoted=True)
+                 for key, item in zip(keys, query.selects, strict=True)]  # fmt: skip
+        if not query.args.get("distinct"):
+            return self._repeated(exp.select(*keys).from_(both).group_by(*keys), named, query)
+        found = exp.select(*named).from_(both).group_by(*keys)
+        marked = exp.column(side, table=name)
+        match query:
+            case exp.Intersect():
+                return found.having(
+                    exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(1)),
+                    exp.EQ(this=exp.Min(this=marked.copy()), expression=exp.Literal.number(0)),
+                )
+            case exp.Except():
+                return found.having(exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(0)))
+        return found
+
+    def _repeated(self, groups: exp.Select, named: list[exp.Expr], query: exp.SetOperation) -> exp.Select:
+        """Return each row of an INTERSECT ALL or EXCEPT ALL as often as it is there."""
+        name, copies = groups.args["from_"].this.alias, "__copies"
+        left, right = (
+            exp.CountIf(this=exp.EQ(this=exp.column("__side", table=name), expression=exp.Literal.number(side)))
+            for side in range(2)
+        )
+        number: exp.Expr = exp.Least(this=left, expressions=[right])
+        if isinstance(query, exp.Except):
+            number = exp.Greatest(this=exp.Sub(this=left, expression=right), expressions=[exp.Literal.number(0)])
+        counted = groups.select(exp.alias_(exp.cast(number, "int"), copies)).subquery(name)
+        every = exp.func("array_repeat", exp.true(), exp.column(copies, table=name), dialect="spark")
+        alias = exp.TableAlias(this=exp.to_identifier("__copy"), columns=[exp.to_identifier("__one")])
+        outer = exp.select(*named).from_(counted)
+        outer.set("laterals", [exp.Lateral(this=exp.Explode(this=every), view=True, outer=False, alias=alias)])
+        return outer
+
+    def _union(self, union: exp.SetOperation) -> Sql:
+        branches = []
+        for part in map(_outermost, (union.left, union.right)):
+            branches.append(self._rows_below(part, frozenset(item.alias_or_name.lower() for item in part.selects)))
+        names = [column.name for column in branches[0].properties.columns if column.name not in _HIDDEN]
+        parts = []
+        for number, branch in enumerate(branches):
+            name = self._enter("__branch", branch)
+            own = [column.name for column in branch.properties.columns if column.name not in _HIDDEN]
+            columns = [exp.alias_(exp.column(c, table=name, quoted=True), n, quoted=True)
+                       for c, n in zip(own, names, strict=True)]  # fmt: skip
+            told = exp.func("concat", exp.Literal.string(f"{number} "), exp.column(IDENTITY, table=name))
+            columns += [exp.alias_(told, IDENTITY), exp.column(CHANGE, table=name)]
+            parts.append(exp.select(*columns).from_(exp.to_table(name)))
+        return self._sql(exp.union(*parts, distinct=False))
+
+    def _of_events(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT over one relation in place of streams of events that it joins within a time.
+
+        The same one if it joins none such: without a bound the join keeps their rows.
+        """
+        items = [item for item in relations(select) if self._reads_stream(item)]
+        # What is looked up in a table that changes is its row of that time.
+        read = [item for item in items if not any(map(temporal_call, _asked_in_on(item)))]
+        if len(items) < 2 or not all(map(self._gives_events, read)):
+            return select
+        outer = select.copy()
+        for part in ("from_", "joins", "where"):
+            outer.set(part, None)
+        names: dict[tuple[str, str], exp.Identifier] = {}
+        columns = own_columns(outer)
+        for column in columns:
+            key = column.table.lower(), column.name.lower()
+            taken = {name.name for name in names.values()}
+            own = key[1] if key[1] not in taken else f"{key[0]}__{key[1]}"
+            names.setdefault(key, exp.to_identifier(own, quoted=True))
+            column.set("this", names[key].copy())
+        given = [exp.alias_(exp.column(name, table=table, quoted=True), new) for (table, name), new in names.items()]
+        inner = exp.select(*given or [exp.alias_(exp.Literal.number(1), "__one")])
+        for part in ("from_", "joins", "where"):
+            value = select.args.get(part)
+            inner.set(part, [one.copy() for one in value] if isinstance(value, list) else value and value.copy())
+        try:
+            events = hoist_joins(Sql(inner, read_nodes(inner, self.nodes)), None, self.checked, self.place)
+        except Error:
+            return select
+        name = self._enter("__events", events)
+        for column in columns:
+            column.set("table", exp.to_identifier(name))
+        outer.set("from_", exp.From(this=exp.to_table(name)))
+        return outer
+
+    def _gives_events(self, item: exp.Expr) -> bool:
+        """Tell whether the rows of a relation stay as they are."""
+        nodes = [below for table in catalog_tables(item) for below in walk(self.nodes[table_name(table)])]
+        if any(is_changelog(node) or node.properties.changes for node in nodes):
+            return False
+        parts = item.find_all(exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
+        selects = [part.find_ancestor(exp.Select) for part in parts if not isinstance(part, exp.Window)]
+        windowed = all(select is not None and groups_windows(select, self.nodes) for select in selects)
+        return windowed and item.find(exp.Window) is None
+
+    def _added_rows(self, query: exp.Query) -> str:
+        """Return the name of a node that adds the rows of a query over tables at rest."""
+        name = self._name("__added")
+        self.nodes[name] = AddedRows(name, self._sql(query))
+        return name
+
+    def _joined(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT that reads changes once, and tables that do not change."""
+        try:
+            return self._joined_at_rest(select)
+        except NotSupportedError:
+            added = self._with_added_rows(select)
+            if added is None:
+                raise
+            return self._joined_at_rest(added)
+
+    def _with_added_rows(self, select: exp.Select) -> exp.Select | None:
+        """Return a SELECT that reads the rows of tables at rest as ones that are added; None if it reads no such
+        table."""
+        copy = select.copy()
+        tables = [
+            item for item in relations(copy) if not self._reads_stream(item) and not isinstance(item, exp.Lateral)
+        ]
+        for item in tables:
+            alias = item.alias_or_name
+            columns = [column for column in own_columns(copy) if column.table.lower() == alias.lower()]
+            names = dict.fromkeys(column.name.lower() for column in columns)
+            named = [exp.column(name, table=alias, quoted=True) for name in names]
+            given = [exp.alias_(column, column.name, quoted=True) for column in named]
+            inner = exp.select(*given or [exp.alias_(exp.Literal.number(1), "__one")]).from_(item.copy())
+            item.replace(exp.alias_(exp.to_table(self._added_rows(inner)), alias, table=True))
+        return copy if tables else None
+
+    def _joined_at_rest(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT that reads changes once, and tables at rest beside it."""
+        while True:
+            select = streams_first(select, self._reads_stream)
+            streams = [item for item in relations(select) if self._reads_stream(item)]
+            if len(streams) < 2:
+                break
+            select = self._join(select)
+        place = next(i for i, item in enumerate(relations(select)) if self._reads_stream(item))
+        for number, join in enumerate(select.args.get("joins") or [], 1):
+            allowed = _AFTER_TABLES if number == place else _WITH_TABLES
+            if number >= place and join_kind(join) not in allowed:
+                raise self._refused(join, f"{join_kind(join)} JOIN with a table at rest")
+        return select
+
+    def _join(self, select: exp.Select) -> exp.Select:
+        """Put an operator in place of the first two relations, which both change."""
+        joined = select.args["joins"][0]
+        kind, (left, right) = join_kind(joined), relations(select)[:2]
+        if kind not in KINDS or joined.args.get("using") or joined.args.get("method"):
+            raise self._refused(joined, f"{' '.join(filter(None, (joined.method, kind)))} JOIN")
+        swapped = kind == "RIGHT"
+        if swapped:
+            left, right = right, left
+        on = conjuncts(joined.args.get("on"))
+        where = conjuncts(select.args["where"].this) if select.args.get("where") else []
+        plain = all(join_kind(join) in _WITH_TABLES for join in select.args["joins"][1:])
+        asked = [*on, *where] if KINDS[kind] == JoinKind.INNER and plain else on
+        rest = without_parts(where, asked)
+        aliases = left.alias_or_name.lower(), right.alias_or_name.lower()
+        keys, own, further = self._split(asked, aliases)
+        inner, null_safe, condition = KINDS[kind] == JoinKind.INNER, frozenset[int](), None
+        if inner:
+            rest += further
+        else:
+            # Of a constant each row of either side can be asked.
+            own[0] += [part for part in further if _is_constant(part)]
+            further = [part for part in further if not _is_constant(part)]
+            equal = {id(part): pair for part in further if (pair := equal_sides(part, *aliases, null_safe=True))}
+            null_safe = frozenset(range(len(keys), len(keys) + len(equal)))
+            keys += equal.values()
+            condition = self._of_pairs([part for part in further if id(part) not in equal], aliases)
+        filters: list[list[exp.Expr]] = [[], []]
+        filters[0] += own[0] if inner else []
+        filters[1] += own[1] if KINDS[kind] != JoinKind.FULL else []
+        if not inner:
+            keys += meeting_keys(own, KINDS[kind])
+        # Without a key all rows meet under one.
+        keys = keys or [(exp.true(), exp.true())]
+        select = select.copy()
+        select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
+        del select.args["joins"][0]
+        return self._over_join(select, (left, right), _Pairing(KINDS[kind], keys, null_safe, condition), filters)
+
+    def _of_pairs(self, parts: list[exp.Expr], aliases: tuple[str, str]) -> exp.Expr | None:
+        """Return what a join asks of pairs, over the columns of `left` and `right`; None for nothing.
+
+        Raises NotSupportedError for what cannot be computed on values of both sides.
+        """
+        if not parts:
+            return None
+        condition = exp.and_(*(part.copy() for part in parts))
+        for column in condition.find_all(exp.Column):
+            if column.table.lower() in aliases:
+                column.set("table", exp.to_identifier(SIDES[aliases.index(column.table.lower())]))
+        check_pair_condition(condition, self.place)
+        return condition
+
+    def _over_join(
+        self,
+        select: exp.Select,
+        sides: tuple[exp.Expr, exp.Expr],
+        pairing: "_Pairing",
+        filters: list[list[exp.Expr]],
+    ) -> exp.Select:
+        """Return a SELECT over the join of two relations in place of the first one."""
+        name = self._name("__join")
+        kept: list[tuple[str, ...]] = []
+        inputs = []
+        select.set("from_", exp.From(this=exp.to_table(name)))
+        for number, (item, prefix) in enumerate(zip(sides, (LEFT, RIGHT), strict=True)):
+            alias = item.alias_or_name.lower()
+            columns = [column for column in own_columns(select) if column.table.lower() == alias]
+            kept.append(tuple(dict.fromkeys(column.name.lower() for column in columns)))
+            compared = [c for pair in pairing.keys for c in pair[number].find_all(exp.Column)]
+            asked = [c for part in filters[number] for c in part.find_all(exp.Column)]
+            compared = [c for c in compared if c.table.lower() == alias]
+            if pairing.condition is not None:
+                compared += [c for c in pairing.condition.find_all(exp.Column) if c.table == SIDES[number]]
+            names = dict.fromkeys([*kept[-1], *(c.name.lower() for c in compared)])
+            every = dict.fromkeys([*names, *(c.name.lower() for c in asked)])
+            inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names))
+            inner = inner.from_(self._item(item, frozenset(every)))
+            for part in filters[number]:
+                inner = inner.where(part.copy())
+            inputs.append(self._changing(inner))
+            for column in columns:
+                column.set("this", exp.to_identifier(prefix + column.name.lower(), quoted=True))
+                column.set("table", exp.to_identifier(name))
+        plain = tuple((without_tables(one), without_tables(other)) for one, other in pairing.keys)
+        given = kept[0], kept[1]
+        self.nodes[name] = TableJoin(
+            name, tuple(inputs), plain, given, pairing.kind, pairing.condition, pairing.null_safe
+        )
+        return select
+
+    def _split(
+        self, parts: Iterable[exp.Expr], aliases: tuple[str, str]
+    ) -> tuple[list[tuple[exp.Expr, exp.Expr]], list[list[exp.Expr]], list[exp.Expr]]:
+        """Return the pairs of expressions that a condition equates, what it asks of each side, and what else."""
+        keys: list[tuple[exp.Expr, exp.Expr]] = []
+        own: list[list[exp.Expr]] = [[], []]
+        further: list[exp.Expr] = []
+        for part in parts:
+            pair, side = equal_sides(part, *aliases), only_side(part, aliases)
+            if pair is not None:
+                keys.append(pair)
+            elif side is not None:
+                own[aliases.index(side)].append(part)
+            else:
+                further.append(part)
+        return keys, own, further
+
+    def _changing(self, select: exp.Select) -> Sql:
+        """Return a SELECT over one relation that changes, with its hidden columns."""
+        copy = select.copy()
+        item = next(item for item in relations(copy) if self._reads_stream(item))
+        self._check_uses(copy, item)
+        alias = item.alias_or_name
+        needed = {c.name.lower() for c in copy.find_all(exp.Column) if c.table.lower() == alias.lower()}
+        item.replace(self._item(item, frozenset(needed)))
+        return self._sql(copy.select(*(exp.column(name, table=alias) for name in _HIDDEN)))
+
+    def _item(self, item: exp.Expr, needed: frozenset[str]) -> exp.Expr:
+        """Return what stands in FROM for a relation that changes: a node with hidden columns, under the same alias."""
+        alias = item.alias_or_name
+        if not isinstance(item, exp.Table):
+            found: Node = self._rows_below(_outermost(item), needed)
+        elif not isinstance(item.this, exp.Identifier):
+            raise self._refused(item, "a table function")
+        else:
+            node = self.nodes[item.name.lower()]
+            if node.properties.changes:
+                return exp.alias_(exp.to_table(item.name), alias, table=True)
+            found = Upserts(item.name, (node,), needed) if is_changelog(node) else self._added(item.name, node, needed)
+        return exp.alias_(exp.to_table(self._enter("__rows", found)), alias, table=True)
+
+    def _rows_below(self, query: exp.Query, needed: frozenset[str]) -> Sql:
+        """Return the rows of a subquery as changes; those of one that can only be asked of events are added."""
+        if self._is_windowed(query):
+            # Windows without EMIT come out once, when they are complete.
+            with suppress(Error):
+                return self._events(query, needed)
+        try:
+            return self.rows(query)
+        except NotSupportedError:
+            if any(map(_asks_events, query.walk())):
+                with suppress(Error):
+                    return self._events(query, needed)
+            raise
+
+    def _is_windowed(self, query: exp.Expr) -> bool:
+        """Tell whether a query is groups of windows of events."""
+        if not isinstance(query, exp.Select) or not groups_windows(query, self.nodes):
+            return False
+        return all(map(self._gives_events, relations(query)))
+
+    def _events(self, query: exp.Query, needed: frozenset[str]) -> Sql:
+        """Return the rows of a query over events as ones that are added; raises what its operators refuse."""
+        events = self.checked(RowsAsTheyCome(self.place), self._sql(query), "EMIT CHANGES")
+        return self._added(self._enter("__events", events), events, needed)
+
+    def _added(self, name: str, node: Node, needed: frozenset[str]) -> Sql:
+        """Return the rows of a stream as ones that are added to a table."""
+        columns = [c.name for c in node.properties.columns if c.name.lower() in needed]
+        named = [exp.column(column, table=name, quoted=True) for column in columns]
+        hidden = hidden_columns(named, exp.Literal.number(int(Change.INSERT)))
+        return Sql(exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name)), {name.lower(): node})
+
+    def _ranked(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT over an operator that ranks the rows of a SELECT."""
+        name = self._name("__ranked")
+        self.nodes[name], outer = ranked_select(select, name, self._changing, self.place)
+        return outer
+
+    def _grouped(self, select: exp.Select) -> Sql:
+        """Return a SELECT with GROUP BY, aggregates or DISTINCT over an operator with its groups."""
+        place = span_of(select, self.place) or self.place
+        refuse_group_by_all(select, place)
+        calls, columns = own_aggregates(select), RowsBelow(frozenset({OPERATION, *_HIDDEN}))
+        distinct, group = select.args.get("distinct"), select.args.get("group")
+        if distinct is not None and (calls or group is not None or distinct.args.get("on")):
+            raise self._refused(distinct, "DISTINCT beside GROUP BY")
+        keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
+        names = {key: columns.take(key).name for key in keys}
+        planned = [group_call(f"__a{i}", call, columns.take, self.place) for i, call in enumerate(calls)]
+        if not columns.names:
+            columns.take(exp.Literal.number(1))
+        rows = self._changing(columns.select(select))
+        types = {column.name: column for column in rows.properties.columns}
+        name = self._name("__groups")
+        given = [(ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)]
+        spoken = tuple(map(sql_of, calls))
+        keyed = tuple(types[key] for key in dict.fromkeys(names.values()))
+        self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(given), spoken)
+        plain = select.copy()
+        plain.set("distinct", None)
+        named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
+        return self._changing(over_groups(plain, named, None, name))
+
+    def _time(self, select: exp.Select) -> exp.Column | None:
+        """Return the event time of the rows of a SELECT, None if they have none or several."""
+        found = []
+        for item in relations(select):
+            node = self.nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
+            if node is not None and node.properties.streaming and node.properties.watermark is not None:
+                found.append(exp.column(node.properties.watermark.column, table=item.alias_or_name, quoted=True))
+        return found[0] if len(found) == 1 else None
+
+    def _streams(self) -> set[str]:
+        return {name for name, node in self.nodes.items() if node.properties.streaming}
+
+    def _reads_stream(self, item: exp.Expr) -> bool:
+        names = self._streams()
+        return any(table_name(table) in names for table in catalog_tables(item))
+
+    def _sql(self, query: exp.Query) -> Sql:
+        return Sql(query, read_nodes(query, self.nodes))
+
+    def _name(self, kind: str) -> str:
+        self.made += 1
+        return f"{kind}_{self.made}"
+
+    def _enter(self, kind: str, node: Node) -> str:
+        name = self._name(kind)
+        if isinstance(node, Upserts):
+            node = replace(node, name=name)
+        self.nodes[name] = node
+        return name
+
+
+def is_union_all(query: exp.Expr) -> bool:
+    """Tell whether a query is the rows of two others, none of which is left out."""
+    return isinstance(query, exp.Union) and not query.args.get("distinct")
+
+
+def _asks_events(node: exp.Expr) -> bool:
+    """Tell whether a part of a query computes with rows that stay as they are: a window, or the nearest row."""
+    return isinstance(node, exp.Window) or window_call(node) is not None or temporal_call(node) is not None
+
+
+def _asked_in_on(item: exp.Expr) -> list[exp.Expr]:
+    """Return the conditions in ON of a relation that is joined; none of that in FROM."""
+    return conjuncts(item.parent.args.get("on") if isinstance(item.parent, exp.Join) else None)
+
+
+def _is_constant(part: exp.Expr) -> bool:
+    return part.find(exp.Column, exp.Query) is None and not any(map(is_fleeting, part.walk()))
+
+
+def _outermost(query: exp.Expr) -> exp.Query:
+    while isinstance(query, exp.Subquery | exp.Paren):
+        query = query.this
+    assert isinstance(query, exp.Query)
+    return query
+
+
+def _numbered(query: exp.Expr, place: Span) -> exp.Query:
+    """Return a copy of a query whose columns are called __0, __1, ...; it may go by their names before."""
+    copy = with_first_rows_ranked(_outermost(query), place).copy()
+    if isinstance(copy, exp.SetOperation):
+        copy.set("this", _numbered(copy.left, place))
+        return copy
+    assert isinstance(copy, exp.Select)
+    copy.set("expressions", numbered(copy.expressions))
+    return copy

@@ -1,0 +1,1 @@
+"""Windows of event time, and the groups in them."""

@@ -1,0 +1,1 @@
+"""Joins of streams within a time, ASOF joins, and subqueries that become joins."""

@@ -1,0 +1,1 @@
+"""Names before anything is planned: those of CTEs, views, columns and outputs."""

@@ -1,0 +1,47 @@
+"""The names of a query's columns as they were written: planning knows all of them in lower case."""
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope, build_scope
+
+from cepsql.analysis.sql.resolve import SPOKEN
+
+Names = Mapping[str, str]
+"""What columns are called, by lower-case name."""
+
+
+def spoken_names(qualified: exp.Query, relations: Mapping[str, Names]) -> list[str]:
+    """Return what the columns of a query are called: as its items say, or as the relation that a star stands for.
+
+    qualified: the query as `cepsql.analysis.sql.resolve.resolve` gives it.
+    relations: those that it reads, by flat name.
+    """
+    scope = build_scope(qualified)
+    return _names(scope, relations) if scope is not None else [item.alias_or_name for item in qualified.selects]
+
+
+def _names(scope: Scope, relations: Mapping[str, Names]) -> list[str]:
+    expression = scope.expression
+    if isinstance(expression, exp.SetOperation) and scope.set_operation_scopes:
+        return _names(scope.set_operation_scopes[0], relations)
+    items = expression.selects if isinstance(expression, exp.Query) else []
+    return [_name(item, scope, relations) for item in items]
+
+
+def _name(item: exp.Expr, scope: Scope, relations: Mapping[str, Names]) -> str:
+    known, column = item.alias_or_name, item.unalias()
+    alias = item.args.get("alias")
+    written = alias.meta.get(SPOKEN) if isinstance(alias, exp.Identifier) else None
+    if written is None and isinstance(column, exp.Column):
+        written = column.this.meta.get(SPOKEN) or _of_source(column, scope, relations)
+    return written if written is not None and written.lower() == known.lower() else known
+
+
+def _of_source(column: exp.Column, scope: Scope, relations: Mapping[str, Names]) -> str | None:
+    source, name = scope.sources.get(column.table), column.name.lower()
+    if isinstance(source, exp.Table):
+        return relations.get(source.name.lower(), {}).get(name)
+    if isinstance(source, Scope) and isinstance(source.expression, exp.Query):
+        return next((found for found in _names(source, relations) if found.lower() == name), None)
+    return None

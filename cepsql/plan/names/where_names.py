@@ -1,0 +1,59 @@
+"""Names in WHERE of what the same SELECT makes, which are not there yet."""
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.resolve import table_name
+from cepsql.errors import ProgrammingError
+from cepsql.plan.tree.nodes import Node
+
+_OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
+"""What gives columns whose names are not known here."""
+
+
+def refuse_made_in_where(query: exp.Query, nodes: Mapping[str, Node]) -> None:
+    """Raise ProgrammingError for a WHERE that reads what the items of its SELECT make of rows.
+
+    nodes: what the names of relations stand for. Over streams the items are refused that WHERE can never have: groups
+    and window functions.
+    """
+    relations = [node.properties for node in nodes.values()]
+    named = {*nodes, *(cte.alias.lower() for cte in query.find_all(exp.CTE))}
+    functions = any(table_name(table).lower() not in named for table in query.find_all(exp.Table))
+    if functions or query.find(*_OPAQUE) or not all(relation.columns for relation in relations):
+        return
+    given = {column.name.lower() for relation in relations for column in relation.columns}
+    streaming = any(relation.streaming for relation in relations)
+    for select in query.find_all(exp.Select):
+        where = select.args.get("where")
+        for column in where.find_all(exp.Column) if where is not None else ():
+            item = next((i for i in select.expressions if i.alias.lower() == column.name.lower()), None)
+            if column.table or item is None or column.parent_select is not select:
+                continue
+            hint, later = _meant(item)
+            if (later or not streaming) and column.name.lower() not in given | _named_below(query, select):
+                raise ProgrammingError(
+                    f"{column.name} is made by SELECT, which comes after WHERE",
+                    span_of(column),
+                    hint.format(name=column.name),
+                )
+
+
+def _meant(item: exp.Expr) -> tuple[str, bool]:
+    """Return what to write instead of an item in WHERE, and whether it is made of groups or by window functions."""
+    own = [part for part in item.find_all(exp.Window, exp.AggFunc) if part.parent_select is item.parent_select]
+    if any(isinstance(part, exp.Window) for part in own):
+        return "QUALIFY in place of WHERE has it: FROM ... QUALIFY {name} = 1", True
+    if own:
+        return "HAVING has it, behind GROUP BY", True
+    return "write its expression in WHERE, or WHERE around a subquery that makes it", False
+
+
+def _named_below(query: exp.Query, select: exp.Select) -> set[str]:
+    """Return the names that other queries, and aliases of tables, give to columns."""
+    others: Iterable[exp.Select] = (other for other in query.find_all(exp.Select) if other is not select)
+    names = {item.alias_or_name for other in others for item in other.expressions}
+    names |= {column.name for alias in query.find_all(exp.TableAlias) for column in alias.columns}
+    return {name.lower() for name in names}

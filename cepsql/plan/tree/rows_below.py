@@ -1,0 +1,127 @@
+"""SELECTs over streams that ordered operators compute: how one is put in, and the columns that it needs of FROM."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from cepsql.analysis.sql.inner_stars import refuse_inner_stars
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
+from cepsql.errors import ProgrammingError, Span
+from cepsql.plan.tree.nodes import Node, Sql
+
+AROUND = ("distinct", "order", "limit", "offset", "sort", "cluster")
+"""The clauses of a SELECT that go over its output, and stay around the operator."""
+
+_COMPUTED = (*AROUND, "qualify", "windows", "group", "having")
+
+
+@dataclass
+class RowsBelow:
+    """The columns that an operator's rows need: expressions over what a SELECT reads, by the name that they get.
+
+    reserved: names, lower case, that none of them may have.
+    """
+
+    reserved: frozenset[str] = frozenset()
+    names: dict[exp.Expr, exp.Identifier] = field(default_factory=dict)
+
+    def take(self, expression: exp.Expr) -> exp.Column:
+        """Return the column that stands for an expression; raises ProgrammingError for a star, which is none."""
+        plain = expression.unalias().copy()
+        if plain.is_star:
+            raise ProgrammingError(f"{sql_of(plain)} is no single column", span_of(expression))
+        if plain not in self.names:
+            self.names[plain] = self._name(plain)
+        column = exp.column(self.names[plain].copy())
+        place = span_of(expression)
+        if place is not None:
+            column.this.meta.update(start=place.start, end=place.end - 1)
+        return column
+
+    def _name(self, expression: exp.Expr) -> exp.Identifier:
+        """Return the name of a column itself, unless another one has it."""
+        taken = self.reserved | {name.name.lower() for name in self.names.values()}
+        if isinstance(expression, exp.Column) and expression.name.lower() not in taken:
+            return exp.to_identifier(expression.name, quoted=expression.this.quoted)
+        return exp.to_identifier(f"__c{len(self.names)}")
+
+    def replace_in(self, expression: exp.Expr, table: str | None = None) -> exp.Expr:
+        """Return an expression in which columns stand for those that it reads."""
+
+        def taken(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or node.table == table:
+                return node
+            column = self.take(node)
+            if table is not None:
+                column.set("table", exp.to_identifier(table))
+            return column
+
+        return expression.copy().transform(taken)
+
+    def select(self, select: exp.Select) -> exp.Select:
+        """Return the SELECT of these columns from what `select` reads."""
+        inner = select.copy()
+        for part in _COMPUTED:
+            inner.set(part, None)
+        inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in self.names.items()])
+        return inner
+
+
+Hoist = Callable[[exp.Select, dict[str, Node], Span, bool], exp.Select | None]
+"""Returns what stands for a SELECT, over operators that it enters among the nodes, None to leave it as it is; it is
+told the place of the SELECT, and whether that is the whole query."""
+
+
+Wanted = Callable[[exp.Select, Mapping[str, Node]], bool]
+"""Tells whether something is to stand for a SELECT over nodes."""
+
+
+def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_streams: bool = True) -> Sql:
+    """Return plain SQL in which something else stands for each wanted SELECT over a stream, outer ones first.
+
+    place:      where the query stands.
+    of_streams: else those over tables are wanted, too.
+    """
+    query, nodes = below.inlined.qualified.copy(), {flat_name(name): node for name, node in below.inputs.items()}
+
+    left: list[exp.Select] = []
+
+    def find() -> exp.Select | None:
+        for select in query.find_all(exp.Select):
+            if any(select is one for one in left) or not wanted(select, nodes):
+                continue
+            read = read_nodes(select, nodes).values()
+            if not of_streams or any(node.properties.streaming for node in read):
+                return select
+        return None
+
+    found = False
+    while (select := find()) is not None:
+        refuse_inner_stars(select, place)
+        outer = hoist(select, nodes, span_of(select, place) or place, select is query)
+        if outer is None:
+            left.append(select)
+            continue
+        found = True
+        if select is query:
+            query = outer
+        else:
+            select.replace(outer)
+    return Sql(query, read_nodes(query, nodes), below.view) if found else below
+
+
+def in_sql_inputs(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
+    """Return plain SQL with what `hoist` makes of the plain SQL that it reads: rows with their windows."""
+    rows = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
+    hoisted = {name: hoist(node) for name, node in rows.items()}
+    changed = any(hoisted[name] is not node for name, node in rows.items())
+    return replace(below, inputs={**below.inputs, **hoisted}) if changed else below
+
+
+def read_nodes(query: exp.Query, nodes: Mapping[str, Node]) -> dict[str, Node]:
+    """Return the nodes that a query reads, in the order in which it names them."""
+    names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
+    return {name: nodes[name] for name in names}

@@ -1,0 +1,92 @@
+"""Files of a checkpoint that tasks open themselves, in Python: no file system of Hadoop's is reached so.
+
+Where the checkpoint is in one, it keeps them all the same, and tasks open copies on the host that they run on.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from cepsql.errors import NotSupportedError
+from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, copy_tree, synchronize
+from cepsql.spark.jvm.hadoop_path import HadoopPath
+from cepsql.spark.jvm.settings import tasks_share_files
+from cepsql.temporary import remove_temporary, temporary_folder
+
+TABLES, HISTORY = "tables", "history"
+"""The folders, in that of a checkpoint, in which there are such files."""
+
+
+@dataclass(frozen=True)
+class HostFiles:
+    """What tasks open of a checkpoint.
+
+    checkpoint: its folder.
+    folder:     where tasks find the files, under the names that they have there; the same one if it is on this host.
+    """
+
+    checkpoint: CheckpointPath
+    folder: Path
+
+    @property
+    def are_copies(self) -> bool:
+        """Tell whether tasks open copies."""
+        return self.folder != self.checkpoint
+
+    def put(self, written: Path, file: Path) -> None:
+        """Give a file that is written its name. The checkpoint has it before any task does. Raises OSError."""
+        if self.are_copies:
+            kept = self._kept(file)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_whole(written)
+        synchronize(written)
+        os.replace(written, file)
+        synchronize(file.parent)
+
+    def remove(self, file: Path) -> None:
+        """Remove a file that no task opens any more, if it is there. Raises OSError."""
+        if self.are_copies:
+            self._kept(file).unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Remove copies; what the checkpoint keeps stays."""
+        if self.are_copies:
+            remove_temporary(self.folder)
+
+    def _kept(self, file: Path) -> HadoopPath:
+        kept = self.checkpoint
+        assert isinstance(kept, HadoopPath)
+        for part in file.relative_to(self.folder).parts:
+            kept = kept / part
+        return kept
+
+
+def check_on_host(checkpoint: CheckpointPath, spark: SparkSession, what: str) -> None:
+    """Check that tasks can open files of a checkpoint, or copies of them; raises NotSupportedError.
+
+    what: names who needs them.
+    """
+    if not isinstance(checkpoint, Path) and not tasks_share_files(spark):
+        raise NotSupportedError(
+            f"{what}, whose rows a query keeps in its checkpoint for its tasks to open: on a cluster that is not "
+            f"supported in {checkpoint}",
+            hint="a checkpoint in a folder that all hosts mount, or Spark on one host: connect(master='local[*]')",
+        )
+
+
+def host_files(checkpoint: CheckpointPath) -> HostFiles:
+    """Return the files that tasks open of a checkpoint, copied to this host if need be. Raises OSError."""
+    if isinstance(checkpoint, Path):
+        return HostFiles(checkpoint, checkpoint)
+    files = HostFiles(checkpoint, temporary_folder("cepsql-tables-"))
+    try:
+        for name in (TABLES, HISTORY):
+            if (kept := checkpoint / name).exists():
+                copy_tree(kept, files.folder / name)
+    except BaseException:
+        files.discard()
+        raise
+    return files

@@ -1,0 +1,1 @@
+"""DataFrames, and the Arrow rows in their tasks."""

@@ -1,0 +1,91 @@
+"""The rows of a micro-batch, brought to this process in pieces by one action, in bounded memory.
+
+A few rows come along with the result of their task. What is more the tasks write to files, so that neither the JVM nor
+this process ever holds all rows.
+"""
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from cepsql.spark.frames.arrow import arrow_columns, handed_out, map_rows, serialized
+from cepsql.spark.frames.worker import settle
+from cepsql.spark.jvm.settings import tasks_share_files
+
+PIECE_BYTES = 4 * 2**20
+"""Bytes of rows that come along with the result of a task."""
+
+
+class Pieces:
+    """The rows of a frame, which `collect_pieces` gives: tables of some rows, in order, as often as they are asked for.
+
+    As a context manager it removes its files at the end.
+    """
+
+    def __init__(self, frame: DataFrame, handed: pa.Table, folder: Path | None):
+        self._frame, self._handed, self._folder = frame, handed, folder
+        self.rows: int = sum(handed["rows"].to_pylist())
+
+    def __enter__(self) -> "Pieces":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for data, file in zip(self._handed["data"], self._handed["file"], strict=True):
+            source = pa.memory_map(file.as_py()) if file.is_valid else data.as_buffer()
+            with pa.ipc.open_stream(source) as reader:
+                for batch in reader:
+                    if batch.num_rows:
+                        yield handed_out(pa.Table.from_batches([batch]), self._frame)
+
+
+def collect_pieces(frame: DataFrame) -> Pieces:
+    """Run a frame once and return its rows; columns as `cepsql.spark.frames.arrow.to_arrow` gives them.
+
+    Only where the workers share this machine's files can much be brought: on a cluster all rows are held in memory.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="cepsql-rows-")) if tasks_share_files(frame.sparkSession) else None
+    try:
+        hand = partial(_hand_over, None if folder is None else str(folder))
+        ddl = "rows BIGINT, data BINARY, file STRING"
+        return Pieces(frame, map_rows(arrow_columns(frame), hand, ddl).toArrow(), folder)
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Give the rows of a task: Arrow streams of the first ones, then the name of a file with the others."""
+    settle()
+    room, writer, rows = PIECE_BYTES, None, 0
+    path = None if folder is None else f"{folder}/{uuid.uuid4().hex}"
+    try:
+        for batch in batches:
+            if folder is None or batch.nbytes <= room:
+                room -= batch.nbytes
+                yield _handed(batch.num_rows, serialized(batch), None)
+                continue
+            if writer is None:
+                room, writer = 0, pa.ipc.new_stream(path, batch.schema)
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is not None:
+        yield _handed(rows, None, path)
+
+
+def _handed(rows: int, data: bytes | None, file: str | None) -> pa.RecordBatch:
+    columns = [pa.array([rows], pa.int64()), pa.array([data], pa.binary()), pa.array([file], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, ["rows", "data", "file"])

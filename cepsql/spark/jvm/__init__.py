@@ -1,0 +1,1 @@
+"""Spark's Java process: its session, settings and functions, and what it says when something fails."""

@@ -1,0 +1,1 @@
+"""Queries while they run: their rows, their progress, and their end."""

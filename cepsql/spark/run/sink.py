@@ -1,0 +1,184 @@
+"""Where the rows of a standing query go."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import DataStreamWriter
+
+from cepsql.errors import OperationalError
+from cepsql.spark.checkpoint.row_limit import RowLimit
+from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.jvm.calls_from_java import CallConnection, calling_connection, forget_error
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a query is with a micro-batch that it hands over.
+
+    watermark: event time in microseconds up to which rows were released, None where there is none.
+    offsets:   how far each of its sources is read, as Spark writes it.
+    """
+
+    watermark: int | None
+    offsets: tuple[str, ...]
+
+
+BatchHook = Callable[[int], None]
+"""Is called with the number of a micro-batch."""
+
+
+class _Handover:
+    """What Spark calls with each micro-batch. Java and Python would hold each other through it for ever: Java's query
+    has this object, and what it calls has Java's query."""
+
+    def __init__(self, take: Callable[[DataFrame, int], None]):
+        self.take: Callable[[DataFrame, int], None] | None = take
+        self._calls: CallConnection | None = None
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        if self._calls is None:
+            self._calls = calling_connection()
+        if self.take is None:
+            raise OperationalError("the query has ended")
+        self.take(frame, batch)
+
+    def end(self) -> None:
+        """Let go of what is called, and of the connection: Spark's query has ended."""
+        self.take = None
+        forget_error(self)
+        if self._calls is not None:
+            self._calls.close()
+            self._calls = None
+
+
+class BatchSink:
+    """Gets each micro-batch in this process. One may come again after a failure, with the same number and rows.
+
+    rows:    how many rows were handed over.
+    error:   what handing over raised, None if nothing.
+    waiting: what it waits for before it goes on, None if nothing.
+    retries: how often handing over was tried again.
+    raised:  what a function of the user's raised, None if nothing.
+    limit:   how many rows are handed over at most, None for all.
+    enough:  called once no further row is handed over.
+    rebuilding: whether the first batch is read again only for the state that it makes: its rows are not handed over.
+    position: tells how far the query is with a batch whose rows were computed; no query sets it where none runs.
+    thread:  the identifier of the one that hands a batch over now, None between batches.
+    task_writer: the name under which tasks may write rows themselves, as of `cepsql.spark.frames.task_files`; None:
+                 none may.
+    begun:   the number of the last batch that was handed over, or begun to be; None before the first.
+    planned: the number of the last batch that the checkpoint knew when Spark was started, -1 if it knew none; None
+             where batches are not numbered by a checkpoint.
+    place:   the name, in a checkpoint, of the place that holds a record of the query; None: no place does.
+    known:   the id of the record that the checkpoint knows in that place; None: it knows of none.
+    recorded: whether the record is there.
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.error: Exception | None = None
+        self.waiting: str | None = None
+        self.retries = 0
+        self.raised: BaseException | None = None
+        self.limit: RowLimit | None = None
+        self.enough: Callable[[], None] = lambda: None
+        self.rebuilding = False
+        self.task_writer: str | None = None
+        self.begun: int | None = None
+        self.planned: int | None = None
+        self.place: str | None = None
+        self.known: str | None = None
+        self.recorded = False
+        self.position: Callable[[int], Position] = lambda batch: Position(None, ())
+        self.thread: int | None = None
+        self._ending = False
+        self._handovers: list[_Handover] = []
+
+    def attach(
+        self, writer: DataStreamWriter, after: BatchHook = lambda batch: None, before: BatchHook = lambda batch: None
+    ) -> DataStreamWriter:
+        """Return the writer with this sink set; `before` and `after` are called with the number of each batch before
+        anything is done with it, and after its rows."""
+
+        def take(frame: DataFrame, batch: int) -> None:
+            if self._ending:
+                raise OperationalError("the query is being stopped")
+            self.thread = threading.get_ident()
+            try:
+                before(batch)
+                self.begun = batch
+                if self.rebuilding and batch == 0:
+                    frame.write.format("noop").mode("overwrite").save()
+                else:
+                    self.rows += self.accept(frame, batch)
+            except Exception as error:
+                self.error = error
+                raise
+            finally:
+                self.thread = None
+            after(batch)
+
+        self._handovers.append(_Handover(take))
+        return writer.foreachBatch(self._handovers[-1])
+
+    def detach(self) -> None:
+        """Let go of what Spark calls: the query has ended."""
+        for handover in self._handovers:
+            handover.end()
+        self._handovers.clear()
+
+    def accept(self, frame: DataFrame, batch: int) -> int:
+        """Hand a micro-batch over and return how many rows that were.
+
+        It needs one action and no more: the stage below runs once for each, and counts its rows each time.
+        """
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Take no further batch: the query is being stopped."""
+        self._ending = True
+
+    def close(self) -> None:
+        """Let a batch that waits go on or fail: the query is being stopped."""
+
+
+@contextlib.contextmanager
+def called(who: str) -> Iterator[None]:
+    """Guard a call of a user's function: what would end the thread in which Spark waits for the batch, such as
+    SystemExit, becomes an OperationalError; other exceptions pass."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        raise OperationalError(f"{who} raised {type(error).__name__}") from error
+
+
+class RowSink(BatchSink):
+    """Calls `on_rows(table, batch)` for each micro-batch that has rows."""
+
+    def __init__(self, on_rows: Callable[[pa.Table, int], None]):
+        super().__init__()
+        self._on_rows = on_rows
+
+    def accept(self, frame: DataFrame, batch: int) -> int:
+        """Collect the rows and hand them over."""
+        table = to_arrow(frame)
+        if self.limit is not None:
+            table = self.limit.cut(table, batch)
+        if table.num_rows:
+            with called("on_rows"):
+                try:
+                    self._on_rows(table, batch)
+                except BaseException as error:
+                    self.raised = error
+                    raise
+        if self.limit is not None:
+            self.limit.save()
+            if self.limit.reached:
+                self.enough()
+        return table.num_rows

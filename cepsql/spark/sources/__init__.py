@@ -1,0 +1,1 @@
+"""Streams and tables as DataFrames, and what of them is late, malformed or left out."""

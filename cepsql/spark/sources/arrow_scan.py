@@ -1,0 +1,138 @@
+"""Packets that tasks make of files by themselves: Spark lists and checkpoints the paths, and no row enters the JVM."""
+
+import glob
+import os
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.catalog import Source
+from cepsql.errors import OperationalError
+from cepsql.ordered.packet import PACKET_DDL
+from cepsql.scalar.tree import Session
+from cepsql.scan.layout import LISTING_OPTIONS, FileLayout
+from cepsql.scan.parquet import parquet_obstacle
+from cepsql.scan.projection import ArrowScan
+from cepsql.scan.read import CONTROL, ListedFile, chunk_rows, read_files
+from cepsql.spark.checkpoint.control import control_time
+from cepsql.spark.frames.column_types import struct_of
+from cepsql.spark.frames.packet_files import Packing
+from cepsql.spark.frames.worker import settle
+from cepsql.spark.jvm.settings import setting
+from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.sources.kafka import Records, made_of_records
+from cepsql.spark.sources.source import is_kafka, located_options
+
+_PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
+"""The schema of Spark's source of whole files; their content is read only where it is selected."""
+
+_FILE = ("path", "unix_micros(modificationTime) AS modified")
+
+_EXPECTED = {
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+}
+_ANSI = "spark.sql.ansi.enabled"
+_LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy"
+_INSPECTED_FILES = 100
+
+
+def scan_packets(
+    spark: SparkSession,
+    source: Source,
+    scan: ArrowScan,
+    control: str | None,
+    packing: Packing,
+) -> DataFrame:
+    """Return the packets of a stream over files, or over records of Kafka, as PACKET_DDL.
+
+    control: folder in which `cepsql.spark.checkpoint.control` ends the input and gives heartbeats; None: neither
+             happens.
+    packing: how tasks make packets.
+    """
+    packed, rows = partial(_packed, scan, packing), struct_of(PACKET_DDL)
+    if is_kafka(source):
+        packets = made_of_records(spark, source, partial(_packed_records, scan, packing), PACKET_DDL)
+        if control is None:
+            return packets
+        return packets.unionAll(_control_paths(spark, control).mapInArrow(packed, rows))
+    paths = file_paths(spark, source)
+    if control is not None:
+        paths = paths.unionByName(_control_paths(spark, control))
+    return paths.mapInArrow(packed, rows)
+
+
+def file_paths(spark: SparkSession, source: Source) -> DataFrame:
+    """Return the stream of the files of a source: `path`, and when each was `modified`, in microseconds."""
+    listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
+    return spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().selectExpr(*_FILE)
+
+
+def _control_paths(spark: SparkSession, control: str) -> DataFrame:
+    files = spark.readStream.format("binaryFile").schema(_PATHS).load(control)
+    return files.selectExpr(f"concat('{CONTROL}', path) AS path", "0L AS modified")
+
+
+def scan_session(spark: SparkSession) -> Session:
+    """Return the rules of a session by which expressions are computed."""
+    return Session(setting(spark, _ANSI).lower() == "true", session_zone(spark))
+
+
+def session_obstacle(spark: SparkSession) -> str | None:
+    """Return the setting under which this session reads otherwise than an Arrow scan, None if there is none."""
+    for key, expected in _EXPECTED.items():
+        if setting(spark, key).lower() != expected.lower():
+            return f"{key} is {setting(spark, key)}"
+    if setting(spark, _LEGACY_TIMES).upper() == "LEGACY":
+        return f"{_LEGACY_TIMES} is LEGACY"
+    return None
+
+
+def files_obstacle(source: Source, layout: FileLayout) -> str | None:
+    """Return what in the files that are there now only Spark reads as declared, None if nothing is in the way."""
+    if is_kafka(source):
+        return None
+    try:
+        options = {name.lower(): value for name, value in located_options(source).items()}
+        return _obstacle_in(options["path"].removeprefix("file://").removeprefix("file:"), layout)
+    except (OperationalError, OSError):
+        # Whoever reads them will say what is missing.
+        return None
+
+
+def _obstacle_in(path: str, layout: FileLayout) -> str | None:
+    for folder in filter(os.path.isdir, [path] if os.path.exists(path) else glob.glob(path)):
+        if any("=" in entry.name and entry.is_dir() for entry in os.scandir(folder)):
+            return "folders named like key=value hold columns"
+        if layout.format == "parquet":
+            files = (entry.path for entry in os.scandir(folder) if entry.is_file() and entry.name[0] not in "._")
+            reasons = (parquet_obstacle(file, layout) for file in islice(files, _INSPECTED_FILES))
+            found = next((reason for reason in reasons if reason), None)
+            if found:
+                return found
+    return None
+
+
+def _packed(scan: ArrowScan, packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    listed = (pair for batch in batches for pair in zip(*(c.to_pylist() for c in batch.columns), strict=True))
+    files = (ListedFile(_told(path), modified) for path, modified in listed)
+    return packing.packets(read_files(scan, packing.buckets, files))
+
+
+def _told(path: str) -> str:
+    """Return a path as `read_files` takes it."""
+    return f"{CONTROL}{control_time(path)}" if path.startswith(CONTROL) else path
+
+
+def _packed_records(scan: ArrowScan, packing: Packing, records: Records) -> Iterator[pa.RecordBatch]:
+    from cepsql.scan.records import read_records
+
+    settle()
+    rows = read_records(records, scan.layout, scan.projection.session.zone)
+    return packing.packets(chunk_rows(scan, packing.buckets, rows))

@@ -1,0 +1,260 @@
+"""Write the rows that a standing query does not use into the files of LATE ROWS INTO, each once.
+
+A micro-batch that is done again, after a failure or by a second task, writes files of the same names with the same rows
+in place of the first ones. Files of a batch that was not committed before a restart are removed when the query goes on.
+
+The query leaves a mark in each folder, under the id that Spark's checkpoint gives it, and the checkpoint knows that it
+is there (`cepsql.ordered.late_file`).
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from cepsql.analysis.ddl.late_rows import kept_seconds
+from cepsql.catalog import Relation, Source
+from cepsql.catalog.file_names import file_name
+from cepsql.catalog.locations import local_path
+from cepsql.errors import OperationalError
+from cepsql.ordered.columns import marked, plain_batch, stack
+from cepsql.ordered.late_file import (
+    Unmarked,
+    alert_rows,
+    late_rows,
+    mark_folder,
+    mark_of,
+    marked_folder,
+    remove_mark,
+    write_file,
+)
+from cepsql.ordered.rejected import set_aside
+from cepsql.spark.checkpoint.checkpoint_files import last_committed
+from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath
+from cepsql.spark.frames.arrow import map_rows
+from cepsql.spark.sources.source import AHEAD, MALFORMED, WHOLE, count_source
+from cepsql.spark.sources.time_alerts import LateAlert
+
+_QUERY_PROPERTY, _BATCH_PROPERTY = "sql.streaming.queryId", "streaming.sql.batchId"
+_PIECE_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class LateFiles:
+    """Where rows go.
+
+    folder: an absolute path.
+    format: as in `cepsql.ordered.late_file`.
+    stream: its name; the names of files begin with it.
+    keep:   after how many seconds files are removed, None: never.
+    reading: number of the place in a query that reads the stream, for each writes files of its own.
+    """
+
+    folder: str
+    format: str
+    stream: str
+    keep: float | None = None
+    reading: int = 0
+
+    @property
+    def prefix(self) -> str:
+        """What the names of files begin with, and those of no other stream's."""
+        name = file_name(self.stream)
+        # Readers pass over files whose names begin with `_`.
+        return (f"%5f{name[1:]}" if name.startswith("_") else name) + "-"
+
+
+def late_files(relation: Relation) -> LateFiles | None:
+    """Return where the late rows of a relation go, None if it does not say."""
+    if not isinstance(relation, Source) or relation.late_rows is None:
+        return None
+    table = relation.late_rows
+    folder = local_path(dict(table.options)["path"])
+    return LateFiles(folder, table.format, relation.name, kept_seconds(table))
+
+
+def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
+    """Write rejected rows from a task of a micro-batch; `part` tells its share of the reading from all others.
+
+    Raises OperationalError where the file cannot be written.
+    """
+    query, batch = _task_property(_QUERY_PROPERTY), int(_task_property(_BATCH_PROPERTY))
+    _write(files, late_rows(rejected, query, batch), query, batch, f"{files.reading}-{part}")
+
+
+def _write(files: LateFiles, rows: pa.Table, query: str, batch: int, part: str) -> None:
+    name = f"{files.prefix}{query}-{batch:09d}-{part}.{files.format}"
+    with _used(files.folder, query, f"late rows of {files.stream} cannot be written to {files.folder}"):
+        write_file(rows, Path(files.folder), name, files.format, query)
+
+
+@contextlib.contextmanager
+def _used(folder: str, query: str | None, failed: str) -> Iterator[None]:
+    """Let what fails within the block, which uses a folder of late rows, raise OperationalError; `failed`: what did."""
+    try:
+        yield
+    except Unmarked as error:
+        raise OperationalError(
+            f"the folder {folder} of late rows lacks the mark of the query, which has written to it before; it was "
+            "moved or removed, or its disk is not mounted",
+            hint="put it back: the next start resumes with this batch; if you emptied it on purpose, make the file "
+            f"{mark_of(Path(folder), query or '')} again",
+        ) from error
+    except OSError as error:
+        raise OperationalError(f"{failed}: {error.strerror or error}") from error
+
+
+def begin_folders(files: Iterable[LateFiles], spark: CheckpointPath, records: Mapping[str, str]) -> dict[str, str]:
+    """Leave the mark of the query in the folders of its late rows, as far as it is not there.
+
+    spark:   Spark's checkpoint; before Spark has begun it there is no mark to leave.
+    records: what the checkpoint knows, by place. Returns it with what is new.
+    Raises OperationalError if a folder lacks the mark that the checkpoint knows.
+    """
+    query, known = _query_id(spark), dict(records)
+    for one in files:
+        folder, place = one.folder, f"late rows {one.folder}"
+        with _used(folder, records.get(place), f"late rows of {one.stream} cannot be written to {folder}"):
+            if place in records:
+                with marked_folder(Path(folder), records[place]):
+                    pass
+            if query is not None and records.get(place) != query:
+                mark_folder(Path(folder), query)
+                known[place] = query
+    return known
+
+
+def remove_marks(folders: Iterable[str], spark: CheckpointPath) -> None:
+    """Remove the marks of a query whose checkpoint goes with it. Raises OSError."""
+    query = _query_id(spark)
+    if query is not None:
+        for folder in folders:
+            remove_mark(Path(folder), query)
+
+
+def _query_id(spark: CheckpointPath) -> str | None:
+    """Return the id of the query of Spark's checkpoint, None if that has not begun."""
+    metadata = spark / "metadata"
+    return json.loads(metadata.read_text("utf-8"))["id"] if metadata.exists() else None
+
+
+def write_alerts(
+    files: Iterable[LateFiles], alerts: Sequence[LateAlert], bound: int | None, query: str, batch: int
+) -> None:
+    """Write the alerts of a micro-batch among the late rows of their streams, where these are kept.
+
+    Raises OperationalError where the file cannot be written.
+    """
+    for one in files:
+        found = [alert for alert in alerts if alert.stream.lower() == one.stream.lower()]
+        if found:
+            said = [json.dumps({"rows": a.rows, "late": a.late, "above": a.above}) for a in found]
+            _write(one, alert_rows(said, bound, query, batch), query, batch, "alert")
+
+
+def remove_batch(folders: Iterable[str], spark: CheckpointPath, batch: int) -> None:
+    """Remove what the query of Spark's checkpoint wrote for a batch; raises OperationalError if a folder is gone."""
+    query = _query_id(spark)
+    assert query is not None
+    for folder in folders:
+        _remove(folder, query, lambda name: f"{query}-{batch:09d}-" in name)
+
+
+def _remove(folder: str, query: str, unwanted: Callable[[str], bool]) -> None:
+    """Remove the files of a query whose names are not wanted from the folder of its late rows."""
+    with (
+        _used(folder, query, f"late rows cannot be removed from {folder}"),
+        marked_folder(Path(folder), query) as handle,
+    ):
+        for name in os.listdir(handle):
+            if query in name and unwanted(name):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=handle)
+
+
+def remove_old(files: Iterable[LateFiles], now: float) -> None:
+    """Remove the files of all queries that a table of late rows does not keep any more; `now` is in seconds since 1970.
+
+    What cannot be removed stays until the next time.
+    """
+    for one in files:
+        if one.keep is None:
+            continue
+        for path in Path(one.folder).glob(f"{one.prefix}*.{one.format}"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < now - one.keep:
+                    path.unlink()
+
+
+def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:
+    """Return the rows of a stream that `observe_source` gives; the others are written.
+
+    name: of the observation, as of `cepsql.spark.sources.source.count_source`.
+    """
+    counted = count_source(frame, name)
+    marks = tuple(mark for mark in (MALFORMED, AHEAD) if mark in frame.columns)
+    if not marks:
+        return counted
+    return map_rows(counted, partial(_divert, files, marks), frame.drop(*marks).schema)
+
+
+def remove_uncommitted(folders: Iterable[str], spark: CheckpointPath) -> None:
+    """Remove what a query that is about to go on from Spark's checkpoint wrote for batches that it never finished.
+
+    Such a batch comes again, and its rows might fall to other tasks then.
+    Raises OperationalError if a folder lacks the mark of the query.
+    """
+    query = _query_id(spark)
+    if query is None:
+        return
+    committed = last_committed(spark)
+
+    def unwanted(name: str) -> bool:
+        batch = int(name.split(f"{query}-")[1].split("-")[0])
+        return committed is None or batch > committed or name.startswith(".")
+
+    for folder in folders:
+        _remove(folder, query, unwanted)
+
+
+def _task() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None
+    return context
+
+
+def _task_property(name: str) -> str:
+    """Return a property that Spark gives the tasks of a micro-batch."""
+    value = _task().getLocalProperty(name)
+    assert value is not None
+    return value
+
+
+def _divert(files: LateFiles, marks: tuple[str, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    found: list[pa.RecordBatch] = []
+    pieces = 0
+
+    def write() -> None:
+        rejected = stack([pa.Table.from_batches([batch]) for batch in found])
+        write_rejected(files, rejected, f"partition-{_task().partitionId()}-{pieces}")
+
+    for batch in batches:
+        malformed, ahead = (marked(batch, mark) for mark in (MALFORMED, AHEAD))
+        dropped = malformed | ahead
+        if dropped.any():
+            wrong = plain_batch(batch.select([WHOLE]).filter(pa.array(dropped)))
+            found.append(set_aside(wrong[WHOLE], malformed[dropped], ahead[dropped]))
+            batch = batch.filter(pa.array(~dropped))
+        yield batch.drop_columns(list(marks))
+        if sum(part.num_rows for part in found) >= _PIECE_ROWS:
+            write()
+            found, pieces = [], pieces + 1
+    if found:
+        write()

@@ -1,0 +1,35 @@
+"""The rows of a materialized view, as they are now, for Spark."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.catalog.view_store import ViewSource
+from cepsql.language.tokens import quoted
+from cepsql.spark.frames.frames import spark_frame
+from cepsql.views.snapshot import Wanted, read_views
+
+
+def view_frame(spark: SparkSession, view: ViewSource) -> DataFrame:
+    """Return the rows that a view has now, with the types of its definition.
+
+    Raises OperationalError if its store does not answer, or it has never run.
+    """
+    return view_frames(spark, [view])[view.name]
+
+
+def view_frames(spark: SparkSession, views: Sequence[ViewSource]) -> dict[str, DataFrame]:
+    """Return the rows of views by their names, those of one store as of one moment; errors as for `view_frame`."""
+    wanted = [Wanted(view, tuple(column.name for column in view.columns)) for view in views]
+    found = read_views(wanted)
+    return {view.name: _frame(spark, view, rows.rows) for view, rows in zip(views, found, strict=True)}
+
+
+def _frame(spark: SparkSession, view: ViewSource, rows: pa.Table) -> DataFrame:
+    ddl = ", ".join(f"{quoted(column.name)} {column.type}" for column in view.columns)
+    if not rows.num_rows:
+        return spark.createDataFrame([], ddl)
+    return spark_frame(spark, view.name, rows).selectExpr(
+        *(f"CAST({quoted(column.name)} AS {column.type}) AS {quoted(column.name)}" for column in view.columns)
+    )

@@ -1,0 +1,742 @@
+"""A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType, TimestampType
+from sqlglot import exp
+
+from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.operators.frames import with_bounds_of_one_type
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.properties import ORIGIN, PLACE
+from cepsql.analysis.sql.resolve import catalog_tables, flatten_names, table_name
+from cepsql.catalog import Registered, Relation, Source, Watermark
+from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
+from cepsql.language.guard import no_collection
+from cepsql.language.misread import refuse_misread
+from cepsql.language.tokens import quoted
+from cepsql.pattern.program import MatchProgram
+from cepsql.plan.joins.as_of_tables import with_places
+from cepsql.plan.names.hidden_column import carry_column
+from cepsql.plan.planner import Plan
+from cepsql.plan.rules.split_unions import input_branches
+from cepsql.plan.tree.arrival import goes_by_arrival, keeps_arrival
+from cepsql.plan.tree.markers import carry_markers, inline_ctes
+from cepsql.plan.tree.nodes import (
+    AddedRows,
+    AsOfJoin,
+    ChangingGroups,
+    Deduplicate,
+    Fill,
+    IntervalJoin,
+    LabelledChanges,
+    Match,
+    Node,
+    Ordered,
+    Over,
+    RankedRows,
+    Read,
+    RetractingGroups,
+    Sort,
+    SparkWatermark,
+    Sql,
+    StreamJoin,
+    TableJoin,
+    Upserts,
+    WindowAggregate,
+    inputs,
+    reads,
+    walk,
+)
+from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, joined_stream
+from cepsql.scan.choose import Choice, ScanT, choose_column_scan
+from cepsql.scan.plain import PlainScan
+from cepsql.scan.projection import ArrowScan
+from cepsql.spark.checkpoint.begin import added_rows
+from cepsql.spark.checkpoint.checkpoint import SPARK_SCAN
+from cepsql.spark.checkpoint.control import with_watermark
+from cepsql.spark.checkpoint.host_files import HostFiles
+from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.frames.column_types import frame_columns
+from cepsql.spark.frames.conditions import in_session
+from cepsql.spark.frames.frame_sql import frame_sql
+from cepsql.spark.frames.frames import alike
+from cepsql.spark.frames.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
+from cepsql.spark.frames.rows import column_type
+from cepsql.spark.jvm.failures import translate_failure
+from cepsql.spark.jvm.settings import is_chain, setting
+from cepsql.spark.jvm.spark_plan import analyzed, is_match, keeps_state, nodes
+from cepsql.spark.jvm.spoken_columns import spoken
+from cepsql.spark.sources.arrow_scan import scan_packets, scan_session
+from cepsql.spark.sources.backfill import with_history
+from cepsql.spark.sources.late_rows import LateFiles, divert, late_files
+from cepsql.spark.sources.plain_scan import scan_plain
+from cepsql.spark.sources.snapshots import snapshot_rows
+from cepsql.spark.sources.source import (
+    MALFORMED,
+    PRODUCER,
+    REACHED,
+    WHOLE,
+    columns_sql,
+    observe_source,
+    read_source,
+    single_changes,
+    without_marks,
+)
+from cepsql.spark.sources.time_marks import with_time_marks
+from cepsql.spark.stages.as_of_join import as_of_join_stage
+from cepsql.spark.stages.bounds import BOUND, with_match_watermark
+from cepsql.spark.stages.deduplicate import deduplicate_table, deduplication_stage
+from cepsql.spark.stages.fill import fill_stage, fill_table
+from cepsql.spark.stages.finished_rows import finished_rows
+from cepsql.spark.stages.group_changes import group_changes_stage
+from cepsql.spark.stages.match import match_stage, match_table
+from cepsql.spark.stages.neighbours import Sharing, neighbour
+from cepsql.spark.stages.observations import BELOW_MATCH
+from cepsql.spark.stages.over import over_stage
+from cepsql.spark.stages.pair_filter import with_filter
+from cepsql.spark.stages.ranked_rows import ranked_rows_stage
+from cepsql.spark.stages.sort import sort_stage
+from cepsql.spark.stages.stage import Feed
+from cepsql.spark.stages.stage_rows import StageRows
+from cepsql.spark.stages.staged import Staged, run_staged, staged_rows
+from cepsql.spark.stages.stream_join import join_stage
+from cepsql.spark.stages.table_changes import (
+    labelled_changes,
+    retracting_groups_stage,
+    table_join_stage,
+    upserts_stage,
+    with_keys_known,
+    with_moves,
+)
+from cepsql.spark.stages.window_groups import window_stage
+
+MATCH_OBSERVATION = "cepsql_match"
+"""What the observations of match operators begin with."""
+
+SOURCE_OBSERVATION = "cepsql_source"
+"""What the observations of plain streams begin with."""
+
+ARROW = "\0arrow"
+"""The reader of rows that no frame of Spark's reads."""
+
+_UNTIMED = (RetractingGroups, RankedRows, TableJoin)
+"""Operators that do not go by event time."""
+
+_numbers = itertools.count()
+
+
+def build(
+    spark: SparkSession,
+    plan: Plan,
+    control: str | None = None,
+    buckets: Buckets | None = None,
+    replaced: dict[str, DataFrame] | None = None,
+    limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
+    scan: str = SPARK_SCAN,
+    files: HostFiles | None = None,
+    sharing: Sharing | None = None,
+    writer: str | None = None,
+    by_spark: DataFrame | None = None,
+    packet_folder: Path | None = None,
+    observed: dict[str, tuple[str, ...]] | None = None,
+) -> DataFrame:
+    """Return the DataFrame of a plan: streaming if the plan is.
+
+    control:   folder through which the input of a match over a stream can be ended.
+    buckets:   how the keys of a match over a stream are spread; default `session_buckets`.
+    replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
+    limits:    gives a program the limits of its search.
+    scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
+    files:     those that the query's checkpoint keeps of tables. None: tables with REFRESH EVERY are read as they are
+               now, and streams without their history.
+    sharing:    which operators share a stage; default: those that can. It is told which do.
+    writer:    whose tasks may write the rows; see `cepsql.spark.frames.task_files`.
+    by_spark:  the same plan as Spark reads it, if it has been built: a plan without operators is not built again for
+               its types only.
+    packet_folder: where the tasks of a running query leave large packets; None: Spark takes them.
+    observed:  is given, by the name of each stage's observation, the names of the operators in the stage.
+    Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
+    """
+    builder = _Builder(
+        spark,
+        plan.streaming,
+        control,
+        buckets,
+        replaced or {},
+        limits,
+        scan,
+        text=plan.text,
+        files=files,
+        sharing=sharing,
+        several=_reads_several(plan.root),
+        root=plan.root,
+        packet_folder=packet_folder,
+        observed=observed,
+    )
+    try:
+        with in_text(plan.text), no_collection():
+            scanned = None if by_spark is None else _scanned_plain(builder, plan, by_spark, writer)
+            if scanned is not None:
+                return scanned
+            frame = builder.frame(plan.root)
+    except Error:
+        raise
+    except Exception as failure:
+        raise spoken(translate_failure(failure), failure, plan.root, plan.text) from failure
+    rows = builder.stage_rows(frame)
+    frame = _named(frame, plan.names)
+    _check_times(frame, builder.untimed)
+    _check_clocks(frame, builder.clocked)
+    frame = _scanned_plain(builder, plan, frame, writer) or frame
+    if rows is not None:
+        frame = finished_rows(rows, frame, writer) or frame
+    if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
+        builder.aggregate = without_lists
+        check_streaming(builder.frame(plan.root))
+    return frame
+
+
+def _scanned_plain(builder: "_Builder", plan: Plan, frame: DataFrame, writer: str | None) -> DataFrame | None:
+    """Return the rows of a plan without operators, as Arrow reads them, None if Spark is to; `frame` has its rows."""
+    if builder.scan == SPARK_SCAN or builder.joined is not None:
+        return None
+    choice = choose_plain_scan(plan.root, scan_session(builder.spark), frame_columns(frame))
+    return None if choice is None else builder.plain_rows(choice, frame.schema, writer)
+
+
+def _named(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Return a frame whose columns are called as in the query: on the way some names came to be in lower case."""
+    known = frame.columns
+    if _alike_names(known) is not None:
+        # Where Spark tells them apart, it has kept them as they are.
+        return frame
+    spoken = [name if name.lower() == own.lower() else own for name, own in zip(names, known, strict=False)]
+    spoken += known[len(spoken) :]
+    return frame if spoken == known else frame.toDF(*spoken)
+
+
+def _alike_names(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return two names that differ only in upper and lower case, None if there are none."""
+    seen: dict[str, str] = {}
+    pairs = ((seen.setdefault(name.lower(), name), name) for name in names)
+    return next((pair for pair in pairs if pair[0] != pair[1]), None)
+
+
+def match_feeds(
+    spark: SparkSession, plan: Plan, match: MatchPlan, replaced: dict[str, DataFrame] | None = None
+) -> list[Feed]:
+    """Return the inputs of a match of a plan, if it reads no other match; arguments and errors as for `build`.
+
+    Their frames have columns of equal names and types. No late row is written.
+    """
+    node = next(n for n in plan.stages if isinstance(n, Match) and n.match.clause == match.clause)
+    builder = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False)
+    frames = builder.inputs(node)
+    return builder.feeds(node, frames) if node.properties.streaming else [Feed(frame, 0) for frame in frames]
+
+
+def stage_of_match(spark: SparkSession, plan: Plan, match: MatchPlan, sharing: Sharing) -> tuple[Staged, int]:
+    """Return the stage in which a match of a plan over streams runs, and its number, counted from the last one on.
+
+    sharing: as for `build`.
+    Raises NotSupportedError where several stages run the match.
+    """
+    builder = _Builder(spark, plan.streaming, None, None, {}, write_late=False, sharing=sharing)
+    builder.frame(plan.root)
+    found = [
+        (staged, number)
+        for number, staged in enumerate(builder.stages(plan.root))
+        if staged is not None and any(isinstance(n, Match) and n.match.clause == match.clause for n in staged.nodes)
+    ]
+    if len(found) > 1:
+        raise NotSupportedError(
+            "EXPLAIN MATCH of what a query holds that reads the same matches twice is not supported"
+        )
+    return found[0]
+
+
+def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
+    """Refuse operators of Spark with state over streams by whose event time Spark cannot go."""
+    if not untimed or not _spark_keeps_state(frame):
+        return
+    relation = untimed[0]
+    assert relation.watermark is not None
+    time = next(c for c in relation.columns if c.name.lower() == relation.watermark.column.lower())
+    raise NotSupportedError(
+        f"windows, groups and joins of {relation.name} are not supported, whose event time {time.name} is "
+        f"{time.type.upper()} and not TIMESTAMP",
+        hint=f"declare a computed column, such as at TIMESTAMP AS CAST({time.name} AS TIMESTAMP), with the watermark",
+    )
+
+
+def _check_clocks(frame: DataFrame, clocked: list[Source | Registered]) -> None:
+    """Refuse operators of Spark with state over streams whose watermark has clauses that only ours know."""
+    if clocked and _spark_keeps_state(frame):
+        stream = clocked[0]
+        assert stream.watermark is not None
+        raise NotSupportedError(
+            f"{_untold(stream.watermark)} of {stream.name} does not reach the windows, groups, joins and DISTINCT that "
+            "Spark computes",
+            hint="cepsql computes windows of one length whose aggregates do not read their bounds, DISTINCT with "
+            "EMIT CHANGES, and DEDUPLICATE",
+        )
+
+
+def _untold(mark: Watermark) -> str | None:
+    """Return the clause of a watermark of which Spark's operators are not told, None if it has none."""
+    clauses = {"WITH HEARTBEAT": mark.heartbeat, "BY": mark.producer, "WITH PUNCTUATION": mark.punctuation}
+    return next((words for words, given in clauses.items() if given is not None), None)
+
+
+def _spark_keeps_state(frame: DataFrame) -> bool:
+    return any(keeps_state(node) and not is_match(node) for node in nodes(analyzed(frame)))
+
+
+class _Builder:
+    """Builds one query; every relation that a query names several times is read once."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        streaming: bool,
+        control: str | None,
+        buckets: Buckets | None,
+        replaced: dict[str, DataFrame],
+        limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
+        scan: str = SPARK_SCAN,
+        write_late: bool = True,
+        text: str = "",
+        files: HostFiles | None = None,
+        sharing: Sharing | None = None,
+        several: bool = False,
+        root: Node | None = None,
+        packet_folder: Path | None = None,
+        observed: dict[str, tuple[str, ...]] | None = None,
+    ):
+        self.spark, self.streaming = spark, streaming
+        self.observed = {} if observed is None else observed
+        self.sharing = sharing or Sharing()
+        self._built: dict[int, Staged] = {}
+        self.control, self.buckets, self.limits = control, buckets, limits
+        self.packet_folder = packet_folder
+        self.scan, self.write_late = scan, write_late
+        self.replaced = {name.lower(): frame for name, frame in replaced.items()}
+        self.aggregate = with_aggregates
+        self.untimed: list[Source | Registered] = []
+        self.clocked: list[Source | Registered] = []
+        self.text, self.files = text, files
+        self._readings = itertools.count()
+        self._several = several
+        self._streams = [relation.name for relation in reads(root)] if root is not None else []
+        self._labels: dict[tuple[int, int], str] = {}
+        # With the frame, so that no other one gets its identity.
+        self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
+        self._choices: dict[int, list[Choice[ArrowScan] | None]] = {}
+        self.joined = joined_stream(root) if root is not None and scan != SPARK_SCAN else None
+
+    def frame(
+        self,
+        node: Node,
+        reader: str | None = None,
+        over: exp.Query | None = None,
+        timed: bool = True,
+        placed: bool = False,
+    ) -> DataFrame:
+        """Build a node.
+
+        reader: the label of the input of an ordered operator over a stream that reads the rows, and counts them, "" if
+                inputs are not told apart; None: none does; ARROW: it reads them without Spark, and only the names and
+                types of the columns count.
+        over:   the query that alone reads the rows of the node, whose WHERE an operator may know; None: another node.
+        timed:  whether the operator that reads the rows goes by their event time.
+        placed: whether the rows have ORIGIN and PLACE of `cepsql.analysis.sql.properties`, if their source has an
+                order.
+        """
+        match node:
+            case Read(relation) if reader == ARROW:
+                return self._typed("SELECT * FROM source", {"source": relation})
+            case Read():
+                return self._relation(node, reader, timed, placed)
+            case Sql():
+                return self._sql(node, reader, timed, placed)
+            case Match() if not node.properties.streaming:
+                return self._matches_in_table(node)
+            case Deduplicate(rows) if not node.properties.streaming:
+                return deduplicate_table(self.inputs(node)[0], rows)
+            case Fill(groups) if not node.properties.streaming:
+                return fill_table(self.inputs(node)[0], groups)
+            case Match() | Deduplicate() | Fill() | Sort() | Over() | WindowAggregate():
+                return self._staged_rows(node, self.staged(node), node.markers)
+            case ChangingGroups(changing):
+                return self._staged_rows(node, group_changes_stage(self.feeds(node, self.inputs(node)), changing))
+            case IntervalJoin():
+                return self._staged_rows(node, join_stage(node, self.feeds(node, self._rows(node))), node.markers, over)
+            case AsOfJoin():
+                staged = as_of_join_stage(node, self.feeds(node, self._rows(node)))
+                return self._staged_rows(node, staged, node.markers, over)
+            case Upserts():
+                keyed = with_moves(node.stream, with_keys_known(node, self._read(node.stream)))
+                return self._staged_rows(node, upserts_stage(node, self.feeds(node, [keyed])[0]))
+            case RetractingGroups():
+                return self._staged_rows(node, retracting_groups_stage(node, self.feeds(node, self._rows(node))))
+            case RankedRows():
+                return self._staged_rows(node, ranked_rows_stage(node, self.feeds(node, self._rows(node))))
+            case TableJoin():
+                return self._staged_rows(node, table_join_stage(node, self.feeds(node, self._rows(node))))
+            case LabelledChanges(_, below):
+                return self._labelled(self.frame(below))
+            case AddedRows(_, below):
+                return added_rows(self.frame(below), self.control)
+            case SparkWatermark(below):
+                return with_match_watermark(self.frame(below), below.properties.event_time)
+
+    def _staged_rows(
+        self, node: Ordered, staged: Staged, markers: bool = False, over: exp.Query | None = None
+    ) -> DataFrame:
+        if over is not None:
+            staged = with_filter(staged, over)
+        observation = self._observation()
+        self.observed[observation] = tuple(each.properties.name for each in staged.nodes or (node,))
+        rows = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
+        found = staged_rows(staged, rows.stage, markers)
+        return found if staged.gathered is not None else self._known(found, rows)
+
+    def _labelled(self, changes: DataFrame) -> DataFrame:
+        found, rows = labelled_changes(changes), self.stage_rows(changes)
+        return found if rows is None else self._known(found, rows.told())
+
+    def _known(self, frame: DataFrame, rows: StageRows) -> DataFrame:
+        """Remember that a frame has the rows of a stage."""
+        self._stage_rows[id(frame)] = frame, rows
+        return frame
+
+    def stage_rows(self, frame: DataFrame) -> StageRows | None:
+        """Return the rows of a frame that was built, as a stage gives them out; None if they are made otherwise."""
+        _, rows = self._stage_rows.get(id(frame), (None, None))
+        return rows
+
+    def inputs(self, node: Ordered) -> list[DataFrame]:
+        """Return the rows of an operator, by input, with equal types."""
+        frames = self._rows(node)
+        return frames if len(frames) == 1 else alike(frames)
+
+    def _rows(self, node: Ordered) -> list[DataFrame]:
+        """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
+        frames = []
+        for number, below in enumerate(node.inputs):
+            self._refuse_capitals(column.name for relation in reads(below) for column in relation.columns)
+            if node.properties.streaming and self._arrow_scan(node, number) is not None:
+                frames.append(self.frame(below, ARROW))
+            elif isinstance(below, Read):
+                placed = goes_by_arrival(node, number)
+                frames.append(self._events(below.relation, _are_versions(node, number), placed))
+            elif not node.properties.streaming:
+                frames.append(self._bounded_rows(below))
+            else:
+                label, placed = self._label(node, number), goes_by_arrival(node, number)
+                frames.append(self.frame(below, label, timed=not isinstance(node, _UNTIMED), placed=placed))
+            self._refuse_capitals(frames[-1].columns)
+        return frames
+
+    def _bounded_rows(self, node: Node) -> DataFrame:
+        """Return the rows of a bounded input: those of a UNION ALL know their branch, as those of streams do."""
+        if not any(isinstance(relation, Source) for relation in reads(node)):
+            return self.frame(node)
+        branches = input_branches(node)
+        frames = [self.frame(branch, placed=True) for branch in branches]
+        if len(branches) == 1:
+            return frames[0]
+        if not any(ORIGIN in frame.columns for frame in frames):
+            return self.frame(node)
+        return reduce(DataFrame.unionByName, map(_of_branch, itertools.count(), alike(frames)))
+
+    def _refuse_capitals(self, names: Iterable[str]) -> None:
+        """Raise NotSupportedError for names that an operator would not find in a session that tells capitals apart."""
+        capital = next((name for name in names if name != name.lower()), None)
+        if capital is not None and setting(self.spark, "spark.sql.caseSensitive") == "true":
+            said = f"this session tells capital from small letters, operators do not: they would not find {capital}"
+            raise NotSupportedError(said, hint="SET spark.sql.caseSensitive = false")
+
+    def _label(self, node: Ordered, number: int) -> str:
+        """Return the name under which progress has the counts of an input: that of its stream, with a number where the
+        query reads it again. Nothing is to be told apart in a query that reads one stream once, nor counted of input
+        from another operator."""
+        below = node.inputs[number]
+        if not self._several or below.properties.ordered:
+            return ""
+        if (id(node), number) not in self._labels:
+            name = next((relation.name for relation in reads(below) if relation.streaming), "")
+            free = name
+            if free in self._labels.values():
+                taken = {*self._labels.values(), *self._streams}
+                free = next(label for n in itertools.count(2) if (label := f"{name} {n}") not in taken)
+            self._labels[id(node), number] = free
+        return self._labels[id(node), number]
+
+    def staged(self, node: Match | Deduplicate | Fill | Sort | Over | WindowAggregate) -> Staged:
+        """Return what runs an operator over streams, together with the one below it if they share a stage."""
+        frames = self.inputs(node)
+        alone = replace(self._alone(node, self.feeds(node, frames), frames[0]), nodes=(node,))
+        # What is below has just been built.
+        staged = self.sharing.staged(self.spark, node, self._built.get(id(neighbour(node))), alone)
+        self._built[id(node)] = staged
+        return staged
+
+    def stages(self, node: Node) -> Iterator[Staged | None]:
+        """Yield the stages up to a node that was built, in the order in which Spark counts them; None for others than
+        `staged` makes."""
+        staged = self._built.get(id(node))
+        if isinstance(node, Ordered):
+            yield staged
+        for below in inputs(node if staged is None else staged.nodes[0]):
+            yield from self.stages(below)
+
+    def _alone(
+        self, node: Match | Deduplicate | Fill | Sort | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame
+    ) -> Staged:
+        match node:
+            case Deduplicate(rows):
+                return deduplication_stage(feeds, rows)
+            case Fill(groups):
+                return fill_stage(feeds, groups)
+            case Sort(rows):
+                return sort_stage(feeds, rows)
+            case Over(frames):
+                return over_stage(feeds, frames)
+            case WindowAggregate(groups):
+                return window_stage(feeds, groups)
+        match = node.match
+        program = in_session(frame, self.limits(match.program))
+        hold = None if node.properties.watermark is None else node.properties.event_time.delay
+
+        def gathered(found: DataFrame, _: list[str]) -> DataFrame:
+            return self.aggregate(found, match.aggregates)
+
+        return match_stage(feeds, program, _output(match), hold, gathered if match.aggregates else None)
+
+    def _matches_in_table(self, node: Match) -> DataFrame:
+        match, frames = node.match, self.inputs(node)
+        program = in_session(frames[0], self.limits(match.program))
+        found = self.aggregate(match_table(frames[0], program, list(match.order)), match.aggregates)
+        return found.selectExpr(*_output(match))
+
+    def feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
+        """Return the inputs of an operator over streams, whose rows are these frames."""
+        return [self._feed(node, number, frame) for number, frame in enumerate(frames)]
+
+    def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
+        name = self._label(node, number)
+        below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin | TableJoin) else 0
+        if below.properties.ordered:
+            return Feed(frame, 0, side, name=name, inner=not node.chained, rows=self.stage_rows(frame))
+        # One folder ends all inputs, so that one of them reads it.
+        first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
+        control = self.control if number == first else None
+        late = self._late_files(below, frame)
+        found, reader, keys = self._arrow_scan(node, number), None, None
+        if found is not None:
+            source, scan = found
+            reader = partial(scan_packets, self.spark, source, scan, control)
+            if isinstance(node, StreamJoin):
+                keys = scan.projection.key_types
+        mark = below.properties.watermark
+        delay = mark.delay if mark is not None else 0
+        marks = [relation.watermark for relation in reads(below) if relation.streaming]
+        given = next((one for one in marks if one is not None), Watermark("", 0))
+        return Feed(
+            frame, delay, side, control, late, reader, name, heartbeat=given.heartbeat, idle=given.idle, keys=keys
+        )
+
+    def _observation(self) -> str:
+        return f"{MATCH_OBSERVATION}_{next(_numbers)}"
+
+    def plain_rows(self, choice: Choice[PlainScan], schema: StructType, writer: str | None = None) -> DataFrame:
+        """Return the rows of a plan without operators, or of a stream, as Arrow reads them; `schema` is Spark's."""
+        source, scan = _chosen(choice)
+        observation = f"{SOURCE_OBSERVATION}_{next(_numbers)}"
+        return scan_plain(self.spark, source, scan, schema, observation, self.control, writer)
+
+    def _joined_rows(self, source: Source, names: Sequence[str]) -> DataFrame:
+        """Return these columns of a stream, as Arrow reads them, for a join with tables at rest."""
+        columns = self._typed(f"SELECT {', '.join(map(quoted, names))} FROM source", {"source": source})
+        return self.plain_rows(choose_column_scan(source, names, scan_session(self.spark)), columns.schema)
+
+    def _arrow_scan(self, node: Ordered, number: int) -> tuple[Source, ArrowScan] | None:
+        """Return what Arrow reads for an input, and how, None if Spark is to read it."""
+        if self.scan == SPARK_SCAN or node.inputs[number].properties.ordered:
+            return None
+        if id(node) not in self._choices:
+            self._choices[id(node)] = choose_scans(node, scan_session(self.spark))
+        choice = self._choices[id(node)][number]
+        assert choice is not None
+        return _chosen(choice)
+
+    def _late_files(self, node: Node, frame: DataFrame) -> LateFiles | None:
+        """Return where the late rows of the stream go that a node reads, whose rows are this frame."""
+        if WHOLE not in frame.columns or not self.write_late:
+            return None
+        found = next((files for files in map(late_files, reads(node)) if files is not None), None)
+        # By its place in the plan, so that a batch which comes again writes the same names.
+        return None if found is None else replace(found, reading=next(self._readings))
+
+    def _sql(self, node: Sql, reader: str | None, timed: bool, placed: bool) -> DataFrame:
+        """Run plain SQL over its inputs, each under a temporary view of a name of its own.
+
+        A stream that the query names twice is read twice, and its rows count twice.
+        Below a match hidden columns of a stream, such as `__whole` where it has a table of late rows, are passed on, as
+        its punctuation is.
+        """
+        query = node.query
+        if (self.streaming or placed) and query.find(exp.With):
+            query = inline_ctes(query)
+        placed = placed and keeps_arrival(query)
+        query = with_places(query)
+        asked = any(column.name == ORIGIN for column in query.find_all(exp.Column))
+        views: dict[str, list[str]] = {}
+        frames: dict[str, DataFrame] = {}
+        sources: dict[str, Relation] = {}
+        punctuated = False
+        for table in catalog_tables(query):
+            name = table_name(table)
+            views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
+            if reader == ARROW:
+                (sources[views[name][-1]],) = reads(node.inputs[name])
+                continue
+            below = node.inputs[name]
+            frame = self.frame(below, reader, query, timed, placed or (asked and not below.properties.streaming))
+            if asked and not below.properties.streaming and ORIGIN not in frame.columns:
+                frame = frame.selectExpr("*", f"CAST(NULL AS STRUCT<rank: BIGINT>) AS {ORIGIN}", f"0L AS {PLACE}")
+            if REACHED in frame.columns:
+                query, frame = (
+                    carry_markers(query, {name}, "over a stream WITH PUNCTUATION"),
+                    frame.withColumnRenamed(REACHED, BOUND),
+                )
+                punctuated = True
+            for hidden in (WHOLE, PRODUCER, *((ORIGIN, PLACE) if placed else ())):
+                if hidden in frame.columns:
+                    query = carry_column(query, name, hidden)
+            frames[views[name][-1]] = frame
+        unused = {name: iter(names) for name, names in views.items()}
+        query = with_bounds_of_one_type(query)
+        if node.written is not None and query is node.query:
+            sql = node.written.sql(lambda name: next(unused[name]))
+        else:
+            refuse_misread(query, self.text)
+            sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
+        found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
+        if punctuated:
+            return found.withColumnRenamed(BOUND, REACHED)
+        rows = self.stage_rows(*frames.values()) if len(frames) == 1 else None
+        selected = None if rows is None else rows.under(query)
+        return found if selected is None else self._known(found, selected)
+
+    def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool) -> DataFrame:
+        """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
+        watermark."""
+        relation = read.relation
+        if relation.streaming and self.joined is not None:
+            return self._joined_rows(*self.joined)
+        frame = self._events(relation, placed=placed)
+        if not relation.streaming:
+            return without_marks(frame)
+        name = f"{SOURCE_OBSERVATION if reader is None else BELOW_MATCH}_{next(_numbers)}"
+        if reader:
+            name = f"{name} {reader}"
+        files = self._late_files(read, frame)
+        frame = observe_source(frame, name) if files is None else divert(frame, name, files)
+        if reader is not None:
+            # Without times no row is late, and no producer behind.
+            return frame if timed else frame.drop(WHOLE, PRODUCER)
+        if REACHED in frame.columns:
+            frame = frame.where(f"{REACHED} IS NULL")
+        frame = frame.drop(WHOLE, PRODUCER, REACHED)
+        if relation.watermark is None:
+            return frame
+        if _untold(relation.watermark) is not None:
+            self.clocked.append(relation)
+        if not isinstance(column_type(frame, relation.watermark.column), TimestampType):
+            self.untimed.append(relation)
+            return frame
+        return with_watermark(frame, relation.watermark, self.control)
+
+    def _typed(self, text: str, relations: Mapping[str, Relation]) -> DataFrame:
+        """Return a frame with the columns that a statement gives of sources of these names; it has no rows."""
+        given = [f"{name} AS ({columns_sql(one)})" for name, one in relations.items() if isinstance(one, Source)]
+        return self.spark.sql(f"WITH {', '.join(given)} SELECT * FROM ({text})")
+
+    def _events(self, relation: Source | Registered, versions: bool = False, placed: bool = False) -> DataFrame:
+        """Return the rows of a relation, each by itself.
+
+        versions: a change that gives a row another key is two of them, for the version under the former one ends.
+        placed:   as of `frame`.
+        """
+        frame = self._read(relation, placed)
+        if not isinstance(relation, Source) or not relation.key:
+            return frame
+        return single_changes(relation, with_moves(relation, frame) if versions else frame, versions)
+
+    def _read(self, relation: Source | Registered, placed: bool = False) -> DataFrame:
+        frame = self._source_rows(relation, placed)
+        if isinstance(relation, Registered):
+            return frame
+        if relation.streaming and relation.watermark is not None and self.streaming:
+            return with_time_marks(frame, relation.watermark)
+        if self.streaming or MALFORMED not in frame.columns:
+            return frame
+        # A stream's progress would count the rows of a bounded table again in every batch.
+        return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
+
+    def _source_rows(self, relation: Source | Registered, placed: bool) -> DataFrame:
+        replaced = self.replaced.get(relation.name.lower())
+        if isinstance(relation, Registered):
+            return relation.frame if replaced is None else replaced
+        if self.files is not None and relation.refresh is not None:
+            return snapshot_rows(self.spark, self.files, relation)
+        if replaced is None:
+            rows = read_source(self.spark, relation, placed)
+        else:
+            rows = replaced if placed else replaced.drop(ORIGIN, PLACE)
+        if self.files is None or relation.backfill is None:
+            return rows
+        return with_history(self.spark, rows, relation, self.files)
+
+
+def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:
+    if choice.scan is None or choice.source is None:
+        raise OperationalError(
+            f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
+            hint="start with a new checkpoint and replay the input",
+        )
+    return choice.source, choice.scan
+
+
+def _of_branch(number: int, frame: DataFrame) -> DataFrame:
+    """Return the rows of a branch of a UNION ALL, with its number before all else in ORIGIN if they have one."""
+    known, plain = frame.columns, [name for name in frame.columns if name not in (ORIGIN, PLACE)]
+    kind = "STRUCT<branch: INT, rank: BIGINT, name: STRING, part: BIGINT>"
+    origin = f"struct({number} AS branch, {ORIGIN}.*)" if ORIGIN in known else "NULL"
+    place = PLACE if PLACE in known else "NULL"
+    columns = [*map(quoted, plain), f"CAST({origin} AS {kind}) AS {ORIGIN}", f"CAST({place} AS BIGINT) AS {PLACE}"]
+    return frame.selectExpr(*columns)
+
+
+def _are_versions(node: Ordered, number: int) -> bool:
+    """Tell whether the rows of an input are the versions of a table, some of which end others."""
+    return isinstance(node, AsOfJoin) and node.deletion is not None and node.sides[number] == 1
+
+
+def _reads_several(root: Node) -> bool:
+    """Tell whether ordered operators read streams in several places."""
+    below = [part for node in walk(root) if isinstance(node, Ordered) for part in node.inputs]
+    return sum(part.properties.streaming and not part.properties.ordered for part in below) > 1
+
+
+def _output(match: MatchPlan) -> list[str]:
+    return [f"{column.sql} AS {quoted(column.name)}" for column in match.output]

@@ -1,0 +1,36 @@
+"""Groups that change as a Spark DataFrame: an ordered stage keeps what their aggregates need to go on."""
+
+from collections.abc import Sequence
+
+from pyspark.sql.types import ByteType, StructField, StructType
+
+from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.operators.group_changes import GroupChanges
+from cepsql.analysis.sql.canonical import digest
+from cepsql.language.tokens import quoted
+from cepsql.operators.changing_groups import EVER, ChangingGroups
+from cepsql.operators.changing_windows import CHANGE
+from cepsql.plan.identity import describe_group_changes
+from cepsql.spark.frames.rows import layout_columns
+from cepsql.spark.stages.over import running_fields
+from cepsql.spark.stages.stage import Feed
+from cepsql.spark.stages.staged import Staged
+from cepsql.spark.stages.window_groups import operation_of
+
+STATE_VERSION = 1
+"""Of what is kept for groups; to be raised when the columns that travel change."""
+
+
+def group_changes_stage(feeds: Sequence[Feed], groups: GroupChanges) -> Staged:
+    """Return what gives what groups of streams were and are, with each micro-batch that changes them."""
+    frame = feeds[0].frame
+    rows = frame.selectExpr(*layout_columns(frame, groups.layout))
+    calls = tuple(call for _, call in groups.calls)
+    given, types = running_fields(calls, rows)
+    operator = ChangingGroups(groups.layout, calls, types)
+    identity = digest([STATE_VERSION, describe_group_changes(groups)])[:16]
+    keys = [StructField(field.name, field.dataType) for field in rows.schema.fields if field.name.startswith("k")]
+    schema = StructType([*keys, *given, StructField(CHANGE, ByteType())])
+    named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(groups.keys)]
+    output = (*named, *(quoted(field.name) for field in given), f"{operation_of(CHANGE)} AS {OPERATION}")
+    return Staged(operator, feeds, identity, schema, output, None, lateness=EVER, begins=not groups.keys)

@@ -1,0 +1,110 @@
+"""Two operators in one stage, where the second one's rows are made of the first one's without Spark."""
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+from sqlglot import exp
+
+from cepsql.analysis.sql.canonical import digest
+from cepsql.errors import OperationalError
+from cepsql.ordered.fused import Fused
+from cepsql.plan.tree.nodes import Deduplicate, Match, Node, Ordered, Over, Sql, WindowAggregate
+from cepsql.scalar.tree import Input
+from cepsql.scan.between import RowsBetween
+from cepsql.scan.expression import Unlike
+from cepsql.scan.projection import Projection
+from cepsql.scan.select import plain_table, projection
+from cepsql.spark.stages.stage_rows import arrow_session, given_columns, has_types, selected
+from cepsql.spark.stages.staged import Staged
+
+
+@dataclass
+class Sharing:
+    """Which operators of a query run in the stage of the one below, by number in the order in which they are built.
+
+    begun: those of the checkpoint that the query goes on from, which stay; None: all do that can.
+    found: those that do.
+    """
+
+    begun: frozenset[int] | None = None
+    found: set[int] = field(default_factory=set)
+    _numbers: dict[int, int] = field(default_factory=dict)
+
+    def staged(self, spark: SparkSession, node: Ordered, first: Staged | None, alone: Staged) -> Staged:
+        """Return an operator, together with the one below it, if there is one, where they share a stage.
+
+        Raises OperationalError where they did when the checkpoint was begun, and cannot now.
+        """
+        number = self._numbers.setdefault(id(node), len(self._numbers))
+        wanted = self.begun is None or number in self.begun
+        together = None if first is None or not wanted else _in_one_stage(spark, node, first, alone)
+        if together is not None:
+            self.found.add(number)
+        elif self.begun is not None and wanted:
+            raise OperationalError(
+                "the checkpoint was begun with operators in one stage that this session cannot run there",
+                hint="use the settings of Spark and the version of cepsql that began it, or a new checkpoint",
+            )
+        return together or alone
+
+
+def neighbour(node: Ordered) -> Ordered | None:
+    """Return the operator whose rows alone an operator reads, through plain SQL; None if there is none of the kind."""
+    if len(node.inputs) != 1:
+        return None
+    below: Node = node.inputs[0]
+    while isinstance(below, Sql) and len(below.inputs) == 1:
+        (below,) = below.inputs.values()
+    return below if isinstance(below, Match | Deduplicate | Over | WindowAggregate) else None
+
+
+def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Staged) -> Staged | None:
+    """Return an operator together with its `neighbour`; None if they cannot share a stage.
+
+    They do where rows with equal keys for the second have equal keys for the first, and Arrow computes, as Spark does,
+    all that stands between them.
+    """
+    below = neighbour(node)
+    unlike = any(staged.operator.hold is None and staged.lateness is not None for staged in (first, second))
+    session = arrow_session(spark)
+    if first.gathered is not None or first.hold is None or unlike or session is None:
+        return None
+    try:
+        given = given_columns(first.schema, first.output, session)
+        where, columns = selected(_queries(node.inputs[0]), given, session)
+        rows = projection(second.layout, where, columns, session)
+    except Unlike:
+        return None
+    if not _has_keys(rows, first) or not has_types(rows, second.layout, second.feeds[0].frame):
+        return None
+    return Staged(
+        Fused(first.operator, second.operator, RowsBetween(rows), first.hold, isinstance(below, Deduplicate | Over)),
+        first.feeds,
+        digest([first.identity, second.identity]),
+        second.schema,
+        second.output,
+        None if second.hold is None else first.hold + second.hold,
+        second.gathered,
+        first.lateness,
+        nodes=(*first.nodes, *second.nodes),
+    )
+
+
+def _queries(node: Node) -> list[exp.Query]:
+    """Return the queries between the operators, the lowest first; raises Unlike where one of them is not plain."""
+    found = []
+    while isinstance(node, Sql):
+        plain_table(node.query)
+        found.append(node.query)
+        (node,) = node.inputs.values()
+    return found[::-1]
+
+
+def _has_keys(rows: Projection, first: Staged) -> bool:
+    """Tell whether all keys of the first operator are among the second's."""
+    layout, keys = first.layout, set(rows.keys.values())
+    passed = {node.leaf for node in keys if isinstance(node, Input)}
+    if not layout.keys:
+        return not keys
+    same = [{key.name, *(value.name for value in layout.values if value.sql == key.sql)} for key in layout.keys]
+    return all(names & passed for names in same)

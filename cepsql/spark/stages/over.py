@@ -1,0 +1,195 @@
+"""Window functions over a stream, computed in an ordered stage, or by Spark over the rows of frames that one hands out.
+
+Spark refuses window functions over streams because a frame might span micro-batches. For functions that only Spark
+knows the stage gives out every row together with the rows of its frame, so that each frame lies in one micro-batch.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    NumericType,
+    StructField,
+    StructType,
+)
+from sqlglot import exp
+
+from cepsql.analysis.operators.framed_calls import framed_calls
+from cepsql.analysis.operators.frames import with_bounds_of_one_type
+from cepsql.analysis.operators.over import Frames
+from cepsql.analysis.sql.canonical import digest
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.errors import NotSupportedError
+from cepsql.language.tokens import quoted
+from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
+from cepsql.operators.framed import Framed
+from cepsql.operators.running import Running, RunningCall
+from cepsql.ordered.columns import plain_schema
+from cepsql.plan.identity import describe_frames
+from cepsql.spark.frames.arrow import arrow_schema
+from cepsql.spark.frames.nullable_types import with_nulls_inside
+from cepsql.spark.frames.rows import has_collation, incomparable, layout_columns, layout_fields
+from cepsql.spark.jvm.settings import setting
+from cepsql.spark.stages.stage import Feed
+from cepsql.spark.stages.staged import Staged
+
+STATE_VERSION = 1
+"""Of the rows that are kept for frames; to be raised when the columns that travel change."""
+
+_SUMMED_DIGITS = 28
+"""Of more digits Spark's sums have no room for ten further ones, and may be NULL."""
+
+_FRESH, _PLACE = "__fresh", "__place"
+
+
+def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
+    """Return what gives the rows of streams, merged in the order of event time, with a column for each call.
+
+    feeds: streams of the same columns and types.
+    """
+    if frames.running:
+        return _running(feeds, frames)
+    framed = _framed(feeds, frames)
+    if framed is not None:
+        return framed
+    reach = frames.reach
+    assert reach.before is not None
+    operator = FrameRows(frames.layout, reach.before, reach.after, reach.micros_before, reach.micros_after)
+    values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
+    values += [f"{FRESH} AS {_FRESH}", f"{PLACE} AS {_PLACE}"]
+
+    def gathered(found: DataFrame, marks: list[str]) -> DataFrame:
+        return _computed(found.selectExpr(*values, *marks), frames, marks)
+
+    schema = _schema(feeds[0].frame, frames)
+    columns = (*frames.columns, *(call.column for call in frames.calls))
+    output = tuple(quoted(column.name) for column in columns)
+    return Staged(operator, feeds, _identity(frames), schema, output, operator.hold, gathered)
+
+
+def _running(feeds: Sequence[Feed], frames: Frames) -> Staged:
+    """Return the rows with what an operator computes that goes on from batch to batch."""
+    frame, calls = feeds[0].frame, frames.running_calls
+    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    given, types = running_fields(calls, rows)
+    return _computed_in_stage(Running(frames.layout, calls, types), feeds, frames, rows.schema.fields, given)
+
+
+def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
+    """Return the rows with what an operator computes of those around them; None where Spark is to compute it."""
+    calls, frame, reach = framed_calls(frames), feeds[0].frame, frames.reach
+    if calls is None:
+        return None
+    assert reach.before is not None
+    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    kinds = {field.name: field.dataType for field in rows.schema.fields}
+    if not all(call.column is None or _is_framed(call.function, kinds[call.column]) for call in calls):
+        return None
+    # Of one row, all these functions of Spark's give its own value.
+    spoken = [f"{'first' if c.function == 'row' else c.function}({c.column or 1}) AS x{i}" for i, c in enumerate(calls)]
+    found = rows.selectExpr(*spoken).schema.fields
+    given = [StructField(call.name, field.dataType) for call, field in zip(calls, found, strict=True)]
+    types = tuple(plain_schema(arrow_schema(StructType(given))).types)
+    wraps = setting(frame.sparkSession, "spark.sql.ansi.enabled").lower() != "true"
+    bounds = reach.before, reach.after, reach.micros_before, reach.micros_after
+    left = [field for field in rows.schema.fields if field.name not in frames.layout.key_names]
+    return _computed_in_stage(Framed(frames.layout, *bounds, calls, types, wraps), feeds, frames, left, given)
+
+
+def _is_framed(function: str, kind: DataType) -> bool:
+    """Tell whether an operator computes a function of values of a type over frames as Spark does."""
+    if function in ("count", "row", "first", "last"):
+        return True
+    if function in ("min", "max"):
+        return is_compared(kind)
+    return isinstance(kind, NumericType) and not (isinstance(kind, DecimalType) and kind.precision > _SUMMED_DIGITS)
+
+
+def _computed_in_stage(
+    operator: Running | Framed,
+    feeds: Sequence[Feed],
+    frames: Frames,
+    rows: Sequence[StructField],
+    given: Sequence[StructField],
+) -> Staged:
+    """Return an operator that gives out its rows, with these columns, and the columns `given` of the calls."""
+    plain = [StructField(field.name, field.dataType) for field in rows]
+    values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
+    output = (*values, *(quoted(field.name) for field in given))
+    return Staged(operator, feeds, _identity(frames), StructType([*plain, *given]), output, operator.hold)
+
+
+def _identity(frames: Frames) -> str:
+    return digest([STATE_VERSION, describe_frames(frames)])[:16]
+
+
+def running_fields(calls: Sequence[RunningCall], rows: DataFrame) -> tuple[list[StructField], tuple[pa.DataType, ...]]:
+    """Return what calls give over the rows of a layout, as Spark has it, and their types in a stage.
+
+    Raises what `running_type` raises.
+    """
+    given = [StructField(call.name, running_type(call, rows)) for call in calls]
+    return given, tuple(plain_schema(arrow_schema(StructType(given))).types)
+
+
+def running_type(call: RunningCall, rows: DataFrame) -> DataType:
+    """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
+    if call.column is None:
+        return LongType() if call.function == "count" else IntegerType()
+    kind = rows.schema[call.column].dataType
+    arithmetic = call.function in ("sum", "avg")
+    fits = isinstance(kind, NumericType) if arithmetic else is_compared(kind)
+    if not fits and call.function != "count":
+        raise NotSupportedError(
+            f"{call.function.upper()} of {kind.simpleString().upper()} over all rows before, on a stream, is not "
+            "supported",
+            hint="ROWS BETWEEN 10 PRECEDING AND CURRENT ROW takes it, and so does GROUP BY with a window",
+        )
+    return rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
+
+
+def is_compared(kind: DataType) -> bool:
+    """Tell whether an operator compares values of a type as Spark does."""
+    return incomparable(kind) is None and not has_collation(kind)
+
+
+def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:
+    """Return the fresh rows with the columns of the calls; markers are partitions of their own."""
+    keys = [*frames.keys, *marks]
+    spread = rows.repartition(*map(quoted, keys)) if keys else rows.repartition(1)
+    order = [F.expr(quoted(key)).asc() for key in keys]
+    order += [_sort_key(item) for item in frames.order]
+    # Rows that tie in ORDER BY keep the stage's order, which is the same in every micro-batch.
+    placed = spread.sortWithinPartitions(*order, _PLACE)
+    calls = [
+        f"{sql_of(with_bounds_of_one_type(_over_rows(call.call, marks)))} AS {quoted(call.column.name)}"
+        for call in frames.calls
+    ]
+    computed = with_nulls_inside(placed.selectExpr("*", *calls), [call.column.name for call in frames.calls])
+    return computed.where(" OR ".join([_FRESH, *(f"{mark} IS NOT NULL" for mark in marks)])).drop(_FRESH, _PLACE)
+
+
+def _sort_key(item: exp.Ordered):
+    column = F.expr(quoted(item.this.name))
+    if item.args.get("desc"):
+        return column.desc_nulls_first() if item.args.get("nulls_first") else column.desc_nulls_last()
+    return column.asc_nulls_first() if item.args.get("nulls_first") else column.asc_nulls_last()
+
+
+def _over_rows(call: exp.Window, marks: list[str]) -> exp.Window:
+    copy = call.copy()
+    copy.set("partition_by", [*(copy.args.get("partition_by") or []), *map(exp.column, marks)])
+    return copy
+
+
+def _schema(frame: DataFrame, frames: Frames) -> StructType:
+    fields = layout_fields(frame, frames.layout)
+    given = [StructField(field.name, field.dataType) for field in fields]
+    return StructType([*given, StructField(FRESH, BooleanType()), StructField(PLACE, LongType())])

@@ -1,0 +1,51 @@
+"""The rows of a table with the first ranks as a Spark DataFrame of changes."""
+
+from collections.abc import Sequence
+
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, IntegerType, StructField, StructType
+
+from cepsql.errors import NotSupportedError
+from cepsql.language.tokens import quoted
+from cepsql.operators.ranked_rows import RANK
+from cepsql.operators.ranked_rows import RankedRows as RankedOperator
+from cepsql.plan.tree.change_layout import HIDDEN, ranked_layout
+from cepsql.plan.tree.nodes import RankedRows, takes_rows_away
+from cepsql.spark.frames.rows import column_type, has_collation, incomparable, layout_columns
+from cepsql.spark.stages.stage import Feed
+from cepsql.spark.stages.staged import Staged
+from cepsql.spark.stages.table_changes import change_stage
+
+
+def ranked_rows_stage(node: RankedRows, feeds: Sequence[Feed]) -> Staged:
+    """Return what gives the changes of the rows with the first ranks.
+
+    Raises NotSupportedError for keys and orders that cannot be compared as Spark does.
+    """
+    frame, retracting = feeds[0].frame, any(map(takes_rows_away, node.inputs))
+    for name in (*node.keys, *(item.this.name for item in node.order)):
+        _check(name, column_type(frame, name))
+    layout, places = ranked_layout(node, lambda name: not isinstance(column_type(frame, name), _UNLIKE))
+    operator = RankedOperator(layout, node.ranking, node.limit, node.rank is not None, retracting)
+    rows = frame.selectExpr(*layout_columns(frame, layout))
+    fields = {field.name: field for field in rows.schema.fields}
+    given = [fields[c.name] for c in (*layout.keys, *layout.order, *layout.values) if c not in HIDDEN]
+    if node.rank is not None:
+        given.append(StructField(RANK, IntegerType()))
+    named = [f"{places[name.lower()]} AS {quoted(name)}" for name in node.columns]
+    named += [f"{RANK} AS {quoted(node.rank)}"] if node.rank is not None else []
+    return change_stage(node, operator, feeds, given, named, retracting)
+
+
+_UNLIKE = (FloatType, DoubleType, ArrayType, StructType)
+"""The types of which equal values may differ in their bits."""
+
+
+def _check(name: str, kind: DataType) -> None:
+    unfit = incomparable(kind)
+    if unfit is None and has_collation(kind):
+        unfit = "text with a collation"
+    if unfit is not None:
+        raise NotSupportedError(
+            f"ranks by {name}, which is {unfit}, are not supported",
+            hint="rank by what is in it, or by lower(...) COLLATE UTF8_BINARY of it",
+        )
