@@ -1,1 +1,1 @@
-"""Results that change: groups, ranks and joins of tables that change, and EMIT."""
+"""Results that change: groups, ranks, joins and subqueries of tables that change, and EMIT."""

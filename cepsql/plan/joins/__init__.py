@@ -1,1 +1,1 @@
-"""Joins of streams within a time, ASOF joins, and subqueries that become joins."""
+"""Joins of streams within a time, ASOF joins, and conditions that become joins."""

@@ -1,1 +1,1 @@
-"""What gives rows for rows: DISTINCT, window functions, row patterns in windows."""
+"""What gives rows for rows: DISTINCT, window functions, row patterns in windows, ORDER BY."""
