@@ -57,7 +57,7 @@ def test_show():
     assert [row[0] for row in fresh.sql("SHOW STREAMS").rows] == ["orders", "rates", "raw", "ticks"]
     assert [row[0] for row in fresh.sql("SHOW TABLES").rows] == ["companies", "trades", "words"]
     assert fresh.sql("SHOW VIEWS").rows == (
-        ("busy", "SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 100"),
+        ("busy", "view", "SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 100"),
     )
 
 
