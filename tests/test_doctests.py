@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ MODULES = [found.name for found in pkgutil.walk_packages(cepsql.__path__, "cepsq
 
 
 def has_examples(name: str) -> bool:
-    lines = importlib.util.find_spec(name).loader.get_source(name).splitlines()
+    lines = Path(importlib.util.find_spec(name).origin).read_text("utf-8").splitlines()
     return any(line.lstrip().startswith(">>> ") for line in lines)
 
 

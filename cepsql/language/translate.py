@@ -1017,7 +1017,9 @@ def _subtrees(tree: Tree | None, kind: str) -> list[Tree]:
 
 def _like(pattern: Token) -> str:
     """Return a pattern of LIKE with `*` for any text and `?` for a character."""
-    return _unquote(pattern).replace("%", "*").replace("_", "?")
+    text = _unquote(pattern)
+    # With Spark's star, an underscore is one: many names have some.
+    return text if "*" in text else text.replace("%", "*").replace("_", "?")
 
 
 def _trees(tree: Tree, *kinds: str) -> list[Tree]:

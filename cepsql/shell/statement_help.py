@@ -78,6 +78,11 @@ TOPICS = {
         ("create_table", "create_as"), "CREATE TABLE shares USING csv OPTIONS (path 'shares.csv', header 'true');"
     ),
     "CREATE VIEW": Topic(("create_view",), "CREATE VIEW dear AS SELECT * FROM ticks WHERE price > 100;"),
+    "CREATE MATERIALIZED VIEW": Topic(
+        ("create_materialized",),
+        "CREATE MATERIALIZED VIEW spent PRIMARY KEY (city) AS\n"
+        "SELECT city, SUM(total) AS total FROM orders GROUP BY city EMIT CHANGES;",
+    ),
     "CREATE SINK": Topic(
         ("create_sink",),
         "CREATE SINK alerts (sym STRING, ts TIMESTAMP, PRIMARY KEY (sym, ts))\n"
@@ -101,7 +106,15 @@ TOPICS = {
     "PRINT": Topic(("print",), "PRINT ticks LIMIT 5;"),
     "SUMMARIZE": Topic(("summarize",), "SUMMARIZE ticks;"),
     "EXPLAIN": Topic(
-        ("explain", "explain_query", "explain_picture", "explain_match", "explain_analyze", "explain_replace"),
+        (
+            "explain",
+            "explain_query",
+            "explain_picture",
+            "explain_match",
+            "explain_analyze",
+            "explain_replace",
+            "explain_replace_view",
+        ),
         "EXPLAIN MATCH QUERY dear_ticks FOR KEY ('ACME');",
     ),
     "SET": Topic(("set", "reset"), "SET cepsql.strict = true;"),

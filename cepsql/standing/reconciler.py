@@ -28,7 +28,7 @@ from cepsql.catalog.working_for import QUERY
 from cepsql.errors import Error, InternalError, JavaEndedError, OperationalError
 from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
-from cepsql.standing.progress_data import added, progress_data
+from cepsql.standing.progress_data import SINCE_START, added, progress_data
 from cepsql.standing.renewal import Renewal
 from cepsql.standing.starts import Start, Starts
 
@@ -427,7 +427,9 @@ class Reconciler:
         Where that is away at the next start, another one must not be begun.
         """
         if owned.before.get("id") != owned.id:
-            self.states.report(owned.lease, state, owned.before | {"id": owned.id}, remember=False)
+            # All other counts are those of the checkpoint that it had before.
+            since_start = {name: owned.before[name] for name in SINCE_START if name in owned.before}
+            self.states.report(owned.lease, state, since_start | {"id": owned.id}, remember=False)
 
     def _has_time(self) -> bool:
         """Tell whether one more query may be started in this go, if it is not asked for just now."""

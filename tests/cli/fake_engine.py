@@ -85,6 +85,8 @@ class FakeQuery:
     plan: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(origins=(), matches=()))
     tasks: tuple[int, int] | None = None
     starts: list = field(default_factory=list)
+    reading: None = None
+    spark_reason: None = None
 
     def reading_starts(self, checkpoint):
         return self.starts

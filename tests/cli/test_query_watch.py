@@ -20,7 +20,7 @@ def state(name: str, state: str = RUNNING, error: str | None = None, progress: d
     )  # fmt: skip
 
 
-RATE = {"rows_per_second": 1210.4, "bound": 94_000_000, "state_rows": 12}
+RATE = {"batches": 3, "rows_per_second": 1210.4, "bound": 94_000_000, "state_rows": 12}
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ AlterQuery spent ((Name(text='trigger', span=Span(start=104, end=111)), None),) 
 ====
 SHOW MATERIALIZED VIEWS; SHOW CREATE MATERIALIZED VIEW spent; DROP MATERIALIZED VIEW IF EXISTS spent CASCADE
 ----
-Show 'materialized views' None
+Show 'materialized views' None False
 ShowCreate 'materialized view' spent
 Drop 'materialized view' spent True True
 ====

@@ -212,7 +212,9 @@ def test_matches_are_drawn_on_their_series(engine, series):
     with pytest.raises(InterfaceError, match="there is no column z to draw"):
         engine.query(f"SELECT * {V_SHAPE}").plot("x", "z")
     with pytest.raises(NotSupportedError, match="only the rows of a single MATCH_RECOGNIZE can be drawn"):
-        engine.query(f"SELECT a.top {V_SHAPE} AS a, series MATCH_RECOGNIZE (ORDER BY x PATTERN (A))").plot("x", "y")
+        engine.query(
+            f"SELECT a.top {V_SHAPE} AS a, series MATCH_RECOGNIZE (ORDER BY x MEASURES A.y AS z PATTERN (A))"
+        ).plot("x", "y")
     (axes,) = engine.query("SELECT * FROM (VALUES (1, 5), (2, 3)) AS t (x, y)").plot("x", "y").axes
     assert axes.lines and not axes.collections
     drawn = engine.query(f"SELECT * {V_SHAPE}").drawing("x", "y", 60, 10)

@@ -63,7 +63,7 @@ def _plans(engine, said: str) -> bool:
 def test_plain(spark, expression) -> None:
     engine = cepsql.connect(spark)
     _refused(lambda: engine.sql(f"SELECT {expression} AS x FROM {ROWS}").collect())
-    _refused(lambda: engine.sql(f"EXPLAIN SELECT {expression} AS x FROM {ROWS}"))
+    _refused(lambda: engine.sql(f"EXPLAIN SPARK SELECT {expression} AS x FROM {ROWS}"))
     _refused(lambda: engine.sql(f"CREATE VIEW v AS SELECT {expression} AS x FROM {ROWS}; SELECT * FROM v").columns)
 
 

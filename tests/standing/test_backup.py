@@ -57,10 +57,14 @@ def found():
         return connection.execute("SELECT a, b FROM pairs ORDER BY a, b").fetchall()
 
 
-def read(engine, rows):
+def read(engine, rows, since=None):
+    """Wait until the query has read so many rows; `since` is the time of a report of an earlier start."""
     end = time.monotonic() + 120
-    while engine.queries["rises"].progress.get("rows_read") != rows:
-        assert time.monotonic() < end, engine.queries["rises"].state
+    while True:
+        state = engine.queries["rises"].state
+        if state.progress_at != since and (state.progress or {}).get("rows_read") == rows:
+            return
+        assert time.monotonic() < end, state
         time.sleep(0.05)
 
 
@@ -114,8 +118,9 @@ def test_an_older_sink_is_made_good_by_the_savepoint(opened):
     engine = opened()
     begun(engine)
     shutil.copy("backup/out.db", "out.db")
+    stopped = engine.queries["rises"].state.progress_at
     engine.sql(GO_BACK)
-    read(engine, 6)
+    read(engine, 6, stopped)
     engine.sql("STOP QUERY rises")
     assert found() == [(1, 2), (3, 4)]
 

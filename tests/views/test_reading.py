@@ -184,7 +184,7 @@ def test_what_is_left_to_spark_says_why(engine, text, reason):
 
 def test_explain_says_how_a_view_is_read(engine):
     def said(text: str) -> list[str]:
-        return [line for (line,) in engine.sql(f"EXPLAIN {text}").rows][1:3]
+        return [line for (line,) in engine.sql(f"EXPLAIN {text}").rows][:2]
 
     assert said("SELECT city FROM spent WHERE n = 7") == ["without Spark", "view spent: by its index, n"]
     assert said("SELECT city FROM late WHERE missing > 1") == [

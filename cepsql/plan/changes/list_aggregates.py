@@ -148,7 +148,9 @@ def _quantile(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
 
     def at(fraction: exp.Expr) -> exp.Expr:
         place = exp.func("greatest", exp.Literal.number(1), exp.cast(exp.func("ceil", fraction * size.copy()), "int"))
-        return exp.func("element_at", ordered.copy(), place)
+        found = exp.func("element_at", ordered.copy(), place)
+        # Spark's PERCENTILE_DISC gives DOUBLE, its approximations the type of the values.
+        return exp.cast(found, "double") if call.order is not None else found
 
     if isinstance(fractions, exp.Array):
         return exp.case().when(size > 0, exp.array(*(at(one.copy()) for one in fractions.expressions)))

@@ -27,7 +27,8 @@ def load_own(spark: SparkSession, package: str, name: str, source: str) -> Path:
     Raises Py4JError if it cannot be compiled, OSError if there is nowhere to keep it.
     """
     java, jar = jvm(spark), cache_folder() / f"{package}.jar"
-    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+    # Hadoop looks here, whatever thread asks it, and remembers for ever what it did not find.
+    loader = spark.sparkContext._jsc.hadoopConfiguration().getClassLoader()
     if not is_private(jar):
         _write_jar(jar, _compiled(java, loader, f"package {package};{source}"))
         if not is_private(jar):
