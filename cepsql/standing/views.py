@@ -254,7 +254,8 @@ def shown_positions(host: Host) -> Answer:
             continue
         watermark = None if found.watermark is None else f"{time_text(found.watermark)}Z"
         batch = str(found.batch) if found.batch >= 0 else None
-        offsets = " ".join(found.offsets) or None
+        # Spark writes a dash for what has brought nothing.
+        offsets = " ".join(offset for offset in found.offsets if offset != "-") or None
         rows.append((view.name, batch, watermark, shown_time(found.written), offsets, error))
     return Answer(("view", "batch", "watermark", "written", "offsets", "error"), tuple(rows))
 

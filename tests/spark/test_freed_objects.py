@@ -5,6 +5,7 @@ import os
 import time
 
 import pytest
+from chance import everyday
 from py4j.finalizer import ThreadSafeFinalizer
 
 from cepsql.catalog import Sink
@@ -22,7 +23,7 @@ def bound():
     return len(ThreadSafeFinalizer.finalizers)
 
 
-@pytest.mark.parametrize("sink", ["function", "parquet", "sqlite"])
+@pytest.mark.parametrize("sink", everyday(["function", "parquet", "sqlite"], 3))
 @pytest.mark.parametrize("sql", [MATCH, "SELECT k, window(ts, '1 second').end AS e, count(*) AS n FROM s GROUP BY ALL"])
 def test_objects_of_past_batches_are_freed(spark, tmp_path, sink, sql):
     (tmp_path / "in").mkdir()
