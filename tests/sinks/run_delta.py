@@ -48,7 +48,7 @@ def main(folder: Path, jars: str, fault: str = "") -> None:
         query.start()
         files = len(list((folder / "in").glob("*.csv")))
         while fault == "fail" or (query.progress.get("rows_read") or 0) < 2 * files:
-            if query.status == "failed" and fault == "fail":
+            if query.status in ("failed", "failing") and fault == "fail":
                 print(json.dumps([query.error]))
                 return
             assert query.status != "failed", query.error
