@@ -7,6 +7,8 @@ from pathlib import Path
 import railroad
 from lark import Lark, Token, Tree
 
+from cepsql.shell.grammar_forms import with_tails_in_place
+
 DOCS = Path(__file__).parent
 GRAMMARS = {"cepsql.lark": {}, "pattern.lark": {"pattern": "row_pattern"}}
 """The files, and what their rules are called here where two have the same name."""
@@ -79,7 +81,7 @@ def _rules() -> dict[str, Tree]:
         text = (DOCS.parent / "grammar" / file).read_text("utf-8")
         for before, after in renamed.items():
             text = re.sub(rf"\b{before}\b", after, text)
-        for item in parser.parse(text + "\n").children:
+        for item in parser.parse(with_tails_in_place(text + "\n")).children:
             if isinstance(item, Tree) and item.data == "rule":
                 found.setdefault(str(item.children[0]).lstrip("?!"), item.children[2])
     return found

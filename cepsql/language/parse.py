@@ -107,7 +107,7 @@ def _lark() -> Lark:
 
 
 def _tables_file(grammar: str) -> Path:
-    """Return where the parser's tables are kept, which take half a second to make."""
+    """Return where the parser's tables are kept, which take a second or two to make."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cepsql"
     made = hashlib.sha256(f"{grammar} {lark.__version__} {sys.version_info[:2]}".encode()).hexdigest()[:12]
     return folder / f"grammar-{made}.tables"

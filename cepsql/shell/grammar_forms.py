@@ -33,6 +33,7 @@ _LONG = 3
 """How many words a rule may have that is written in its place."""
 
 _RULE = re.compile(r"^\??(\w+):((?:.*\n(?:[ \t]+\|.*\n)*))", re.MULTILINE)
+_TAIL = re.compile(r"^(_\w+_tail): (.*)\n", re.MULTILINE)
 _PART = re.compile(r'"[^"]*"|->\s*\w+|\w+|[()\[\]|*+?]')
 
 
@@ -49,8 +50,16 @@ class _Part:
 @cache
 def rules() -> dict[str, _Part]:
     """Return the body of each rule of the grammar of statements, by its name."""
-    text = re.sub(r"//.*", "", grammar_text("cepsql.lark")) + "\n"
+    text = with_tails_in_place(re.sub(r"//.*", "", grammar_text("cepsql.lark")) + "\n")
     return {name: _choice(_PART.findall(body)) for name, body in _RULE.findall(text)}
+
+
+def with_tails_in_place(grammar: str) -> str:
+    """Return a grammar in which each rule `_..._tail`, the end of a rule that people read in one piece, stands where it
+    is named.
+    """
+    tails = dict(_TAIL.findall(grammar))
+    return re.sub(r"\b_\w+_tail\b", lambda found: tails[found[0]], _TAIL.sub("", grammar))
 
 
 def _choice(tokens: list[str]) -> _Part:
