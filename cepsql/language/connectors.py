@@ -251,7 +251,7 @@ def flink_type(text: Text, begin: int, end: int) -> str:
         sized = word in ("VARCHAR", "CHAR", "VARBINARY", *_TIMES) and text.raw(i) == "("
         if sized:
             i = text.closing[i] + 1
-        if word == "TIMESTAMP" and [text.word(i + n) for n in range(3)] in (["WITHOUT", "TIME", "ZONE"],):
+        if word == "TIMESTAMP" and [text.word(i + n) for n in range(3)] == ["WITHOUT", "TIME", "ZONE"]:
             i += 3
         if word == "TIMESTAMP" and [text.word(i + n) for n in range(4)] == ["WITH", "LOCAL", "TIME", "ZONE"]:
             i += 4

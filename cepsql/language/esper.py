@@ -24,7 +24,7 @@ _ABSENCE = (
     "SHOW TIMEOUT MATCHES PATTERN (A OTHER*? B) WITHIN INTERVAL '10' MINUTES DEFINE ...) tells what did not come"
 )
 _OUTPUT = ("SNAPSHOT", "FIRST", "LAST", "ALL", "EVERY", "WHEN", "AFTER")
-_STREAMS = {
+STREAMS = {
     "ISTREAM": "leave it out: rows that come are what a query gives",
     "RSTREAM": "EMIT CHANGES at the end of a query gives rows that go, too, marked -D or -U in op",
     "IRSTREAM": "EMIT CHANGES at the end of a query gives rows that come and rows that go, marked in op",
@@ -63,8 +63,8 @@ def _construct(text: Text, i: int) -> tuple[int, str, str] | None:
         return i + 1, "a pattern in square brackets", _ABSENCE if waits else _PATTERN
     if word == "OUTPUT" and following in _OUTPUT:
         return i + 2, f"OUTPUT {following}", _output(text, i)
-    if word in _STREAMS and text.word(i - 1) == "SELECT" and (following or text.raw(i + 1) == "*"):
-        return i + 1, word, _STREAMS[word]
+    if word in STREAMS and text.word(i - 1) == "SELECT" and (following or text.raw(i + 1) == "*"):
+        return i + 1, word, STREAMS[word]
     if word == "UNIDIRECTIONAL":
         hint = "FOR SYSTEM_TIME AS OF a.ts, behind the relation that is joined, joins each row with what is known then"
         return i + 1, word, hint

@@ -75,8 +75,9 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     _refuse_clauses(tokens, sql)
     for unnest in tree.find_all(exp.Unnest):
         _refuse_unnest(tokens, unnest, sql)
-    for refused, (spoken, word, hint) in _FOREIGN.items():
-        if any(_is_foreign(node) for node in tree.find_all(refused)):
+    found = [node for node in tree.find_all(*_FOREIGN) if _is_foreign(node)]
+    for refused, (spoken, word, hint) in _FOREIGN.items() if found else ():
+        if any(isinstance(node, refused) for node in found):
             raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
     for word in ("REPLACE", "RENAME"):
         if any(star.args.get(word.lower()) for star in tree.find_all(exp.Star)):

@@ -1,5 +1,7 @@
 """Columns that every relation of another engine has, and what takes their place."""
 
+from cepsql.language.esper import STREAMS
+
 NO_COLUMNS = {
     # ksqlDB
     "ROWTIME": "the column that WATERMARK FOR names is the event time of a stream",
@@ -8,9 +10,7 @@ NO_COLUMNS = {
     "ROWPARTITION": "part INT METADATA FROM 'partition' in CREATE STREAM is the partition of a record",
     "ROWOFFSET": "place BIGINT METADATA FROM 'offset' in CREATE STREAM is the offset of a record",
     # Esper
-    "ISTREAM": "leave it out: rows that come are what a query gives",
-    "RSTREAM": "EMIT CHANGES at the end of a query gives rows that go, too, marked -D or -U in op",
-    "IRSTREAM": "EMIT CHANGES at the end of a query gives rows that come and rows that go, marked in op",
+    **STREAMS,
     # Oracle
     "ROWNUM": "LIMIT n takes the first rows, ROW_NUMBER() OVER (ORDER BY x) numbers them",
     "ROWID": "ROW_NUMBER() OVER (ORDER BY x) numbers rows",

@@ -13,18 +13,18 @@ CREATED = {
 
 _SCRIPT = "\\i FILE in the shell, or cepsql -f FILE, executes a script"
 _ALONE = "each statement that changes something is a transaction of its own; START QUERY runs a query"
-_WRITES = "INSERT INTO sink SELECT ... and CREATE QUERY name INTO sink AS SELECT ... write rows"
-_ONE_CATALOG = "cepsql --catalog LOCATION opens another catalog; names in one have no further parts"
+WRITES = "INSERT INTO sink SELECT ... and CREATE QUERY name INTO sink AS SELECT ... write rows"
+ONE_CATALOG = "cepsql --catalog LOCATION opens another catalog; names in one have no further parts"
 _JARS = "cepsql --conf spark.jars=FILE gives Spark jars"
 _PARTS = "EXPLAIN alone shows the plan and its patterns; EXPLAIN SPARK what Spark executes, EXPLAIN EXTENDED all of it"
 _ANALYZE = "EXPLAIN ANALYZE QUERY name shows what a running query has done; EXPLAIN alone shows the plan"
 _AGAIN = "CREATE OR REPLACE defines it anew"
 ELSEWHERE = {
     "RUN": _SCRIPT, "SOURCE": _SCRIPT, "SPOOL": "\\o FILE in the shell writes rows to a file",
-    "BEGIN": _ALONE, "COMMIT": _ALONE, "ROLLBACK": _ALONE, "EXECUTE": _ALONE,
-    "USE": _ONE_CATALOG, "ADD": _JARS, "ADD JAR": _JARS,
-    "COPY": f"SELECT * FROM 'file.csv' reads a file, CREATE TABLE names it; {_WRITES}",
-    "UPDATE": _WRITES, "DELETE": _WRITES, "MERGE": _WRITES, "TRUNCATE": _WRITES,
+    "BEGIN": _ALONE, "COMMIT": _ALONE, "ROLLBACK": _ALONE,
+    "USE": ONE_CATALOG, "ADD": _JARS, "ADD JAR": _JARS,
+    "COPY": f"SELECT * FROM 'file.csv' reads a file, CREATE TABLE names it; {WRITES}",
+    "UPDATE": WRITES, "DELETE": WRITES, "MERGE": WRITES, "TRUNCATE": WRITES,
     "DEFINE": "cepsql -v NAME=VALUE binds :NAME", "DECLARE": "cepsql -v NAME=VALUE binds :NAME",
     "CLEAR": "Ctrl-L clears the screen", "HISTORY": "Ctrl-R in the shell searches the history",
     "HELP": "\\? in the shell lists its commands, cepsql --help options",
@@ -35,11 +35,10 @@ ELSEWHERE = {
 ELSEWHERE_AFTER = {
     "SHOW": {
         **dict.fromkeys(("JOBS", "JOB"), "did you mean QUERIES?"),
-        **dict.fromkeys(("DATABASES", "SCHEMAS", "CATALOGS", "DATABASE", "CATALOG", "CURRENT"), _ONE_CATALOG),
+        **dict.fromkeys(("DATABASES", "SCHEMAS", "CATALOGS", "DATABASE", "CATALOG", "CURRENT"), ONE_CATALOG),
         **dict.fromkeys(("PROPERTIES", "VARIABLES", "ALL", "CONF"), "SET shows the settings"),
         "TOPICS": "CREATE STREAM ... USING kafka OPTIONS (subscribe 'topic', ...) reads a topic",
         **dict.fromkeys(("JARS", "MODULES"), _JARS),
-        "COLUMNS": "DESCRIBE name shows columns",
     },
     "EXPLAIN": dict.fromkeys(("VERBOSE", "CODEGEN", "COST", "PLAN", "TIMESTAMP"), _PARTS),
     "ALTER": dict.fromkeys(("STREAM", "TABLE", "VIEW", "SINK"), _AGAIN),
@@ -54,7 +53,7 @@ PROMPT = re.compile(r"(\w[\w.:@/~-]*(?: \w[\w.:@/~-]*)?(?:\([^()]*\)| \[[^][]*\]
 """What shells write before what is typed: psql, those of Flink, ksqlDB, MariaDB and others."""
 
 UNSUPPORTED = {
-    "UPDATE", "DELETE", "MERGE", "TRUNCATE", "USE", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
-    "CALL", "LOAD", "ADD", "BEGIN", "COMMIT", "DECLARE", "EXECUTE", "REPLACE",
+    "UPDATE", "DELETE", "MERGE", "TRUNCATE", "USE", "CACHE", "UNCACHE", "LOAD", "ADD", "BEGIN", "COMMIT", "DECLARE",
+    "REPLACE",
 }  # fmt: skip
 """What statements begin with that Spark's SQL has, and that are refused by their names."""

@@ -12,20 +12,8 @@ WINDOW_FUNCTIONS = frozenset(kind + part for kind in _KINDS for part in ("", "_S
 """What is written anew; TUMBLE_PROCTIME has no counterpart."""
 
 
-def with_spark_windows(tree: exp.Expr) -> exp.Expr:
-    """Return the tree with Spark's functions in place of such calls, as far as their lengths are constant intervals."""
-    for call in list(tree.find_all(exp.Anonymous)):
-        found = _written(call)
-        if found is None:
-            continue
-        if call is tree:
-            tree = found
-        else:
-            call.replace(found)
-    return tree
-
-
-def _written(call: exp.Anonymous) -> exp.Expr | None:
+def spark_window(call: exp.Anonymous) -> exp.Expr | None:
+    """Return Spark's function in place of such a call; None for others, and where a length is no constant interval."""
     name = call.name.upper()
     kind = next((kind for kind in _KINDS if name in WINDOW_FUNCTIONS and name.startswith(kind)), None)
     if kind is None or len(call.expressions) != 1 + _LENGTHS[kind]:

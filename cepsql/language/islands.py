@@ -10,22 +10,23 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.file_tables import name_files, refuse_calls
 from cepsql.language.foreign import refuse_foreign
 from cepsql.language.generators import spread_generators
-from cepsql.language.group_windows import with_spark_windows
+from cepsql.language.group_windows import spark_window
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
 from cepsql.language.respelling import (
     KEPT,
     distinct_collected,
+    epoch_time,
     lateral_unnested,
     limit_fetched,
+    replaced,
     respelt,
     spread_symmetric,
-    with_epoch_times,
 )
 from cepsql.language.spark_functions import is_foreign_function
 from cepsql.language.syntax_errors import UNITS, dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
-from cepsql.language.tried import with_tried
+from cepsql.language.tried import tried
 from cepsql.language.variant_path import fold_paths, unfold_paths
 
 KEPT_AGGREGATES = frozenset(
@@ -95,7 +96,9 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     lateral_unnested(tree)
     if spread_generators(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() in ("EXPLODE", "UNNEST")]
-    tree = with_tried(with_epoch_times(with_spark_windows(tree)), tokens, text.sql)
+    tree = replaced(
+        tree, exp.Anonymous, lambda call: spark_window(call) or epoch_time(call) or tried(call, tokens, text.sql)
+    )
     if distinct_collected(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() == "DISTINCT"]
     tree = spread_symmetric(tree)

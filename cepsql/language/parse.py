@@ -45,6 +45,9 @@ ISLANDS = (
     "SQL",
     "NAME",
 )
+
+NO_KEYWORDS = frozenset({*ISLANDS, *_PUNCTUATION.values(), "PATTERN_WINDOW"})
+"""Terminals that are not typed as they are called."""
 _QUERY_WORDS = {"SELECT", "WITH", "VALUES", "TABLE", "FROM"}
 _JOIN_WORDS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "OUTER", "ASOF"}
 _RELATION_ENDS = _JOIN_WORDS | {
@@ -215,7 +218,7 @@ def expected(text: str) -> set[str]:
 def keywords() -> frozenset[str]:
     """Return all keywords: those of the grammar and those of plain SQL, upper case."""
     own = {part.name for rule in _lark().rules for part in rule.expansion if part.is_term}
-    own -= set(ISLANDS) | set(_PUNCTUATION.values()) | {"PATTERN_WINDOW"}
+    own -= NO_KEYWORDS
     plain = {word for words in DIALECT.tokenizer_class.KEYWORDS for word in words.split() if word.isalpha()}
     return frozenset(own - {"PARTITION_BY", "ORDER_BY"} | plain)
 

@@ -1,10 +1,10 @@
 """Statements of other engines that have no counterpart here, by their first words, and what to write instead."""
 
 from cepsql.errors import NotSupportedError
+from cepsql.language.foreign_statements import ONE_CATALOG, WRITES
 from cepsql.language.tokens import Text
 
 _FUNCTIONS = "a program gives Spark functions of its own: engine.spark.udf.register('name', function)"
-_ONE_CATALOG = "cepsql --catalog LOCATION opens another catalog; names in one have no further parts"
 _CONNECT = "Kafka Connect runs connectors; CREATE STREAM ... USING kafka reads their topics"
 _QUERY = "CREATE QUERY name INTO sink AS SELECT ...; START QUERY name writes rows until it is stopped"
 _FILES = (
@@ -14,7 +14,6 @@ _FILES = (
 _STORED = "CREATE TABLE name (...) USING csv OPTIONS (path '/folder') reads files where they are"
 _KEYS = "keys stand in each query: PARTITION BY key in MATCH_RECOGNIZE and OVER, GROUP BY key, window_start, window_end"
 _VARIABLE = "cepsql -v NAME=VALUE binds :NAME in statements"
-_WRITES = "INSERT INTO sink SELECT ... and CREATE QUERY name INTO sink AS SELECT ... write rows"
 _SUBSCRIBED = (
     "SELECT * FROM {name} gives the rows of a stream as they come; EMIT CHANGES, at its end, the changes of a table"
 )
@@ -22,7 +21,6 @@ _NO_RIGHTS = "the rights of the process, of its files and of its databases hold"
 _NO_UPKEEP = "files and databases are kept up by their own tools; leave it out"
 _MASTER = "cepsql --master URL says where Spark runs"
 _SCRIPT = "cepsql -f FILE executes a script of statements, a program in Python anything else"
-_CHANGED = "CREATE OR REPLACE {kind} {name} ... defines it again"
 _EPL_TRIGGER = (
     "CREATE QUERY name INTO sink AS SELECT ... writes rows; a stream with a PRIMARY KEY is a table that its rows change"
 )
@@ -39,9 +37,9 @@ _TOLD = {
     "CREATE MACRO": _FUNCTIONS,
     "CREATE EXPRESSION": _FUNCTIONS,
     "EXPRESSION": _FUNCTIONS,
-    "CREATE CATALOG": _ONE_CATALOG,
-    "CREATE DATABASE": _ONE_CATALOG,
-    "CREATE SCHEMA": _ONE_CATALOG,
+    "CREATE CATALOG": ONE_CATALOG,
+    "CREATE DATABASE": ONE_CATALOG,
+    "CREATE SCHEMA": ONE_CATALOG,
     "CREATE MAP SCHEMA": _SCHEMA_OF_EVENTS,
     "CREATE JSON SCHEMA": _SCHEMA_OF_EVENTS,
     "CREATE AVRO SCHEMA": _SCHEMA_OF_EVENTS,
@@ -89,9 +87,9 @@ _TOLD = {
     "DROP SOURCE": "DROP STREAM {name}",
     "DROP TEMPORARY VIEW": "DROP VIEW {name}",
     "DROP TEMPORARY TABLE": "DROP TABLE {name}",
-    "DROP DATABASE": _ONE_CATALOG,
-    "DROP SCHEMA": _ONE_CATALOG,
-    "DROP CATALOG": _ONE_CATALOG,
+    "DROP DATABASE": ONE_CATALOG,
+    "DROP SCHEMA": ONE_CATALOG,
+    "DROP CATALOG": ONE_CATALOG,
     "DROP INDEX": "there are no indexes: a query keeps what it looks up by its keys",
     "SHOW FULL TABLES": "SHOW TABLES, SHOW STREAMS and SHOW VIEWS list what is defined",
     "SHOW ALL TABLES": "SHOW TABLES, SHOW STREAMS and SHOW VIEWS list what is defined",
@@ -155,7 +153,7 @@ _TOLD = {
     "WAIT": "SHOW VIEW POSITIONS tells how far a materialized view is",
     "TAIL": _SUBSCRIBED,
     "FETCH": "a program takes rows as they come: for row in engine.query('SELECT ...')",
-    "EXPORT DATA": _WRITES,
+    "EXPORT DATA": WRITES,
     "INSERT OVERWRITE": "INSERT INTO {name} SELECT ... adds rows; a sink with a PRIMARY KEY in a database updates them",
     "INSERT ALL": "INSERT INTO sink SELECT ... for each of its sinks",
     "PIVOT": "SELECT * FROM {name} PIVOT (SUM(x) FOR y IN ('a', 'b'))",
@@ -215,7 +213,7 @@ def refused_ending(text: Text, begin: int, at: int) -> NotSupportedError | None:
         hint = f"{text.slice(begin, at)}; the tools of Kafka delete topics"
         return NotSupportedError("DELETE TOPIC is not supported", text.span(at, at + 2), hint, text.sql)
     if words[:1] == ["SHOW"] and words[-1] in ("FROM", "IN"):
-        hint = f"{text.slice(begin, at)}: {_ONE_CATALOG}"
+        hint = f"{text.slice(begin, at)}: {ONE_CATALOG}"
         return NotSupportedError(f"{words[-1]} is not supported here", text.span(at, at + 1), hint, text.sql)
     if words[:1] == ["SHOW"] and words[-1] == "EXTENDED":
         hint = f"{text.slice(begin, at)} lists them, DESCRIBE EXTENDED name says all of one"

@@ -1,7 +1,8 @@
 """What other engines write otherwise than Spark, as expressions of Spark's."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -10,6 +11,8 @@ from cepsql.language.group_windows import WINDOW_FUNCTIONS
 
 _EPOCH = {"0": "timestamp_seconds", "3": "timestamp_millis"}
 """What makes a time of a number since the epoch, by the digits of its seconds after the point."""
+
+_NodeT = TypeVar("_NodeT", bound=exp.Expr)
 
 _CALLED = frozenset({"UNNEST", "TRY", "TO_TIMESTAMP_LTZ"}) | WINDOW_FUNCTIONS
 """Functions that Spark does not have, and that the tree has others for."""
@@ -34,15 +37,22 @@ _KEEPING: dict[type, str] = {
 """Functions that give a row for each element, and those that give one with NULL where there is none."""
 
 
+def replaced(tree: exp.Expr, kind: type[_NodeT], make: Callable[[_NodeT], exp.Expr | None]) -> exp.Expr:
+    """Return the tree with what `make` gives in place of nodes of a kind; None: the node stays.
+
+    Inner ones come first: what is made of an outer one may copy them.
+    """
+    for node in reversed(list(tree.find_all(kind))):
+        made = make(node)
+        if made is not None:
+            node.replace(made)
+            tree = made if node is tree else tree
+    return tree
+
+
 def spread_symmetric(tree: exp.Expr) -> exp.Expr:
     """Return the tree with BETWEEN SYMMETRIC as two BETWEENs, either of which may hold."""
-    # Inner ones first, for an outer one is written twice.
-    for node in reversed(list(tree.find_all(exp.Between))):
-        if node.args.get("symmetric"):
-            spread = _spread(node)
-            node.replace(spread)
-            tree = spread if node is tree else tree
-    return tree
+    return replaced(tree, exp.Between, lambda node: _spread(node) if node.args.get("symmetric") else None)
 
 
 def limit_fetched(tree: exp.Expr) -> None:
@@ -95,18 +105,12 @@ def distinct_collected(tree: exp.Expr) -> bool:
     return bool(found)
 
 
-def with_epoch_times(tree: exp.Expr) -> exp.Expr:
-    """Return the tree with Spark's functions for Flink's TO_TIMESTAMP_LTZ(number, 0 or 3)."""
-    for call in list(tree.find_all(exp.Anonymous)):
-        arguments = call.expressions
-        if call.name.upper() != "TO_TIMESTAMP_LTZ" or len(arguments) != 2 or arguments[1].name not in _EPOCH:
-            continue
-        found = exp.Anonymous(this=_EPOCH[arguments[1].name], expressions=[arguments[0].copy()])
-        if call is tree:
-            tree = found
-        else:
-            call.replace(found)
-    return tree
+def epoch_time(call: exp.Anonymous) -> exp.Expr | None:
+    """Return Spark's function for Flink's TO_TIMESTAMP_LTZ(number, 0 or 3), None for another call."""
+    arguments = call.expressions
+    if call.name.upper() != "TO_TIMESTAMP_LTZ" or len(arguments) != 2 or arguments[1].name not in _EPOCH:
+        return None
+    return exp.Anonymous(this=_EPOCH[arguments[1].name], expressions=[arguments[0].copy()])
 
 
 def _distinct(window: exp.Window) -> exp.Expr | None:

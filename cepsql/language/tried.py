@@ -19,24 +19,19 @@ _FUNCTIONS = {
 _HINT = "try_cast, try_divide, try_element_at, try_to_timestamp and others give NULL where they fail"
 
 
-def with_tried(tree: exp.Expr, tokens: list[Token], sql: str) -> exp.Expr:
-    """Return the tree without TRY.
+def tried(call: exp.Anonymous, tokens: list[Token], sql: str) -> exp.Expr | None:
+    """Return what gives NULL where the expression in a call of TRY fails, None for another call.
 
     Raises NotSupportedError for an expression that no function of Spark's tries.
     """
-    for call in reversed(list(tree.find_all(exp.Anonymous))):
-        if call.name.upper() != "TRY" or len(call.expressions) != 1:
-            continue
-        found = _tried(call.expressions[0])
-        if found is None:
-            at = next((token for token in tokens if token.text.upper() == "TRY"), tokens[0])
-            place = Span(at.start, at.end + 1)
-            raise NotSupportedError("TRY of this expression is not supported", place, _HINT, sql)
-        if call is tree:
-            tree = found
-        else:
-            call.replace(found)
-    return tree
+    if call.name.upper() != "TRY" or len(call.expressions) != 1:
+        return None
+    found = _tried(call.expressions[0])
+    if found is None:
+        at = next((token for token in tokens if token.text.upper() == "TRY"), tokens[0])
+        place = Span(at.start, at.end + 1)
+        raise NotSupportedError("TRY of this expression is not supported", place, _HINT, sql)
+    return found
 
 
 def _tried(expression: exp.Expr) -> exp.Expr | None:
@@ -56,7 +51,7 @@ def _tried(expression: exp.Expr) -> exp.Expr | None:
         spelled = expression.name if isinstance(expression, exp.Anonymous) else expression.sql_name()
         name = _FUNCTIONS.get(spelled.upper())
         parts = list(expression.iter_expressions()) if name is not None else []
-    tried = [_tried(part) for part in parts]
-    if name is None or not all(part is not None for part in tried):
+    found = [_tried(part) for part in parts]
+    if name is None or not all(part is not None for part in found):
         return None
-    return exp.Anonymous(this=name, expressions=[part for part in tried if part is not None])
+    return exp.Anonymous(this=name, expressions=[part for part in found if part is not None])

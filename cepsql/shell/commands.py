@@ -241,12 +241,12 @@ def _edit(same: Change, argument: str, catalog: Catalog) -> Change:
 
 
 def _plot(same: Change, argument: str, catalog: Catalog) -> Change:
-    x, y, *file = [*argument.split(maxsplit=2), "", ""][: max(2, len(argument.split(maxsplit=2)))]
+    x, y, file, *_ = [*argument.split(maxsplit=2), "", "", ""]
     if not y:
         raise InterfaceError(
             "\\plot takes the columns x and y of the last SELECT, and the name of a file for a picture"
         )
-    return replace(same, plot=(x.rstrip(","), y, _unquoted(file[0]) if file else ""))
+    return replace(same, plot=(x.rstrip(","), y, _unquoted(file)))
 
 
 def _watch(same: Change, argument: str, catalog: Catalog) -> Change:

@@ -39,10 +39,6 @@ _NEW = re.compile(r"\A\s*CREATE\s+(?!OR\s+REPLACE)", re.IGNORECASE)
 _SPOKEN = {"PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY", "ONE": "ONE ROW PER MATCH",
            "AFTER": "AFTER MATCH SKIP", "MATCH_RECOGNIZE": "MATCH_RECOGNIZE (",
            "PRIMARY_KEY": "PRIMARY KEY (", "FRAME": "ROWS BETWEEN CURRENT ROW AND"}  # fmt: skip
-_NO_KEYWORDS = {"SQL", "RELATION", "TABLE_ALIAS", "EXPRESSION", "ORDERED", "TYPE", "NAME", "PATTERN_TEXT", "VALUE",
-                "OPTION_KEY", "EXPLAIN_DETAILS", "QUERY_NAME", "TOPIC_TEXT", "CONSTANT_LIST",
-                "PATTERN_WINDOW", "LPAR", "RPAR", "COMMA", "DOT", "EQUAL", "SEMICOLON",
-                "$END"}  # fmt: skip
 _NAVIGATION = {
     "FIRST": "(x[, n]): in the first row of the match, or n rows after it",
     "LAST": "(x[, n]): in the last row, or n rows before it",
@@ -143,7 +139,8 @@ def _fits(name: str, word: str) -> bool:
 
 def _at(terminals: set[str], place: "_Place") -> list[Suggestion]:
     head, whole, known = place.head, place.whole, place.known
-    keywords = [Suggestion(_SPOKEN.get(name, name)) for name in sorted(terminals - _NO_KEYWORDS)]
+    unwritten = (language().NO_KEYWORDS - _SPOKEN.keys()) | {"$END"}
+    keywords = [Suggestion(_SPOKEN.get(name, name)) for name in sorted(terminals - unwritten)]
     last = re.findall(r"\w+", head.upper())[-1:]
     if _DESCRIBED_QUERY.search(head):
         return [Suggestion(name, "query") for name in place.queries]
