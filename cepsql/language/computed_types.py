@@ -5,14 +5,13 @@ from sqlglot import exp
 from cepsql.language.tokens import DIALECT, Text
 
 _TIMES = ("PROCTIME", "NOW", "TO_TIMESTAMP", "TIMESTAMP_MILLIS", "TIMESTAMP_SECONDS", "TIMESTAMP_MICROS")
-_UNITS = {"0": "TIMESTAMP_SECONDS", "3": "TIMESTAMP_MILLIS"}
 
 
 def computed_type(text: Text, at: int, expression: exp.Expr, written: str) -> tuple[str, str]:
     """Return the type of a computed column, and what computes it.
 
     at:      the token of its name.
-    written: the expression as it is written.
+    written: the expression as Spark reads it.
     Raises ProgrammingError where the expression does not tell its type.
     """
     found = expression.unnest()
@@ -22,13 +21,8 @@ def computed_type(text: Text, at: int, expression: exp.Expr, written: str) -> tu
         return "TIMESTAMP", written
     if isinstance(found, exp.Column) and not found.table and found.name.upper() == "LOCALTIMESTAMP":
         return "TIMESTAMP", "localtimestamp()"
-    if isinstance(found, exp.Anonymous):
-        name = found.name.upper()
-        if name == "TO_TIMESTAMP_LTZ" and len(found.expressions) == 2 and found.expressions[1].name in _UNITS:
-            made = exp.Anonymous(this=_UNITS[found.expressions[1].name], expressions=[found.expressions[0].copy()])
-            return "TIMESTAMP", made.sql(DIALECT)
-        if name in _TIMES:
-            return "TIMESTAMP", written
+    if isinstance(found, exp.Anonymous) and found.name.upper() in _TIMES:
+        return "TIMESTAMP", written
     if isinstance(found, exp.Concat | exp.Upper | exp.Lower | exp.Substring | exp.Trim | exp.DPipe):
         return "STRING", written
     if isinstance(found, exp.Predicate | exp.Connector | exp.Not):

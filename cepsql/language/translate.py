@@ -80,7 +80,7 @@ from cepsql.language.statements import (
     WindowPattern,
 )
 from cepsql.language.temporal_joins import with_temporal_joins
-from cepsql.language.tokens import Text, made_token, unquoted
+from cepsql.language.tokens import DIALECT, Text, made_token, unquoted
 from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
 
 
@@ -123,17 +123,19 @@ class _Translator:
         columns, spans, watermark = [], {}, None
         where = self._connected(tree)
         streaming = streaming or (where is not None and where.kind == "stream")
-        for column in _trees(tree, "column", "untyped_column"):
+        for column in _subtrees(tree, "column", "untyped_column"):
             name, _, expression = _values(column)
             written = self._name(name)
             if written.text.lower() in spans:
                 raise self.text.error(f"column {written.text} is defined twice", _begin(name))
-            spelled, computed = self._column_type(column, where is not None), expression and str(expression)
+            spelled, computed = self._column_type(column, where is not None), None
             if expression is not None:
+                respelt = len(self.text.respelt)
                 parsed = parse_island(self.text, self._tokens(expression), exp.Condition)
-                computed = computed if spelled is not None else None
+                # Spark reads it as it is written, if it can.
+                computed = str(expression) if len(self.text.respelt) == respelt else parsed.sql(DIALECT)
                 if spelled is None:
-                    spelled, computed = computed_type(self.text, _begin(name), parsed, str(expression))
+                    spelled, computed = computed_type(self.text, _begin(name), parsed, computed)
             spans[written.text.lower()] = written.span
             carried = _subtree(column, "metadata")
             metadata = None if carried is None else _unquote([*_values(carried), name][0])
@@ -327,7 +329,7 @@ class _Translator:
 
     def create_sink(self, tree: Tree) -> CreateSink:
         columns: list[ColumnDefinition] = []
-        for column in _trees(tree, "column", "untyped_column"):
+        for column in _subtrees(tree, "column", "untyped_column"):
             name, kind, expression = _values(column)
             written = self._name(name)
             if kind is None:
@@ -656,7 +658,7 @@ class _Translator:
     def _closed(self, operator: Tree) -> int:
         """Return the token after the bracket that closes an operator."""
         opening = _begin(operator.children[0]) + (2 if operator.data == "window" else 1)
-        fill = next((child for child in operator.children if isinstance(child, Tree) and child.data == "fill"), None)
+        fill = _subtree(operator, "fill")
         if fill is not None:
             opening = _begin(fill.children[0]) + 1
         return self.text.closing[opening] + 1
@@ -1011,8 +1013,8 @@ def _subtree(tree: Tree | None, kind: str) -> Tree | None:
     return next(iter(_subtrees(tree, kind)), None)
 
 
-def _subtrees(tree: Tree | None, kind: str) -> list[Tree]:
-    return [c for c in tree.children if isinstance(c, Tree) and c.data == kind] if tree is not None else []
+def _subtrees(tree: Tree | None, *kinds: str) -> list[Tree]:
+    return [c for c in tree.children if isinstance(c, Tree) and c.data in kinds] if tree is not None else []
 
 
 def _like(pattern: Token) -> str:
@@ -1020,11 +1022,6 @@ def _like(pattern: Token) -> str:
     text = _unquote(pattern)
     # With Spark's star, an underscore is one: many names have some.
     return text if "*" in text else text.replace("%", "*").replace("_", "?")
-
-
-def _trees(tree: Tree, *kinds: str) -> list[Tree]:
-    """Return the subtrees of several kinds in the order of the text."""
-    return [child for child in tree.children if isinstance(child, Tree) and child.data in kinds]
 
 
 def _is_kind(part: Tree | Token | None) -> bool:

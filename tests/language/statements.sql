@@ -682,3 +682,25 @@ query: SELECT summarize FROM summarize AS summarize
 SELECT * FROM 'a.csv', 'Logs/b-1.json.gz' AS l JOIN read_parquet('/data/c/*.parquet', mergeSchema = true) ON true WHERE a IN (SELECT x FROM 'd.csv')
 ----
 query: SELECT * FROM __file_acced7d63b64 AS a CROSS JOIN __file_e398c4f19ac0 AS l JOIN __file_b528a214d0d9 AS c ON TRUE WHERE a IN (SELECT x FROM __file_de3dfd1ace28 AS d)
+====
+CREATE STREAM s (ms BIGINT, at TIMESTAMP AS TO_TIMESTAMP_LTZ(ms, 3), x INT AS n BETWEEN SYMMETRIC 1 AND 2, y INT AS  ms  + 1) USING json
+----
+create stream s
+  ms: BIGINT
+  at: TIMESTAMP AS TIMESTAMP_MILLIS(ms)
+  x: INT AS (n BETWEEN 1 AND 2 OR n BETWEEN 2 AND 1)
+  y: INT AS ms  + 1
+  using json
+====
+CREATE STREAM s (ms BIGINT, at AS TO_TIMESTAMP_LTZ(ms, 3), y AS SAFE_CAST(ms AS INT)) WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json')
+----
+create stream s
+  ms: BIGINT
+  at: TIMESTAMP AS TIMESTAMP_MILLIS(ms)
+  y: INT AS TRY_CAST(ms AS INT)
+  using json
+    path = 'in'
+====
+SELECT TUMBLE_END(TUMBLE_ROWTIME(ts, INTERVAL '5' MINUTES), INTERVAL '1' HOUR) AS e FROM s
+----
+query: SELECT WINDOW((WINDOW(ts, '5 minutes').end - INTERVAL '1' MILLISECOND), '1 hour').end AS e FROM s
