@@ -1,12 +1,13 @@
 """Which columns of a query tell the rows of its result apart, as far as its text says it."""
 
+from functools import partial
+
 from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import table_name
 from cepsql.catalog import Source
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.match_id_column import match_id_column
-from cepsql.plan.tree.nodes import Read, walk
 
 
 def known_key(plan: Plan) -> tuple[str, ...]:
@@ -41,14 +42,27 @@ def _selected(query: exp.Select, part: exp.Expr) -> str | None:
     if isinstance(part, exp.Literal) and not part.is_string:
         place = int(part.this) - 1
         return query.expressions[place].alias_or_name if 0 <= place < len(query.expressions) else None
-    for item in query.expressions:
-        same_name = isinstance(part, exp.Column) and not part.table and item.alias_or_name.lower() == part.name.lower()
-        if same_name or item.unalias() == part:
-            return item.alias_or_name
-        read = item.unalias()
-        if isinstance(read, exp.Column) and isinstance(part, exp.Column) and read.name.lower() == part.name.lower():
-            return item.alias_or_name
-    return None
+    rules = [lambda item: item.unalias() == part]
+    if isinstance(part, exp.Column):
+        rules += [partial(_is_column, part), partial(_may_be_column, part)]
+    return next((item.alias_or_name for rule in rules for item in query.expressions if rule(item)), None)
+
+
+def _is_column(column: exp.Column, item: exp.Expr) -> bool:
+    read = item.unalias()
+    return isinstance(read, exp.Column) and _spelled(read) == _spelled(column)
+
+
+def _may_be_column(column: exp.Column, item: exp.Expr) -> bool:
+    """Tell whether an item is called like a column without a table, or reads one whose table either leaves out."""
+    read = item.unalias()
+    if isinstance(read, exp.Column) and _spelled(read)[1] == _spelled(column)[1]:
+        return not (read.table and column.table)
+    return not column.table and item.alias_or_name.lower() == column.name.lower()
+
+
+def _spelled(column: exp.Column) -> tuple[str, str]:
+    return column.table.lower(), column.name.lower()
 
 
 def _read(plan: Plan, query: exp.Select) -> tuple[str, ...]:
@@ -56,7 +70,7 @@ def _read(plan: Plan, query: exp.Select) -> tuple[str, ...]:
     source = query.args.get("from_")
     if source is None or not isinstance(source.this, exp.Table) or query.args.get("joins") or query.find(exp.Window):
         return ()
-    read = [node.relation for node in walk(plan.logical) if isinstance(node, Read)]
+    read = plan.origins
     if len(read) != 1 or not isinstance(read[0], Source) or read[0].name.lower() != table_name(source.this):
         return ()
     names = {name.lower(): name for name in read[0].key}
