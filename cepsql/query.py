@@ -162,8 +162,8 @@ class Query:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Names and Spark types of the columns. Starts Spark, but for a query over views that is answered without."""
-        if self._reading is not None:
-            return list(self._reading.columns)
+        if self.reading is not None:
+            return list(self.reading.columns)
         frame = self.df
         from cepsql.spark.frames.column_types import column_types
 
@@ -252,22 +252,18 @@ class Query:
 
     def arrow(self) -> "pa.Table":
         """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
-        found = self._answered()
+        found = self.without_spark()
         return self._run(self._arrow) if found is None else found
 
     @property
     def reading(self) -> "Reading | None":
         """How a query over views is answered without Spark; None: Spark answers it."""
-        return self._reading
+        return self._how_read[0]
 
     @property
     def spark_reason(self) -> str | None:
         """Why Spark answers a query over views; None for one that is answered without, and one over none."""
         return self._how_read[1]
-
-    @property
-    def _reading(self) -> "Reading | None":
-        return self._how_read[0]
 
     @cached_property
     def _how_read(self) -> "tuple[Reading | None, str | None]":
@@ -282,21 +278,23 @@ class Query:
         except Unlike as unlike:
             return None, str(unlike)
 
-    def _answered(self) -> "pa.Table | None":
-        """Return the rows of a query over views without Spark; None if Spark is to find them."""
+    def without_spark(self) -> "pa.Table | None":
+        """Return the rows of a query over views as `arrow` does, but without Spark; None if only Spark can find them.
+
+        Some rows turn out only as they are read to be of that kind, such as numbers with a sum that is rounded.
+        """
         self._engine.check_open()
-        if self._reading is None:
+        zone = self._engine.zone_name() if self.reading is not None else None
+        if self.reading is None or zone is None:
             return None
         from cepsql.scan.expression import Unlike
         from cepsql.views.reading import in_zone
 
-        zone = self._engine.zone_name()
         try:
             with in_text(self.plan.text):
-                found = self._reading.table()
+                return in_zone(self.reading.table(), zone)
         except Unlike:
             return None
-        return None if zone is None else in_zone(found, zone)
 
     def _arrow(self) -> "pa.Table":
         from cepsql.spark.frames.arrow import to_arrow
@@ -346,8 +344,6 @@ class Query:
         import pyarrow as pa
 
         from cepsql.render.shown_rows import ShownRows
-        from cepsql.spark.frames.arrow import arrow_schema
-        from cepsql.spark.jvm.settings import setting
 
         found, count, wanted = [], 0, rows + 1
         for piece in self._first_pieces(wanted):
@@ -355,9 +351,14 @@ class Query:
             count += found[-1].num_rows
             if count == wanted:
                 break
-        whole = pa.concat_tables(found) if found else arrow_schema(self.df.schema).empty_table()
+        whole = pa.concat_tables(found) if found else self._no_rows()
         note = f"the first {rows} row{'' if rows == 1 else 's'}" if count > rows else ""
-        zone = setting(self._engine.spark, "spark.sql.session.timeZone")
+        zone = self._engine.zone_name() if self.reading is not None else None
+        if zone is None:
+            spark = self._engine.spark
+            from cepsql.spark.jvm.settings import setting
+
+            zone = setting(spark, "spark.sql.session.timeZone")
         return ShownRows(self.columns, whole.slice(0, rows), note, zone)
 
     def show(self, rows: int = 20) -> None:
@@ -382,7 +383,7 @@ class Query:
         self._check_bounded()
         if limit is not None and (type(limit) is not int or not 0 <= limit <= MOST_ROWS):
             raise InterfaceError(f"a limit is a whole number from 0 to {MOST_ROWS}, not {limit!r}")
-        answered = self._answered()
+        answered = self.without_spark()
         if answered is not None:
             yield answered if limit is None else answered.slice(0, limit)
             return
@@ -790,11 +791,15 @@ class Query:
             return self.arrow()
         import pyarrow as pa
 
-        from cepsql.spark.frames.arrow import arrow_schema
-
         with self.start(drain=True) as standing:
             tables = list(standing.rows())
-        return pa.concat_tables(tables) if tables else arrow_schema(self.df.schema).empty_table()
+        return pa.concat_tables(tables) if tables else self._no_rows()
+
+    def _no_rows(self) -> "pa.Table":
+        frame = self.df
+        from cepsql.spark.frames.arrow import arrow_schema
+
+        return arrow_schema(frame.schema).empty_table()
 
     def identity(self) -> dict:
         """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""

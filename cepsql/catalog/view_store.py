@@ -12,6 +12,9 @@ from cepsql.temporary import temporary_folder
 REFRESH_MICROS = 5_000_000
 """How often a standing query reads the views again that it joins a stream with."""
 
+POSITIONS = "cepsql_views"
+"""The table of a store that has how far each of its views is."""
+
 SQLITE = "sqlite"
 """The store beside the catalog."""
 

@@ -130,12 +130,13 @@ def _tokenizer():
     return tokenizer
 
 
-_QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``)*`""", re.S)
+QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``)*`""", re.S)
+"""Comments, texts and quoted names."""
 
 
 def unclosed(sql: str) -> int | None:
     """Return where a quote or comment begins that never ends, None if there is none."""
-    rest = _QUOTED.sub(lambda found: " " * len(found.group()), sql)
+    rest = QUOTED.sub(lambda found: " " * len(found.group()), sql)
     found = re.search(r"""['"`]|/\*""", rest)
     return found.start() if found else None
 

@@ -42,14 +42,19 @@ def plain_table(query: exp.Query) -> exp.Table:
     """
     if not isinstance(query, exp.Select):
         raise Unlike("the input is no plain SELECT")
-    others = set(_given(query)) - {"expressions", "from_", "where"}
+    others = set(given_clauses(query)) - {"expressions", "from_", "where"}
     table = query.args["from_"].this if query.args.get("from_") else None
-    if others or not isinstance(table, exp.Table | exp.Subquery) or set(_given(table)) - {"this", "alias", "db"}:
+    if others or not isinstance(table, exp.Table | exp.Subquery) or set(given_clauses(table)) - {"this", "alias", "db"}:
         raise Unlike("the input is more than columns of one stream and a WHERE")
-    alias = table.args.get("alias")
+    check_alias(table)
+    return plain_table(table.this) if isinstance(table, exp.Subquery) else table
+
+
+def check_alias(relation: exp.Expr) -> None:
+    """Raise Unlike for an alias that gives the columns of a relation other names."""
+    alias = relation.args.get("alias")
     if alias is not None and alias.columns:
         raise Unlike("the input's columns are renamed by an alias")
-    return plain_table(table.this) if isinstance(table, exp.Subquery) else table
 
 
 def projected(query: exp.Query, columns: Columns, session: Session) -> tuple[Node | None, Columns]:
@@ -97,7 +102,7 @@ def projection(layout: RowLayout, where: Node | None, columns: Columns, session:
     return Projection(session, where, tuple(values), predicates)
 
 
-def _given(node: exp.Expr) -> list[str]:
+def given_clauses(node: exp.Expr) -> list[str]:
     return [name for name, value in node.args.items() if value]
 
 

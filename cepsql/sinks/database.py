@@ -116,12 +116,3 @@ def null_keys(rows: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | pa.Array:
     for name in key:
         null = pc.or_(null, rows[name].is_null())
     return null
-
-
-def first_line(failure: BaseException) -> str:
-    """Return what a failure says, in a line."""
-    failure = getattr(failure, "orig", None) or failure
-    # What a server of PostgreSQL says, without the place in a statement that the user does not know.
-    if said := getattr(getattr(failure, "diag", None), "message_primary", None):
-        return said
-    return next((line.strip() for line in str(failure).splitlines() if line.strip()), type(failure).__name__)

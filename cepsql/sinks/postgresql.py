@@ -12,11 +12,12 @@ import pyarrow.csv
 import sqlalchemy as sa
 
 from cepsql.catalog import Sink
+from cepsql.catalog.database_failures import first_line
 from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.errors import ProgrammingError
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, Type, is_decimal, parse_type
 from cepsql.sinks.columns import Columns
-from cepsql.sinks.database import Database, first_line, update_clause
+from cepsql.sinks.database import Database, update_clause
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import is_nested, json_texts
 

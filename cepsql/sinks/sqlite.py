@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from cepsql.catalog import Sink
+from cepsql.catalog.database_failures import first_line
 from cepsql.errors import DataError, OperationalError, ProgrammingError
 from cepsql.render.scalars import duration_text
 from cepsql.render.times import far_texts, has_far_times
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
 from cepsql.sinks.columns import Columns
-from cepsql.sinks.database import Database, first_line, null_keys, update_clause
+from cepsql.sinks.database import Database, null_keys, update_clause
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import is_nested, json_texts
 

@@ -11,14 +11,12 @@ import time
 
 import sqlalchemy as sa
 
-from cepsql.catalog.view_store import ViewSink
+from cepsql.catalog.view_store import POSITIONS, ViewSink
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.sinks.columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.options import Options
 from cepsql.sinks.table import OPTIONS, TableSink
 from cepsql.sinks.writer import WriterIdentity
-
-POSITIONS = "cepsql_views"
 
 
 def positions_table(schema: str | None) -> sa.Table:

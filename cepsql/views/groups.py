@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from cepsql.ordered.columns import one_chunk
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.types import BIGINT, DOUBLE, FRACTIONS, INTEGERS, Type, decimal, is_decimal
 from cepsql.scan.expression import Unlike
@@ -65,9 +66,9 @@ def grouped(rows: Relation, keys: list[exp.Expr], calls: list[exp.Expr], rules: 
         found = table.group_by(list(types), use_threads=False).aggregate(asked)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as failure:
         raise Unlike(str(failure).splitlines()[0]) from failure
-    columns = [Column(_GROUPS, name, _whole(found[name]), kind) for name, kind in types.items()]
+    columns = [Column(_GROUPS, name, one_chunk(found[name]), kind) for name, kind in types.items()]
     for (name, function), (_, kind) in zip(asked, results, strict=True):
-        values = _whole(found[f"{name}_{function}"])
+        values = one_chunk(found[f"{name}_{function}"])
         columns.append(Column(_GROUPS, name, _result(values, function, kind), kind))
     return Grouped(Relation(tuple(columns), found.num_rows), tuple(known))
 
@@ -97,14 +98,10 @@ def _argument(call: exp.Expr, rows: Relation, rules: Rules) -> tuple[pa.Array, s
 
 def _check_size(values: pa.Array, most: float, spelled: str) -> None:
     """Refuse numbers whose sum could be rounded, or leave the type."""
-    total = pc.sum(pc.abs(values.cast(pa.float64()))).as_py()
+    total = pc.sum(pc.abs(values.cast(pa.float64(), safe=False))).as_py()
     if total is not None and total >= most:
         raise Unlike(f"{spelled} of numbers that large")
 
 
 def _result(values: pa.Array, function: str, kind: Type) -> pa.Array:
     return values.cast(arrow_type(kind)) if function in ("sum", "mean") else values
-
-
-def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

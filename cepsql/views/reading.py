@@ -9,10 +9,12 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import table_name
 from cepsql.catalog.view_store import ViewSource
+from cepsql.ordered.columns import one_chunk
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import Node, Read, Sql, walk
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.scan.expression import Unlike
+from cepsql.scan.select import check_alias, given_clauses
 from cepsql.views.cells import column_values
 from cepsql.views.groups import Grouped, grouped
 from cepsql.views.relation import Column, Relation, Rules, joined, ordered
@@ -138,7 +140,7 @@ class _Evaluation:
     ) -> Relation:
         table = self._read(Wanted(view, tuple(columns), conditions))
         types = {column.name: parse_type(column.type) for column in view.columns}
-        found = (Column(alias.lower(), name.lower(), _array(table[name]), types[name]) for name in columns)
+        found = (Column(alias.lower(), name.lower(), one_chunk(table[name]), types[name]) for name in columns)
         return Relation(tuple(found), table.num_rows)
 
     def _query(self, query: exp.Expr, inputs: Mapping[str, Node]) -> Relation:
@@ -178,9 +180,10 @@ class _Evaluation:
         return self._cut(Relation(tuple(columns), rows.rows), query, rows, groups)
 
     def _source(self, item: exp.Expr, query: exp.Select, inputs: Mapping[str, Node]) -> Relation:
+        check_alias(item)
         if isinstance(item, exp.Subquery):
             return self._query(item, inputs).called(item.alias)
-        if not isinstance(item, exp.Table) or set(_given(item)) - {"this", "alias", "db"}:
+        if not isinstance(item, exp.Table) or set(given_clauses(item)) - {"this", "alias", "db"}:
             raise Unlike(item.sql(dialect="spark"))
         node = next((below for name, below in inputs.items() if name == table_name(item)), None)
         node = node or next((below for name, below in inputs.items() if name == item.name.lower()), None)
@@ -225,10 +228,10 @@ class _Evaluation:
         if order := query.args.get("order"):
             keys = []
             for item in order.expressions:
-                values, kind = self._order_value(item.this, found, below, groups)
+                values, _ = self._order_value(item.this, found, below, groups)
                 descending = bool(item.args.get("desc"))
                 first = item.args.get("nulls_first")
-                keys.append((values, kind, descending, not descending if first is None else bool(first)))
+                keys.append((values, descending, not descending if first is None else bool(first)))
             found = found.taken(ordered(keys, found.rows))
         offset, limit = (_number(query.args.get(name)) for name in ("offset", "limit"))
         if offset is not None or limit is not None:
@@ -253,17 +256,9 @@ class _Evaluation:
 
     @staticmethod
     def _check_clauses(query: exp.Expr, known: set[str]) -> None:
-        further = next((name for name in _given(query) if name not in known), None)
+        further = next((name for name in given_clauses(query) if name not in known), None)
         if further is not None:
             raise Unlike(further.strip("_").upper().replace("_", " "))
-
-
-def _given(node: exp.Expr) -> list[str]:
-    return [name for name, value in node.args.items() if value]
-
-
-def _array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _number(clause: exp.Expr | None) -> int | None:

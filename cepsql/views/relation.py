@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from cepsql.ordered.columns import one_chunk
+from cepsql.ordered.ordinal import ordinals
 from cepsql.scalar.arrow import evaluate
 from cepsql.scalar.tree import Apply, Input, Node, Session, nodes
 from cepsql.scalar.types import BOOLEAN, FRACTIONS, TIMESTAMP, Type
@@ -113,32 +115,15 @@ def _reads_clock(node: Node) -> bool:
     return any(timed) and node.operation not in _WITHOUT_ZONE
 
 
-def ordered(keys: Sequence[tuple[pa.Array, Type, bool, bool]], rows: int) -> np.ndarray:
-    """Return the places of rows in Spark's order by keys: values, their type, whether descending and NULL first."""
-    codes = [_order_code(*key) for key in keys]
+def ordered(keys: Sequence[tuple[pa.Array, bool, bool]], rows: int) -> np.ndarray:
+    """Return the places of rows in Spark's order by keys: values, whether descending and NULL first."""
+    codes: list[np.ndarray] = []
+    for values, descending, nulls_first in keys:
+        null = values.is_null().to_numpy(zero_copy_only=False)
+        numbers = np.where(null, 0, ordinals(values, equal_zeros=True))
+        codes += [null != nulls_first, ~numbers if descending else numbers]
     # The first key counts most, the last one of numpy's.
     return np.lexsort(codes[::-1]) if codes else np.arange(rows)
-
-
-def _order_code(values: pa.Array, kind: Type, descending: bool, nulls_first: bool) -> np.ndarray:
-    comparable = _float_order(values) if kind in FRACTIONS else values
-    if isinstance(comparable, pa.ChunkedArray):
-        comparable = comparable.combine_chunks()
-    ranks = pc.rank(comparable, sort_keys="ascending", tiebreaker="dense")
-    found = ranks.to_numpy(zero_copy_only=False).astype(np.int64)
-    null = values.is_null().to_numpy(zero_copy_only=False)
-    found = -found if descending else found
-    return np.where(null, -(2**62) if nulls_first else 2**62, found)
-
-
-def _float_order(values: pa.Array) -> pa.Array:
-    """Return numbers in the order of floats, in which NaN is the greatest and both zeros are equal."""
-    plain = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
-    plain = np.where(plain == 0, 0.0, plain)
-    bits = plain.view(np.int64)
-    order = np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
-    order = np.where(np.isnan(plain), np.int64(2**63 - 1), order)
-    return pa.array(order, mask=values.is_null().to_numpy(zero_copy_only=False))
 
 
 def joined(left: Relation, right: Relation, on: exp.Expr, outer: bool, rules: Rules) -> Relation:
@@ -169,7 +154,7 @@ def joined(left: Relation, right: Relation, on: exp.Expr, outer: bool, rules: Ru
     ]  # fmt: skip
     keys = [f"k{n}" for n in range(len(pairs))]
     met = sides[0].join(sides[1], keys, join_type="left outer" if outer else "inner", use_threads=False)
-    lefts, rights = met["l"].combine_chunks(), met["r"].combine_chunks()
+    lefts, rights = one_chunk(met["l"]), one_chunk(met["r"])
     columns = [Column(c.table, c.name, c.values.take(lefts), c.type) for c in left.columns]
     columns += [Column(c.table, c.name, c.values.take(rights), c.type) for c in right.columns]
     found = Relation(tuple(columns), len(lefts))

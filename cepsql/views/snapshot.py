@@ -14,14 +14,17 @@ from urllib.parse import quote
 import pyarrow as pa
 import sqlalchemy as sa
 
+from cepsql.catalog.database_failures import first_line
+from cepsql.catalog.postgresql_link import connection_settings
 from cepsql.catalog.references import referenced_values, resolved
-from cepsql.catalog.view_store import ViewSource
+from cepsql.catalog.view_store import POSITIONS, ViewSource
 from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.secrets import redact, secret_values
 from cepsql.views.cells import column_values
 
-_POSITIONS = "cepsql_views"
-_BUSY_SECONDS = 5.0
+_BUSY_SECONDS = 5
+_UNDEFINED_TABLE = "42P01"
+"""What PostgreSQL calls it that a table is not there; a database that is not there is another thing."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,8 @@ def _reading(view: ViewSource) -> Iterator[sa.Connection]:
         with engine.connect() as connection:
             yield connection
     except sa.exc.SQLAlchemyError as failure:
-        reason = redact(_first_line(failure), hidden)
-        if any(words in reason for words in ("no such table", "does not exist")):
+        reason = redact(first_line(failure), hidden)
+        if getattr(getattr(failure, "orig", None), "sqlstate", None) == _UNDEFINED_TABLE or "no such table" in reason:
             raise _never_run(view) from failure
         raise OperationalError(f"the store of view {view.name} cannot be read: {reason}") from failure
     finally:
@@ -124,11 +127,6 @@ def _never_run(view: ViewSource) -> _NeverRun:
         f"view {view.name} has no rows yet: its query has never run",
         hint=f"START MATERIALIZED VIEW {view.name}; DESCRIBE QUERY {view.name} tells why it does not run",
     )
-
-
-def _first_line(failure: BaseException) -> str:
-    said = str(getattr(failure, "orig", None) or failure)
-    return next((line.strip() for line in said.splitlines() if line.strip()), type(failure).__name__)
 
 
 def _sqlite(view: ViewSource, path: str) -> sa.Engine:
@@ -154,7 +152,12 @@ def _postgresql(options: dict[str, str]) -> sa.Engine:
         ) from error
     url = sa.make_url(options["url"]).set(drivername="postgresql+psycopg")
     url = url.set(username=options.get("user", url.username), password=options.get("password", url.password))
-    engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="REPEATABLE READ")
+    engine = sa.create_engine(
+        url,
+        poolclass=sa.NullPool,
+        isolation_level="REPEATABLE READ",
+        connect_args=connection_settings(url, _BUSY_SECONDS),
+    )
 
     @sa.event.listens_for(engine, "begin")
     def _(connection: sa.Connection) -> None:
@@ -171,8 +174,7 @@ def _read(connection: sa.Connection, wanted: Wanted) -> ViewRows:
         raise _never_run(view)
     types = {column.name: column.type for column in view.columns}
     name = connection.dialect.identifier_preparer.quote_identifier
-    schema = dict(view.options).get("schema")
-    table = f"{name(schema)}.{name(view.name)}" if schema else name(view.name)
+    table = _table(connection, view, view.name)
     selected = ", ".join(map(name, wanted.columns)) or "1"
     where, values = _where(wanted.conditions, name)
     rows = connection.execute(sa.text(f"SELECT {selected} FROM {table}{where}"), values).all()
@@ -196,10 +198,15 @@ def _where(conditions: Sequence[Condition], name) -> tuple[str, dict]:
     return (f" WHERE {' AND '.join(parts)}" if parts else ""), values
 
 
-def _position(connection: sa.Connection, view: ViewSource) -> ViewPosition | None:
+def _table(connection: sa.Connection, view: ViewSource, table: str) -> str:
+    """Return the name of a table in the store of a view, in quotes."""
     name = connection.dialect.identifier_preparer.quote_identifier
     schema = dict(view.options).get("schema")
-    table = f"{name(schema)}.{_POSITIONS}" if schema else _POSITIONS
+    return f"{name(schema)}.{name(table)}" if schema else name(table)
+
+
+def _position(connection: sa.Connection, view: ViewSource) -> ViewPosition | None:
+    table = _table(connection, view, POSITIONS)
     asked = sa.text(f"SELECT batch, watermark, offsets, written FROM {table} WHERE view = :view")
     row = connection.execute(asked, {"view": view.name}).first()
     return None if row is None else ViewPosition(row[0], row[1], tuple(json.loads(row[2])), row[3])

@@ -205,6 +205,9 @@ def test_a_query_over_views_starts_no_spark(tmp_path):
         assert [piece.to_pylist() for piece in query.pieces(1)] == [[{"n": 4}]]
         assert query.columns == [("n", "bigint")]
         assert query.reading.explained() == ["view late: by its key (city)"]
+        assert query.head(1).table.to_pylist() == [{"n": 4}]
+        renamed = engine.query("SELECT t.missing AS x FROM late AS t (city, n, missing)")
+        assert (renamed.reading, renamed.spark_reason) == (None, "the input's columns are renamed by an alias")
         assert not engine.has_started
 
 

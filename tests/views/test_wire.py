@@ -181,6 +181,20 @@ def test_an_owner_defines_what_a_reader_sees(engine):
             owner.execute("DROP VIEW few")
 
 
+def test_a_reader_never_has_spark_asked(tmp_path):
+    users = Users({"anna": User("anna", "reader", "a")})
+    with cepsql.connect(catalog=str(tmp_path / "catalog.db")) as engine:
+        rows = pa.table({"n": [2**62, 2**62]})
+        keep_view(engine, tmp_path / "views.db", "large", (("n", "bigint"),), rows)
+        with listening(engine, users) as port, connected(port, user="anna", password="a") as reader:
+            assert reader.execute("SELECT MAX(n) AS n FROM large").fetchall() == [(2**62,)]
+            for statement in ("SELECT SUM(n) AS n FROM large", "EXPLAIN SPARK SELECT * FROM large",
+                              "EXPLAIN EXTENDED SELECT DISTINCT n FROM large"):  # fmt: skip
+                with pytest.raises(psycopg.Error, match="user anna may"):
+                    reader.execute(statement)
+        assert not engine.has_started
+
+
 def test_only_who_knows_the_password_comes_in(engine):
     users = Users({"anna": User("anna", "reader", "right")})
     with listening(engine, users) as port:

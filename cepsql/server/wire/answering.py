@@ -11,14 +11,18 @@ from cepsql.answer import Answer
 from cepsql.engine import Engine
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError
 from cepsql.language import statements as st
+from cepsql.language.tokens import QUOTED
 from cepsql.language.translate import statements
 from cepsql.query import Query
 from cepsql.server.wire.limits import Limits
 from cepsql.server.wire.users import OWNER, User
 
 _QUESTIONS = (st.Show, st.ShowCreate, st.ShowHistory, st.Describe, st.DescribeQuery, st.Explain)
-_PARAMETER = re.compile(r"\$([0-9]+)")
-_SKIPPED = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$[0-9]+", re.DOTALL)
+_SKIPPED = re.compile(rf"{QUOTED.pattern}|\$[0-9]+", re.DOTALL)
+"""Parameters, and that in which a dollar begins none."""
+
+_BY_SPARK = ("physical", "all")
+"""Parts of EXPLAIN for which Spark plans the query."""
 
 
 class Refused(ProgrammingError):
@@ -55,10 +59,8 @@ class Answering:
         statement = self._parsed(sql)
         if isinstance(statement, st.Query | st.Print):
             return tuple(self._query(sql, parameters).columns)
-        if isinstance(statement, _QUESTIONS) and self._allowed(statement):
-            return self._told(self._executed(sql, parameters)).columns
-        self._allowed(statement)
-        return None
+        self._check_allowed(statement)
+        return self._told(self._executed(sql, parameters)).columns if isinstance(statement, _QUESTIONS) else None
 
     def result(self, sql: str, parameters: Sequence[object]) -> Result:
         """Execute a statement.
@@ -68,7 +70,7 @@ class Answering:
         statement = self._parsed(sql)
         if isinstance(statement, st.Query | st.Print):
             return self._rows(self._query(sql, parameters))
-        self._allowed(statement)
+        self._check_allowed(statement)
         if isinstance(statement, _QUESTIONS):
             return self._told(self._executed(sql, parameters))
         with self._changing:
@@ -80,15 +82,14 @@ class Answering:
             raise InterfaceError(f"one statement at a time, and these are {len(parsed)}")
         return parsed[0]
 
-    def _allowed(self, statement: st.Statement) -> bool:
+    def _check_allowed(self, statement: st.Statement) -> None:
         """Refuse what the role of the user does not allow."""
-        reads = isinstance(statement, _QUESTIONS) and getattr(statement, "part", None) != "physical"
+        reads = isinstance(statement, _QUESTIONS) and getattr(statement, "part", None) not in _BY_SPARK
         if self._user.role != OWNER and not reads:
             raise Refused(
                 f"user {self._user.name} may read views, and change nothing",
                 hint="the role owner may: see docs/views.md",
             )
-        return True
 
     def _query(self, sql: str, parameters: Sequence[object]) -> Query:
         query = self._engine.query(_named(sql), {f"p{number}": value for number, value in enumerate(parameters, 1)})
@@ -98,10 +99,12 @@ class Answering:
                 hint="CREATE MATERIALIZED VIEW name AS ... keeps its rows; SELECT * FROM name reads them",
             )
         if query.reading is None and self._user.role != OWNER:
-            reason = query.spark_reason or "it reads more than materialized views"
-            raise Refused(f"only Spark can answer this, which user {self._user.name} may not ask: {reason}",
-                          hint="the role owner may: see docs/views.md")  # fmt: skip
+            raise self._needs_spark(query.spark_reason or "it reads more than materialized views")
         return query
+
+    def _needs_spark(self, reason: str) -> Refused:
+        said = f"only Spark can answer this, which user {self._user.name} may not ask: {reason}"
+        return Refused(said, hint="the role owner may: see docs/views.md")
 
     def table(self, sql: str, parameters: Sequence[object]) -> pa.Table:
         """Return the rows of a query; errors as of `result`."""
@@ -114,7 +117,12 @@ class Answering:
 
     def _table(self, query: Query) -> pa.Table:
         most = self._limits.rows
-        found = pa.concat_tables(query.pieces(most + 1))
+        if self._user.role == OWNER:
+            found = pa.concat_tables(query.pieces(most + 1))
+        elif (answered := query.without_spark()) is None:
+            raise self._needs_spark("of these values")
+        else:
+            found = answered
         if found.num_rows > most:
             raise TooMuch(f"the answer has more than {most} rows", hint="add WHERE or LIMIT, or read it in parts")
         return found
@@ -141,12 +149,12 @@ def _named(sql: str) -> str:
     >>> _named("SELECT '$1' FROM v WHERE a = $1 -- $2")
     "SELECT '$1' FROM v WHERE a = :p1 -- $2"
     """
-    return _SKIPPED.sub(lambda found: f":p{found[0][1:]}" if _PARAMETER.fullmatch(found[0]) else found[0], sql)
+    return _SKIPPED.sub(lambda found: f":p{found[0][1:]}" if found[0][0] == "$" else found[0], sql)
 
 
 def parameter_count(sql: str) -> int:
     """Return the greatest number of a parameter in a statement, 0 for none."""
-    found = (part for part in _SKIPPED.findall(sql) if _PARAMETER.fullmatch(part))
+    found = (part for part in _SKIPPED.findall(sql) if part[0] == "$")
     return max((int(part[1:]) for part in found), default=0)
 
 
