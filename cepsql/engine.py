@@ -430,9 +430,10 @@ class Engine:
             case st.Summarize(query):
                 plan_query(query, self._lookup)
             case st.CreateAs(name):
-                refuse_endless_aggregate(self.plan(statement.query).logical)
+                plan = self.plan(statement.query)
+                refuse_endless_aggregate(plan.logical)
                 if self.catalog.names.find(name.text) is None:
-                    self.catalog.add(View(name.text, statement.sql, *_rows_of(self.plan(statement.query))))
+                    self.catalog.add(View(name.text, statement.sql, *_rows_of(plan)))
             case st.Prepare() | st.Deallocate():
                 self._execute(statement)
             case st.ExecutePrepared():
@@ -850,9 +851,7 @@ class Engine:
             raise ProgrammingError(f"view {name} would read itself", create.name.span)
         if plan.limit is not None:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
-        rows = plan.properties
-        reads = tuple(sorted(plan.reads))
-        view = View(name, create.sql, rows.columns, rows.streaming, rows.watermark, reads)
+        view = View(name, create.sql, *_rows_of(plan))
         return replace(self._define(view, create), notices=plan.quoted_columns)
 
     def _define(
@@ -895,7 +894,7 @@ class Engine:
             translated_failures(definition.sql),
             lent_settings(spark, kept_session(self.home, definition) | settings),
         ):
-            tuned = Tuned(self, spark, own)
+            tuned = Tuned(self, own, spark)
             return Query(tuned, self.plan(statement), options.get("start")).start(
                 sink=sink or Sink("nothing", (), "noop"),
                 name=definition.name,

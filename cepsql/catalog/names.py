@@ -37,6 +37,11 @@ class Names:
         return [found for found in self._data.values() if isinstance(found, Sink)]
 
     @property
+    def materialized(self) -> list[MaterializedView]:
+        """The materialized views."""
+        return list(self._views.values())
+
+    @property
     def queries(self) -> list[RegisteredQuery]:
         """The queries that stand under names."""
         return list(self._queries.values())

@@ -21,16 +21,19 @@ class QueryStates:
 
     def all(self) -> dict[str, QueryState]:
         """Return the state of every query that one was ever desired of, by name in lower case."""
-        with self.database.reading() as connection:
-            now = connection.execute(sa.select(self.database.now)).scalar_one()
-            lease = sa.and_(LEASES.c.what == sa.literal("query ") + QUERIES.c.name, lasting(now))
-            found = sa.select(QUERIES, LEASES.c.owner.label("holder"), LEASES.c.epoch).outerjoin(LEASES, lease)
-            rows = connection.execute(found).mappings().all()
-        return {row["name"]: _state(dict(row), now) for row in rows}
+        return self._found(sa.true())
 
     def get(self, name: str) -> QueryState | None:
         """Return the state of a query, None if none was ever desired of it."""
-        return self.all().get(name.lower())
+        return self._found(QUERIES.c.name == name.lower()).get(name.lower())
+
+    def _found(self, which: sa.ColumnElement[bool]) -> dict[str, QueryState]:
+        with self.database.reading() as connection:
+            now = connection.execute(sa.select(self.database.now)).scalar_one()
+            lease = sa.and_(LEASES.c.what == sa.literal("query ") + QUERIES.c.name, lasting(now))
+            states = sa.select(QUERIES, LEASES.c.owner.label("holder"), LEASES.c.epoch).outerjoin(LEASES, lease)
+            rows = connection.execute(states.where(which)).mappings().all()
+        return {row["name"]: _state(dict(row), now) for row in rows}
 
     def desire(self, name: str, desired: str, restart: bool = False) -> None:
         """Say what a query shall do; whoever runs it, or is there to run queries, follows."""
@@ -113,10 +116,11 @@ class QueryStates:
             if changed.rowcount:
                 self._remember(connection, key, state, None, None)
 
-    def history(self, name: str) -> list[HistoryEntry]:
-        """Return what is remembered of a query, the oldest first."""
+    def history(self, name: str, since: float = 0.0) -> list[HistoryEntry]:
+        """Return what is remembered of a query, from a time in seconds since the epoch on, the oldest first."""
         with self.database.reading() as connection:
-            found = sa.select(HISTORY).where(HISTORY.c.name == name.lower()).order_by(HISTORY.c.number)
+            which = sa.and_(HISTORY.c.name == name.lower(), HISTORY.c.at >= since)
+            found = sa.select(HISTORY).where(which).order_by(HISTORY.c.number)
             rows = connection.execute(found).mappings().all()
         return [HistoryEntry(row["at"], row["state"], row["note"], row["progress"]) for row in rows]
 

@@ -6,6 +6,7 @@ The rows of tables at rest are written once. Those of streams are written by a q
 import os
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def create_as(host: Host, create: st.CreateAs, write: Callable[[Plan, Sink], int
     if create.if_not_exists is False and before is None and names.query(name.text) is not None and not create.replace:
         raise ProgrammingError(f"there is a query {name.text} already", name.span, "give the table another name")
     query = create.query
-    plan = host.plan(replace(query, emit=None) if _adds_only(host, query) else query)
+    plan = _plan(host, query)
     if plan.changes:
         raise NotSupportedError(
             f"{name.text} would be a table whose rows change",
@@ -64,15 +65,12 @@ def _spoken(create: st.CreateAs) -> str:
     return "STREAM" if create.streaming else "TABLE"
 
 
-def _adds_only(host: Host, query: st.Query) -> bool:
-    """Tell whether EMIT CHANGES says nothing of a query: without it the same rows come, and none changes."""
-    if query.emit is None or query.emit.kind != "changes":
-        return False
-    try:
-        host.plan(replace(query, emit=None))
-    except Error:
-        return False
-    return True
+def _plan(host: Host, query: st.Query) -> Plan:
+    """Plan a query, without its EMIT CHANGES where that says nothing: the same rows come, and none changes."""
+    if query.emit is not None and query.emit.kind == "changes":
+        with suppress(Error):
+            return host.plan(replace(query, emit=None))
+    return host.plan(query)
 
 
 def _place(host: Host, create: st.CreateAs) -> tuple[str, tuple[tuple[str, str], ...]]:

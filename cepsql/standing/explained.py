@@ -53,7 +53,7 @@ def registered_query(host: Host, definition: RegisteredQuery) -> Query:
     """Return the query of a definition with the settings and the start that its options give it."""
     options = resolved(definition.options, f"query {definition.name}")
     own = {key: value for key, value in options.items() if key.startswith("cepsql.")}
-    asked = Tuned(host, host.spark, own) if own else host
+    asked = Tuned(host, own) if own else host
     return Query(asked, host.plan(_query(definition.sql)), options.get("start"))
 
 

@@ -1,7 +1,6 @@
 """What a process needs to keep queries under names: a database, leases, and its reconciler."""
 
 import os
-import re
 import socket
 import uuid
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.references import resolved
 from cepsql.catalog.savepoints import Savepoints
 from cepsql.errors import OperationalError
+from cepsql.standing.beside import beside
 from cepsql.standing.reconciler import Reconciler, Starter
 from cepsql.standing.spark_start import await_start
 from cepsql.temporary import remove_temporary, temporary_folder
@@ -78,13 +78,12 @@ class Home:
         if file is None:
             hint = f"ALTER QUERY {quoted_name(query.name)} SET (checkpoint '/a/folder/of/its/own')"
             raise OperationalError(f"query {query.name} needs the option checkpoint", hint=hint)
-        folder = re.sub(r"[^\w.-]", "_", f"{query.name.lower()}-{query.id}")
-        return str(file.with_name(f"{file.name}.checkpoints") / folder)
+        return str(beside(file, "checkpoints", f"{query.name.lower()}-{query.id}"))
 
     def rows_folder(self, name: str) -> Path | None:
         """Return the folder beside the catalog for the rows of a table, None for a catalog that is in no file."""
         file = self.states.database.file
-        return None if file is None else file.with_name(f"{file.name}.rows") / name
+        return None if file is None else beside(file, "rows", name)
 
     def folder(self, location: str) -> "CheckpointPath":
         """Return the folder of a checkpoint or savepoint, with the session that reaches it, if it needs one.

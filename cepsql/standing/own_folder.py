@@ -1,6 +1,5 @@
 """Streams without USING: INSERT gives them their rows, which are files in a folder beside the catalog."""
 
-import re
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from cepsql.catalog.catalog import Catalog
 from cepsql.errors import NotSupportedError
 from cepsql.language.statements import CreateSource
+from cepsql.standing.beside import beside
 from cepsql.temporary import temporary_folder
 
 _FORMAT = "parquet"
@@ -27,12 +27,8 @@ def with_own_folder(catalog: Catalog, create: CreateSource) -> CreateSource:
     if all(column.expression is not None for column in create.columns):
         raise NotSupportedError(f"{name} has neither columns nor a source that has some", span, example)
     store = catalog.store
-    if store is None:
-        parent = temporary_folder("cepsql-streams-")
-    elif store.database.file is None:
+    file = Path(temporary_folder("cepsql-streams-")) / "catalog" if store is None else store.database.file
+    if file is None:
         raise NotSupportedError("beside a catalog in PostgreSQL there is no folder for rows", span, example)
-    else:
-        file = store.database.file
-        parent = file.with_name(f"{file.name}.streams")
-    folder = Path(parent) / re.sub(r"[^\w.-]", "_", f"{name.lower()}-{uuid.uuid4().hex[:8]}")
+    folder = beside(file, "streams", f"{name.lower()}-{uuid.uuid4().hex[:8]}")
     return replace(create, format=_FORMAT, options=(("path", str(folder)),))

@@ -286,7 +286,7 @@ class Reconciler:
         return name not in self._owned and state.desired == RUNNING and state.epoch is None
 
     def _adopt(self, name: str, state: QueryState | None) -> None:
-        if state is None or name in self._owned or state.desired != RUNNING or state.epoch is not None:
+        if state is None or not self._is_free(name, state):
             return
         owned = self._acquired(name, state)
         if owned is not None:
@@ -301,7 +301,7 @@ class Reconciler:
         failed = state.error_at
         if failed is None:
             return False
-        since = [entry for entry in self.states.history(state.name) if entry.at >= failed]
+        since = self.states.history(state.name, failed)
         # The end of its process has a note.
         rested = any(entry.state in (PAUSED, STOPPED) and entry.note is None for entry in since)
         return not rested and all(entry.state not in (RUNNING, WAITING) for entry in since)

@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 
 
 class Tuned:
-    """A host of one query: a Spark session, and settings of cepsql's of its own; all else is another host's."""
+    """A host of one query: it has settings of cepsql's, and perhaps a Spark session, of its own; all else is another
+    host's."""
 
-    def __init__(self, host: Host, spark: "SparkSession", settings: Mapping[str, str]):
-        self._host, self.spark, self.settings = host, spark, dict(settings)
+    def __init__(self, host: Host, settings: Mapping[str, str], spark: "SparkSession | None" = None):
+        self._host, self.settings, self._lent = host, dict(settings), spark
+
+    @property
+    def spark(self) -> "SparkSession":
+        """The session that was given, else the host's, which may have to start it."""
+        return self._host.spark if self._lent is None else self._lent
 
     def check_open(self) -> None:
         """Raise InterfaceError if the host is closed."""

@@ -10,10 +10,10 @@ from cepsql.analysis.sql.intervals import is_duration
 from cepsql.answer import Answer
 from cepsql.calendar import time_text
 from cepsql.catalog import ColumnDefinition, MaterializedView
-from cepsql.catalog.create_text import quoted_name
+from cepsql.catalog.create_text import quoted_name, shown_option
 from cepsql.catalog.references import has_references
 from cepsql.catalog.states import RUNNING
-from cepsql.catalog.view_store import STORE_OPTIONS, view_sink, view_source
+from cepsql.catalog.view_store import SQLITE, STORE_OPTIONS, view_sink, view_source
 from cepsql.errors import Error, NotSupportedError, OperationalError, ProgrammingError, Span, suggestion
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
@@ -85,15 +85,11 @@ def explain_replace_view(host: Host, create: st.CreateMaterializedView) -> Answe
     """Answer EXPLAIN REPLACE MATERIALIZED VIEW; raises Error."""
     before = host.catalog.names.find(create.name.text)
     if not isinstance(before, MaterializedView):
-        raise _lost(create.name.text, create.name.span)
+        raise ProgrammingError(f"there is no materialized view {create.name.text}", create.name.span)
     view, plan = _defined(host, create, host.plan(create.query))
     found = _effect(host, before, view, plan, create.new_checkpoint)
     rows = (("effect", found.said), ("differences", found.differences or None), ("checkpoint", found.checkpoint))
     return Answer(("property", "value"), rows)
-
-
-def _lost(name: str, place: Span) -> ProgrammingError:
-    return ProgrammingError(f"there is no materialized view {name}", place)
 
 
 def _effect(host: Host, before: MaterializedView, after: MaterializedView, plan: Plan, new: bool) -> Effect:
@@ -117,7 +113,7 @@ def _effect(host: Host, before: MaterializedView, after: MaterializedView, plan:
 
 def _place_options(view: MaterializedView) -> dict[str, str]:
     """Return the options that say where the rows are."""
-    return {"store": "sqlite"} | {name: value for name, value in view.options if name in ("store", "schema")}
+    return {"store": SQLITE} | {name: value for name, value in view.options if name in ("store", "schema")}
 
 
 def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -> tuple[MaterializedView, Plan]:
@@ -230,12 +226,12 @@ def drop_view_rows(host: Host, view: MaterializedView) -> str:
 def shown_views(host: Host) -> Answer:
     """Answer SHOW MATERIALIZED VIEWS."""
     rows = []
-    for view in sorted(_views(host), key=lambda view: view.name.lower()):
+    for view in sorted(host.catalog.names.materialized, key=lambda view: view.name.lower()):
         state = host.queries[view.name].state
         progress = state.progress or {}
         counts = (str(progress[name]) if name in progress else None for name in ("rows_read", "rows_out"))
-        store = dict(view.options).get("store", "sqlite")
-        rows.append((view.name, state.state, ", ".join(view.key), _without_secrets(store), *counts, state.reason))
+        store = dict(view.options).get("store", SQLITE)
+        rows.append((view.name, state.state, ", ".join(view.key), shown_option("store", store), *counts, state.reason))
     return Answer(("view", "state", "key", "store", "rows read", "changes", "error"), tuple(rows))
 
 
@@ -244,7 +240,7 @@ def shown_positions(host: Host) -> Answer:
     from cepsql.views.snapshot import position_of
 
     rows: list[tuple[str | None, ...]] = []
-    for view in sorted(_views(host), key=lambda view: view.name.lower()):
+    for view in sorted(host.catalog.names.materialized, key=lambda view: view.name.lower()):
         try:
             found, error = position_of(view_source(view, host.catalog.view_file)), None
         except Error as failure:
@@ -258,13 +254,3 @@ def shown_positions(host: Host) -> Answer:
         offsets = " ".join(offset for offset in found.offsets if offset != "-") or None
         rows.append((view.name, batch, watermark, shown_time(found.written), offsets, error))
     return Answer(("view", "batch", "watermark", "written", "offsets", "error"), tuple(rows))
-
-
-def _views(host: Host) -> list[MaterializedView]:
-    return [relation for relation in host.catalog.names.relations if isinstance(relation, MaterializedView)]
-
-
-def _without_secrets(store: str) -> str:
-    from cepsql.catalog.create_text import shown_option
-
-    return shown_option("store", store)

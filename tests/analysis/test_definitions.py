@@ -61,6 +61,16 @@ def test_show():
     )
 
 
+def test_explain_of_a_query_with_settings_of_its_own_starts_no_spark():
+    with connect(catalog="") as fresh:
+        fresh.sql("""
+            CREATE STREAM s (k INT, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING json OPTIONS (path 'in');
+            CREATE QUERY q OPTIONS (cepsql.strict 'true', checkpoint '/tmp/q') AS SELECT k FROM s
+        """)
+        assert "SELECT k FROM s" in str(fresh.sql("EXPLAIN QUERY q"))
+        assert not fresh.has_started
+
+
 def test_replace_keep_and_drop():
     fresh = engine()
     fresh.sql("CREATE STREAM IF NOT EXISTS TICKS (other INT) USING json")

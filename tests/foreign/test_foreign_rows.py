@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,9 @@ def test_a_table_of_a_query_has_its_rows_once(engine, tmp_path):
         engine.sql(text.replace("TABLE kept", "TABLE other"))
     engine.sql("CREATE TABLE beside AS SELECT 5 AS x")
     assert [tuple(row) for row in engine.query("SELECT x FROM beside").collect()] == [(5,)]
+    engine.sql("CREATE TABLE `../be/side` AS SELECT 6 AS x")
+    ((_, path),) = engine.catalog.get("../be/side").options
+    assert Path(path).parent == Path(dict(engine.catalog.get("beside").options)["path"]).parent
 
 
 def test_a_stream_of_a_query_is_written_by_a_query_of_its_name(engine, tmp_path):

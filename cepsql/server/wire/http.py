@@ -61,17 +61,11 @@ def application(engine: Engine, users: Users, reads: Reads) -> Starlette:
         return answer
 
     async def views(request: Request, answering: Answering) -> str:
-        names = await reads.run(lambda: [view.name for view in _views(engine).values()])
+        names = await reads.run(lambda: [view.name for view in engine.catalog.names.materialized])
         return json.dumps(sorted(names))
 
     async def view(request: Request, answering: Answering) -> str:
-        known = await reads.run(_views, engine)
-        found = known.get(request.path_params["name"].lower())
-        if found is None:
-            hint = suggestion(request.path_params["name"], [one.name for one in known.values()], "views")
-            raise _Wrong(404, f"there is no materialized view {request.path_params['name']}", hint)
-        sql, values = _selection(found, request.query_params.multi_items())
-        return await reads.run(_json, answering, sql, values)
+        return await reads.run(_view_json, answering, engine, request)
 
     async def query(request: Request, answering: Answering) -> str:
         sql, values = await _asked(request, reads.limits)
@@ -85,9 +79,13 @@ def application(engine: Engine, users: Users, reads: Reads) -> Starlette:
     return Starlette(routes=routes)
 
 
-def _views(engine: Engine) -> dict[str, MaterializedView]:
-    found = (one for one in engine.catalog.names.relations if isinstance(one, MaterializedView))
-    return {view.name.lower(): view for view in found}
+def _view_json(answering: Answering, engine: Engine, request: Request) -> str:
+    name, known = request.path_params["name"], engine.catalog.names.materialized
+    view = next((view for view in known if view.name.lower() == name.lower()), None)
+    if view is None:
+        hint = suggestion(name, [view.name for view in known], "views")
+        raise _Wrong(404, f"there is no materialized view {name}", hint)
+    return _json(answering, *_selection(view, request.query_params.multi_items()))
 
 
 def _json(answering: Answering, sql: str, values: list) -> str:

@@ -163,9 +163,7 @@ class WireSession(pg_mimic.Session):
         return await self._reads.run(self._schema)
 
     def _schema(self) -> dict[str, dict[str, str]]:
-        from cepsql.catalog import MaterializedView
-
-        views = (one for one in self._engine.catalog.names.relations if isinstance(one, MaterializedView))
+        views = self._engine.catalog.names.materialized
         return {view.name: {column.name: _declared(column.type) for column in view.columns} for view in views}
 
     @property

@@ -36,7 +36,7 @@ def python_command(folder: Path) -> str:
         "socket": str(_socket(folder)),
         "module": python_starter.MODULE,
     }
-    quoted = {name: value if name == "module" else shlex.quote(value) for name, value in values.items()}
+    quoted = {name: shlex.quote(value) for name, value in values.items()}
     command.write_text(_COMMAND.format(**quoted), encoding="utf-8")
     command.chmod(0o700)
     _FOLDERS[:] = [folder]
