@@ -273,13 +273,13 @@ class _Planner:
         if not root.resolved.streaming:
             root = with_emission(root, query.emit, self._checked) if query.emit is not None else root
             return with_calendar_windows(root), None
+        on_close = query.emit is None or plan_emission(query.emit) == ON_CLOSE
         if changelog_read(root) is None:
-            on_close = query.emit is None or plan_emission(query.emit) == ON_CLOSE
             refuse_order(root, changing=query.emit is not None and query.emit.kind == "changes", last=on_close)
         if query.emit is not None:
             emitted = with_emission(root, query.emit, self._checked)
-            ordered = root.query.args.get("order") is not None and plan_emission(query.emit) == ON_CLOSE
-            root = root if ordered else emitted
+            # The groups of rows in an order are made with that, so that EMIT was only checked.
+            root = root if on_close and root.query.args.get("order") is not None else emitted
         refuse_changelog(root, None, query.span)
         root = hoist_order(root, query.span, self._checked)
         if query.emit is None:

@@ -10,9 +10,10 @@ from sqlglot import exp, parse_one
 from sqlglot.optimizer.qualify import qualify
 
 from cepsql.errors import NotSupportedError, Span
-from cepsql.plan.changes.subquery_joins import SubqueryJoins
+from cepsql.plan.changes.composed_aggregates import _COMPOSERS
+from cepsql.plan.changes.subquery_joins import LISTS, NUMBERS_OF_NOTHING, SubqueryJoins
 from cepsql.plan.joins.semi_joins import with_semi_joins
-from cepsql.plan.joins.value_joins import with_value_joins
+from cepsql.plan.joins.value_joins import NULL_OF_NOTHING, with_value_joins
 from cepsql.plan.tree.join_order import relations
 
 duckdb = pytest.importorskip("duckdb")
@@ -86,3 +87,7 @@ def test_joins_give_the_rows_of_subqueries(database):
         assert Counter(found) == Counter(wanted), f"{text}\n{written}"
         done += 1
     assert done > 0
+
+
+def test_every_aggregate_of_changes_has_a_value_where_no_row_is():
+    assert set(_COMPOSERS) <= NULL_OF_NOTHING | set(NUMBERS_OF_NOTHING) | set(LISTS)

@@ -7,6 +7,7 @@ each row; EXISTS and IN that must hold are semi-joins.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -27,8 +28,10 @@ from cepsql.plan.tree.markers import join_kind
 
 _EXTENDING = ("LEFT", "RIGHT", "FULL")
 _INNER = ("INNER", "CROSS")
-_NUMBERS_OF_NOTHING = ("COUNT", "COUNTIF", "COUNT_IF", "APPROXDISTINCT", "APPROX_COUNT_DISTINCT", "REGR_COUNT")
-_LISTS = ("ARRAYAGG", "ARRAY_AGG", "COLLECT_LIST", "ARRAYUNIQUEAGG", "COLLECT_SET")
+NUMBERS_OF_NOTHING = ("COUNT", "COUNTIF", "COUNT_IF", "APPROXDISTINCT", "REGRCOUNT")
+LISTS = ("ARRAYAGG", "ARRAY_AGG", "COLLECT_LIST", "ARRAYUNIQUEAGG", "COLLECT_SET")
+"""Aggregates, as `aggregate_call` names them, that are 0, or an empty list, where no row is."""
+
 _FURTHER = ("group", "having", "distinct", "qualify", "limit", "offset", "order")
 _SETS = ("grouping_sets", "rollup", "cube", "totals", "all")
 
@@ -63,9 +66,9 @@ class SubqueryJoins:
         self._join_conditions(copy)
         after = [*copy.expressions, copy.args.get("having"), copy.args.get("qualify")]
         if _is_grouped(copy) and self._next([_without_aggregates(part) for part in after if part is not None]):
-            self._join_values(copy, [*own_aggregates(copy), *_keys(copy)])
+            self._join_values(copy, before_groups=True)
             return self.without_subqueries(self._over_groups(copy))
-        self._join_values(copy, None)
+        self._join_values(copy, before_groups=False)
         return copy
 
     def _next(self, parts: Sequence[exp.Expr]) -> exp.Expr | None:
@@ -119,10 +122,10 @@ class SubqueryJoins:
                 select.where(*(part.copy() for part in asked), copy=False)
                 continue
             alias = join.this.alias_or_name.lower()
-            read = {column.table.lower() for part in asked for column in _columns_outside(part)}
+            read = {column.table.lower() for part in asked for column in outside_columns(part)}
             if kind in ("LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI") and read == {alias}:
                 names = dict.fromkeys(c.name for c in own_columns(select) if c.table.lower() == alias)
-                names |= dict.fromkeys(c.name for part in asked for c in _columns_outside(part))
+                names |= dict.fromkeys(c.name for part in asked for c in outside_columns(part))
                 columns = [exp.column(n, table=alias, quoted=True) for n in names]
                 inner = exp.select(*(exp.alias_(one, one.name, quoted=True) for one in columns))
                 inner = inner.from_(join.this.copy())
@@ -157,7 +160,7 @@ class SubqueryJoins:
         query = _query_of(asked)
         if query is None or isinstance(asked, exp.Subquery) or query.args.get("limit") or query.args.get("offset"):
             return None
-        if isinstance(query, exp.Select) and own_aggregates(query) and not query.args.get("group"):
+        if _aggregates_all(query):
             return None
         if isinstance(asked, exp.In):
             if self._next([asked.this]) is not None:
@@ -181,14 +184,12 @@ class SubqueryJoins:
             return False
         return self.never_null(item.unalias(), query) and self.never_null(asked.this.unnest(), select)
 
-    def _join_values(self, select: exp.Select, within: Sequence[exp.Expr] | None) -> None:
-        """Put the value of each subquery beside the rows; `within`: only of those in parts that equal one of these."""
+    def _join_values(self, select: exp.Select, before_groups: bool) -> None:
+        """Put the value of each subquery beside the rows; `before_groups`: only of those that groups are made of."""
         while True:
-            parts = _own_parts(select)
-            if within is not None:
-                before = [select.args["where"]] if select.args.get("where") else []
-                parts = [*before, *own_aggregates(select), *_keys(select)]
-            node = self._next(parts)
+            where = [select.args["where"]] if select.args.get("where") else []
+            of_groups = [*where, *own_aggregates(select), *_keys(select)] if before_groups else None
+            node = self._next(_own_parts(select) if of_groups is None else of_groups)
             if node is None:
                 return
             if isinstance(node, exp.In):
@@ -209,11 +210,11 @@ class SubqueryJoins:
         assert query is not None
         if len(query.selects) != 1:
             raise self._refused(node, "a subquery of several columns as a value")
-        if isinstance(query, exp.Select) and own_aggregates(query) and not query.args.get("group"):
+        if _aggregates_all(query):
             return self._aggregated(query, query.selects[0].unalias(), select)
         keyed = self._keyed(_with_values(query, node), select)
-        (value,) = [keyed.column("__v0")]
-        number = exp.GT(this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Literal.number(1))
+        value = keyed.column("__v0")
+        number = exp.GT(this=_count(), expression=exp.Literal.number(1))
         several = exp.Literal.string("a subquery as a value has more than one row")
         one = exp.If(
             this=number, true=exp.Anonymous(this="raise_error", expressions=[several]), false=exp.Min(this=value)
@@ -245,16 +246,16 @@ class SubqueryJoins:
         taken = aggregate_call(call)
         if taken is None or taken.name in NULL_OF_NOTHING:
             return column
-        if taken.name in _NUMBERS_OF_NOTHING:
+        if taken.name in NUMBERS_OF_NOTHING:
             return exp.Coalesce(this=column, expressions=[exp.Literal.number(0)])
-        if taken.name in _LISTS:
+        if taken.name in LISTS:
             return exp.Coalesce(this=column, expressions=[exp.array()])
         raise self._refused(call, f"{sql_of(without_tables(call))} in a subquery that reads the relations around it")
 
     def _value_of_exists(self, node: exp.Expr, select: exp.Select) -> exp.Expr:
         query = _query_of(node)
         assert query is not None
-        if isinstance(query, exp.Select) and own_aggregates(query) and not query.args.get("group"):
+        if _aggregates_all(query):
             having = query.args.get("having")
             if having is None:
                 return exp.true()
@@ -277,7 +278,7 @@ class SubqueryJoins:
         if len(values) > 1 or len(query.selects) > 1:
             raise self._refused(node, "IN of several columns elsewhere than as a condition of WHERE")
         (value,) = values
-        if isinstance(query, exp.Select) and own_aggregates(query) and not query.args.get("group"):
+        if _aggregates_all(query):
             equal: exp.Expr = exp.EQ(this=value.copy(), expression=query.selects[0].unalias().copy())
             having, plain = query.args.get("having"), query.copy()
             if having is not None:
@@ -291,9 +292,7 @@ class SubqueryJoins:
             exp.alias_(exp.Count(this=there, big_int=True), "__m", quoted=True),
         ]
         counted = keyed.grouped(self.name("__numbers"), numbers)
-        every, known = (
-            self._beside(counted, select, name, join=not number) for number, name in enumerate(("__n", "__m"))
-        )
+        every, known = self._beside(counted, select, "__n"), counted.column("__m")
         again = keyed.renamed(self.name("__values"))
         different = again.different(self.name("__different"))
         conditions = [
@@ -311,12 +310,12 @@ class SubqueryJoins:
         case = case.when(exp.GT(this=every.copy(), expression=known), unknown.copy()).else_(exp.false())
         return exp.paren(case)
 
-    def _beside(self, keyed: "_Keyed", select: exp.Select, value: str, join: bool = True) -> exp.Expr:
+    def _beside(self, keyed: "_Keyed", select: exp.Select, value: str) -> exp.Expr:
         """Join a relation with one row for each key, and return the column with a value."""
-        if join and keyed.keys:
+        if keyed.keys:
             on = exp.and_(*(key.condition for key in keyed.keys))
             select.append("joins", exp.Join(this=keyed.relation(), side="LEFT", on=on))
-        elif join:
+        else:
             select.append("joins", exp.Join(this=keyed.relation(), kind="CROSS"))
         return keyed.column(value)
 
@@ -675,15 +674,15 @@ def _is_outermost(query: exp.Expr, part: exp.Expr) -> bool:
     return True
 
 
-def _columns_outside(part: exp.Expr) -> list[exp.Column]:
-    """Return the columns in a condition that are of no relation of a subquery in it."""
-    return outside_columns(part)
-
-
 def _columns_outside_of(part: exp.Expr, query: exp.Select) -> list[exp.Column]:
     """Return the columns in a part of a subquery that are of relations around that."""
     inside = {item.alias_or_name.lower() for item in relations(query)}
     return [column for column in outside_columns(part) if column.table.lower() not in inside]
+
+
+def _aggregates_all(query: exp.Query) -> TypeGuard[exp.Select]:
+    """Tell whether a query gives one row, of all that it reads."""
+    return isinstance(query, exp.Select) and bool(own_aggregates(query)) and not query.args.get("group")
 
 
 def _is_grouped(select: exp.Select) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.tree.nodes import Node
 
 _GIVEN = "__given"
@@ -27,9 +28,6 @@ def with_columns_named(query: exp.Query, nodes: Mapping[str, Node]) -> exp.Query
             for column, name in zip(node.properties.columns, alias.columns, strict=True)
         ]
         inner = exp.select(*items).from_(exp.alias_(exp.to_table(table.name), _GIVEN, table=True))
-        named = exp.Subquery(this=inner, alias=exp.TableAlias(this=alias.this.copy()))
-        for part in ("joins", "laterals", "pivots", "sample"):
-            if table.args.get(part):
-                named.set(part, table.args[part])
-        table.replace(named)
+        alias.set("columns", None)
+        put_in_place(table, inner, [])
     return copy

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from cepsql.plan.names.names_below import Columns, names_below
+from cepsql.plan.tree.join_order import relations
 
 _NAME = "rowtime"
 
@@ -23,7 +24,8 @@ def with_row_times(time: Callable[[exp.Table], str | None], columns: Columns, qu
         if not isinstance(select, exp.Select) or _NAME in names_below(select, columns):
             continue
         of = column.table.lower()
-        tables = [table for table in _tables(select) if not of or table.alias_or_name.lower() == of]
+        named_so = [one for one in relations(select) if not of or one.alias_or_name.lower() == of]
+        tables = [one for one in named_so if isinstance(one, exp.Table)]
         times = [found for table in tables if (found := time(table)) is not None]
         if len(times) != 1:
             continue
@@ -32,9 +34,3 @@ def with_row_times(time: Callable[[exp.Table], str | None], columns: Columns, qu
         column.replace(exp.alias_(named, column.name) if column.parent is select else named)
         changed = True
     return copy if changed else query
-
-
-def _tables(select: exp.Select) -> list[exp.Table]:
-    source = select.args.get("from_")
-    items = [*([source.this] if source is not None else []), *(join.this for join in select.args.get("joins") or [])]
-    return [item for item in items if isinstance(item, exp.Table)]
