@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from cepsql.spark.run.query import StandingQuery
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
+    from cepsql.standing.subscription import Subscription
     from cepsql.views.relation import Rules
 
 LOGGER = logging.getLogger("cepsql")
@@ -514,6 +515,34 @@ class Engine:
             return None
         return loss(self, statement)
 
+    def subscribe(self, name: str, since: str | None = None, last: int = 0) -> "Subscription":
+        """Follow a materialized view or a standing query, also one that another process runs.
+
+        Of a view the rows of now come first, then its changes; of a query the rows that leave it from now on.
+        since: a token that an earlier subscription gave; it goes on after that, also after a restart of everything.
+        last:  of a query so many of the rows that it keeps come first.
+        Returns an iterator, and an async iterator, over `Changes`: an Arrow table and the token after it. It ends when
+        it is closed, as by `with`. It raises OperationalError for changes that are older than those that are kept.
+        Raises ProgrammingError for a name or a token that is none.
+        """
+        self.check_open()
+        from cepsql.standing.subscription import subscribe
+
+        return subscribe(self, name, since, last)
+
+    def subscription(self, text: str) -> "Subscription | None":
+        """Return what a text follows that is one SUBSCRIBE; None for another text. Raises Error as `subscribe`."""
+        self.check_open()
+        if not text.lstrip().upper().startswith("SUBSCRIBE"):
+            return None
+        parsed = self._parsed(text)
+        if len(parsed) != 1 or not isinstance(parsed[0], st.Subscribe):
+            return None
+        from cepsql.standing.subscription import subscribe
+
+        with in_text(text):
+            return subscribe(self, parsed[0].name.text, parsed[0].since, span=parsed[0].name.span)
+
     def keep(self, standing: "StandingQuery") -> None:
         """Remember a standing query, to stop it when the engine is closed."""
         self._standing = [known for known in self._standing if known.status == "running"]
@@ -601,8 +630,15 @@ class Engine:
                 return Answer(("function", "meaning"), tuple(functions(spark, like).items()))
             case st.Describe(name, extended):
                 return self._describe_extended(name) if extended else self._describe(name)
+            case st.Print(name) if self.catalog.names.find(name.text) is None and name.text in self.queries:
+                from cepsql.standing.subscription import printed_rows
+
+                return printed_rows(self, self.catalog.query(name.text), statement.limit)
             case st.Print():
                 return self._print(self._printed(statement), statement.limit)
+            case st.Subscribe(name):
+                hint = f"engine.subscribe({name.text!r}) follows it; so does SUBSCRIBE in the shell"
+                raise NotSupportedError("SUBSCRIBE has no end, and cannot be executed here", name.span, hint)
             case st.Explain(query, part):
                 from cepsql.standing.explained import explained
 
@@ -895,7 +931,9 @@ class Engine:
             lent_settings(spark, kept_session(self.home, definition) | settings),
         ):
             tuned = Tuned(self, own, spark)
-            return Query(tuned, self.plan(statement), options.get("start")).start(
+            query = Query(tuned, self.plan(statement), options.get("start"))
+            query.last_rows = self.home.last_rows(definition) if view is None else None
+            return query.start(
                 sink=sink or Sink("nothing", (), "noop"),
                 name=definition.name,
                 epoch=lease.epoch,

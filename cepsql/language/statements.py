@@ -525,6 +525,14 @@ class Print:
 
 
 @dataclass(frozen=True)
+class Subscribe:
+    """SUBSCRIBE [TO] name [SINCE 'token']: the rows of a view and its changes, or those that leave a query."""
+
+    name: Name
+    since: str | None = None
+
+
+@dataclass(frozen=True)
 class Defined:
     """QUERY name or VIEW name in place of a query: the one that the catalog has under that name."""
 
@@ -603,6 +611,7 @@ Statement = (
     | ShowFunctions
     | Describe
     | Print
+    | Subscribe
     | Summarize
     | DescribeQuery
     | Explain

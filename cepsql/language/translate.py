@@ -74,6 +74,7 @@ from cepsql.language.statements import (
     StartClause,
     Statement,
     StreamKey,
+    Subscribe,
     Summarize,
     ValueClause,
     WatermarkClause,
@@ -494,6 +495,10 @@ class _Translator:
         topic = next((token for token in _values(tree) if token.type == "TOPIC_TEXT"), None)
         name = self._name(topic) if topic is not None else self._qualified(_needed(tree, "qualified_name"))
         return Print(name, _PRINTED if limit is None else int(limit), topic is not None)
+
+    def subscribe(self, tree: Tree) -> Subscribe:
+        since = next((token for token in _values(tree) if token.type == "OPTION_KEY"), None)
+        return Subscribe(self._qualified(_needed(tree, "qualified_name")), None if since is None else _unquote(since))
 
     def summarize(self, tree: Tree) -> Summarize:
         if (query := _subtree(tree, "query")) is not None:

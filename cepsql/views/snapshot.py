@@ -91,7 +91,7 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
         numbers = [number for number, one in enumerate(wanted) if _place(one.view) == place]
         with store_transaction(wanted[numbers[0]].view) as connection:
             for number in numbers:
-                found[number] = _read(connection, wanted[number])
+                found[number] = read_view(connection, wanted[number])
     return [found[number] for number in range(len(wanted))]
 
 
@@ -100,11 +100,11 @@ def position_of(view: ViewSource) -> ViewPosition | None:
     try:
         with store_transaction(view) as connection:
             return _position(connection, view)
-    except _NeverRun:
+    except NeverRun:
         return None
 
 
-class _NeverRun(OperationalError):
+class NeverRun(OperationalError):
     """The view has no table yet."""
 
 
@@ -153,8 +153,8 @@ def _store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
     return engine
 
 
-def _never_run(view: ViewSource) -> _NeverRun:
-    return _NeverRun(
+def _never_run(view: ViewSource) -> NeverRun:
+    return NeverRun(
         f"view {view.name} has no rows yet: its query has never run",
         hint=f"START MATERIALIZED VIEW {view.name}; DESCRIBE QUERY {view.name} tells why it does not run",
     )
@@ -164,9 +164,7 @@ def _sqlite(path: str) -> sa.Engine:
     address = f"file:{quote(os.path.abspath(path))}?mode=ro"
 
     def connect() -> sqlite3.Connection:
-        return sqlite3.connect(
-            address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, max_overflow=-1)
     # All that is read is of the moment of the first reading.
@@ -200,7 +198,8 @@ def _postgresql(options: dict[str, str]) -> sa.Engine:
     return engine
 
 
-def _read(connection: sa.Connection, wanted: Wanted) -> ViewRows:
+def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
+    """Return rows of a view within a transaction of its store; raises OperationalError if it has never run."""
     view = wanted.view
     known = _position(connection, view)
     if known is None:
