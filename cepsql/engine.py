@@ -227,7 +227,7 @@ class Engine:
         self.settings: dict[str, str] = {}
         self._spark_settings: dict[str, str] = {}
         self._names_quoted: bool | None = None
-        self._prepared: dict[str, str] = {}
+        self._prepared: dict[str, st.Prepare] = {}
         self._home: Home | None = None
         # A shell looks after its queries in a thread beside the one that executes statements.
         self._home_lock = threading.RLock()
@@ -361,7 +361,7 @@ class Engine:
         Raises InterfaceError if the last statement is no query, or another one is; and what `sql` raises.
         """
         self.check_open()
-        parsed = self._parsed(text)
+        parsed = self.parsed(text)
         queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
         if len(queries) != 1 or parsed[-1] is not queries[0]:
             raise InterfaceError(
@@ -369,8 +369,9 @@ class Engine:
                 hint="sql() executes any statements",
                 text=text,
             )
-        found = self.sql(text, args, **frames)
-        assert isinstance(found, Query)
+        (*_, found) = self._executed_in_turn(parsed, text, args, frames)
+        if not isinstance(found, Query):
+            raise InterfaceError("PRINT of a query gives no query", hint="sql() executes it", text=text)
         return found
 
     def sql(self, text: str, args: Args = None, **frames: object) -> Query | Answer:
@@ -394,8 +395,18 @@ class Engine:
         args, frames: as for `sql`.
         """
         self.check_open()
+        yield from self._executed_in_turn(self.parsed(text), text, args, frames)
+
+    def executed(self, statement: st.Statement, text: str, args: Args = None) -> Query | Answer:
+        """Execute a statement of a text that `parsed` gave; arguments and errors as of `execute`."""
+        self.check_open()
+        (done,) = self._executed_in_turn([statement], text, args, {})
+        return done
+
+    def _executed_in_turn(
+        self, parsed: Sequence[st.Statement], text: str, args: Args, frames: Mapping[str, object]
+    ) -> Iterator[Query | Answer]:
         given = self._registered(frames)
-        parsed = self._parsed(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
@@ -412,7 +423,7 @@ class Engine:
         Raises what executing them would raise before anything runs.
         """
         self.check_open()
-        parsed = self._parsed(text)
+        parsed = self.parsed(text)
         values = named_values(parsed, {} if args is None else args)
         self._checking = True
         try:
@@ -510,7 +521,7 @@ class Engine:
         from cepsql.standing.losses import loss
 
         try:
-            (statement,) = self._parsed(text)
+            (statement,) = self.parsed(text)
         except Error:
             return None
         return loss(self, statement)
@@ -535,7 +546,7 @@ class Engine:
         self.check_open()
         if not text.lstrip().upper().startswith("SUBSCRIBE"):
             return None
-        parsed = self._parsed(text)
+        parsed = self.parsed(text)
         if len(parsed) != 1 or not isinstance(parsed[0], st.Subscribe):
             return None
         from cepsql.standing.subscription import subscribe
@@ -610,8 +621,8 @@ class Engine:
                 from cepsql.standing.create_as import create_as
 
                 return create_as(self, statement, lambda plan, sink: Query(self, plan).write(sink))
-            case st.Prepare(name, sql):
-                self._prepared[name.text.lower()] = sql
+            case st.Prepare(name):
+                self._prepared[name.text.lower()] = statement
                 return Answer(message=f"{name.text} prepared; EXECUTE {name.text} runs it")
             case st.ExecutePrepared():
                 sql, inner = self._unprepared(statement)
@@ -664,7 +675,8 @@ class Engine:
 
                 return execute(self, statement)
 
-    def _parsed(self, text: str) -> list[st.Statement]:
+    def parsed(self, text: str) -> list[st.Statement]:
+        """Return the statements of a text, as the settings of this engine read it; raises Error."""
         if isinstance(text, str) and '"' in text:
             usual = self._usually_names_quoted()
             text = with_quoted_names(text, usual if self._names_quoted is None else self._names_quoted, usual)
@@ -1061,22 +1073,31 @@ class Engine:
 
         Raises ProgrammingError for a name that is not prepared, and for values that do not fit.
         """
-        sql = execute.sql
+        sql, parameters = execute.sql, ()
         if execute.name is not None:
-            if execute.name.text.lower() not in self._prepared:
-                raise self._not_prepared(execute.name)
-            sql = self._prepared[execute.name.text.lower()]
+            prepared = self.prepared(execute.name)
+            sql, parameters = prepared.sql, prepared.parameters
         assert sql is not None
-        parsed = self._parsed(sql)
+        parsed = self.parsed(sql)
         if len(parsed) != 1 or not isinstance(parsed[0], st.Query | st.Insert):
             raise ProgrammingError("EXECUTE IMMEDIATE runs one query or INSERT", execute.span)
         for value in execute.values:
             if value.find(exp.Column, exp.Query, exp.Placeholder) is not None:
                 raise ProgrammingError("a value of EXECUTE is a constant", span_of(value, execute.span))
         try:
-            return sql, bind_parameters(parsed[0], named_values(parsed, execute.values))
+            if parameters and len(execute.values) != len(parameters):
+                raise InterfaceError(f"it takes {len(parameters)} values, and {len(execute.values)} were given")
+            given = dict(zip(parameters, execute.values, strict=True)) if parameters else execute.values
+            return sql, bind_parameters(parsed[0], named_values(parsed, given))
         except InterfaceError as error:
             raise ProgrammingError(error.message, execute.span) from None
+
+    def prepared(self, name: st.Name) -> st.Prepare:
+        """Return what PREPARE gave that name; raises ProgrammingError if it gave none."""
+        found = self._prepared.get(name.text.lower())
+        if found is None:
+            raise self._not_prepared(name)
+        return found
 
     def _not_prepared(self, name: st.Name) -> ProgrammingError:
         hint = suggestion(name.text, self._prepared, "prepared")

@@ -382,10 +382,14 @@ class CreateAs:
 
 @dataclass(frozen=True)
 class Prepare:
-    """PREPARE name FROM statement; `sql` is the text of the statement, whose parameters are written `?`."""
+    """PREPARE name FROM statement; `sql` is the text of the statement.
+
+    parameters: the names of those that it has as :name, in the order of EXECUTE; empty: they are written `?`.
+    """
 
     name: Name
     sql: str
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

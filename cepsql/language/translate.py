@@ -533,12 +533,13 @@ class _Translator:
         return Explain(Defined("query", self._name(name)), None)
 
     def prepare(self, tree: Tree) -> Prepare:
-        name, whole = _values(tree)[0], _needed(tree, "statement_text")
+        (name, *parameters), whole = _values(tree), _needed(tree, "statement_text")
         inner = self.statement(whole.children[0])
         assert isinstance(inner, Query | Insert)
         end = (inner if isinstance(inner, Query) else inner.query).span.end
-        begin = next(t.start for t in self.text.tokens[_end(name) + 1 :])
-        return Prepare(self._name(name), self.text.sql[begin:end])
+        last = self.text.tokens[_end(parameters[-1] if parameters else name) + bool(parameters) + 1 :]
+        names = tuple(self._name(parameter).text for parameter in parameters)
+        return Prepare(self._name(name), self.text.sql[last[0].start : end], names)
 
     def execute(self, tree: Tree) -> ExecutePrepared:
         name, *values = _values(tree)
