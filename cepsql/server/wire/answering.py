@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepsql.answer import Answer
+from cepsql.catalog import MaterializedView
 from cepsql.engine import Engine
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, in_text, suggestion
 from cepsql.language import statements as st
@@ -16,6 +17,7 @@ from cepsql.query import Query
 from cepsql.server.wire.limits import Limits
 from cepsql.server.wire.text_values import compared_values
 from cepsql.server.wire.users import OWNER, User
+from cepsql.standing.subscription import Subscription
 
 _QUESTIONS = (st.Show, st.ShowCreate, st.ShowHistory, st.Describe, st.DescribeQuery, st.Explain)
 _READING = (st.Query, st.Print, st.ExecutePrepared)
@@ -138,6 +140,18 @@ class Answering:
             raise NotSupportedError("only queries are answered so", hint="SELECT ... FROM a materialized view")
         return self._table(self._query(statement, sql, parameters))
 
+    def subscription(self, sql: str) -> Subscription:
+        """Return what SUBSCRIBE follows; raises Refused for a query, whose rows only an owner sees, and Error."""
+        statement = self._engine.parsed(sql)
+        if len(statement) == 1 and isinstance(statement[0], st.Subscribe):
+            names, name = self._engine.catalog.names, statement[0].name.text
+            if names.query(name) is not None and not isinstance(names.find(name), MaterializedView):
+                self.check_owner()
+        found = self._engine.subscription(sql)
+        if found is None:
+            raise InterfaceError("this is no SUBSCRIBE")
+        return found
+
     def called(self, name: str, given: Mapping[str, str]) -> pa.Table:
         """Return the rows of a prepared query.
 
@@ -159,7 +173,7 @@ class Answering:
         return self._table(self._checked(query))
 
     def _rows(self, query: Query) -> Result:
-        return Result(tuple(query.columns), _tuples(self._table(query)))
+        return Result(tuple(query.columns), tuples(self._table(query)))
 
     def _table(self, query: Query) -> pa.Table:
         most = self._limits.rows
@@ -207,7 +221,7 @@ def parameter_count(sql: str) -> int:
     return max((int(part[1:]) for part in found), default=0)
 
 
-def _tuples(rows: pa.Table) -> list[tuple]:
+def tuples(rows: pa.Table) -> list[tuple]:
     """Return rows as Python's values; a time with a zone is in UTC, far times are text."""
     from cepsql.render.times import for_python
 
