@@ -530,6 +530,9 @@ class Query:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
             target.task_writer = writer
+            if target.place is not None and target.mount is None:
+                folder = keep_records(folder, {}, {target.place: target.folder})
+                target.mount = folder.mounts.get(target.place)
             options = replace(
                 self._start_options(folder, sink),
                 drain=drain,
@@ -540,7 +543,7 @@ class Query:
                 observed=observed,
             )
             with used(folder.folder, "read"):
-                folder = keep_records(folder, begin_folders(options.late_files, folder.spark_folder, folder.records))
+                folder = begin_folders(options.late_files, folder)
                 remove_uncommitted([files.folder for files in options.late_files], folder.spark_folder)
         except BaseException:
             discard(folder)
@@ -600,7 +603,9 @@ class Query:
         columns: list[tuple[str, str]],
     ) -> "BatchSink":
         """Return what takes the rows, of these columns, checked."""
+        from cepsql.mounts import check_still_mounted
         from cepsql.sinks import WriterIdentity, open_sink
+        from cepsql.spark.checkpoint.checkpoint import disk_named
         from cepsql.spark.checkpoint.row_limit import RowLimit
         from cepsql.spark.run.row_queue import RowQueue
         from cepsql.spark.run.sink import RowSink
@@ -616,9 +621,14 @@ class Query:
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer, self.plan.changes)
-        target.known = checkpoint.records.get(target.place or "")
+        place = target.place or ""
+        target.known = checkpoint.known_record(place, target.folder)
+        target.mount = checkpoint.mounts.get(place)
         try:
-            target.check(columns)
+            if target.folder is not None and place not in checkpoint.records:
+                check_still_mounted(target.mount, target.folder, f"sink {sink.name} at")
+            with disk_named(checkpoint, place, target.folder):
+                target.check(columns)
         except BaseException:
             target.close()
             raise
