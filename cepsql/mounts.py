@@ -35,14 +35,15 @@ def check_still_mounted(before: str | None, path: Path, what: str) -> None:
 
 
 def check_mounted(path: Path, what: str) -> None:
-    """Raise OperationalError if a path that is about to be made leads to an empty mount point; `what`: is to be there.
+    """Raise OperationalError if a path leads to an empty mount point of a disk that the machine is to mount.
 
     What is written there would be hidden once the disk is mounted.
+    what: is to be there, as the subject of the error.
     """
     place = unmounted(path)
     if place is not None:
         raise OperationalError(
-            f"{what} is not made at {path}: the disk of {place} is not mounted",
+            f"{what} cannot be at {path}: the disk of {place} is not mounted",
             hint=f"mount it; if none belongs there, remove {place} from {EXPECTED}",
         )
 

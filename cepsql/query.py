@@ -483,6 +483,7 @@ class Query:
         from cepsql.spark.frames.packet_files import make_packet_folder
         from cepsql.spark.run.query import StartOptions, start
         from cepsql.spark.sources.late_rows import begin_folders, remove_uncommitted
+        from cepsql.spark.sources.table_disks import check_tables
         from cepsql.spark.sources.table_refresh import TableRefresh
         from cepsql.spark.stages.neighbours import Sharing
 
@@ -504,7 +505,8 @@ class Query:
             if keeping is not None:
                 with used(folder.folder, "read"):
                     folder = replace(folder, files=host_files(folder.folder))
-            refresh = TableRefresh(self._engine.spark, folder.files, tables)
+            folder = check_tables(origins, folder)
+            refresh = TableRefresh(self._engine.spark, folder.files, tables, folder.mounts)
             refresh.begin()
             sharing = Sharing(folder.shared)
             scan = scan if plain else folder.scan

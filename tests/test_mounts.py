@@ -44,7 +44,7 @@ def test_an_empty_mount_point_of_a_disk_that_shall_be_mounted_is_refused(tmp_pat
     disk.mkdir()
     listed([Path("/")], [tmp_path / "another", disk])
     assert unmounted(disk / "rows") == disk and unmounted(tmp_path / "rows") is None
-    with pytest.raises(OperationalError, match=r"the folder is not made at .*: the disk of .*a disk is not mounted"):
+    with pytest.raises(OperationalError, match=r"the folder cannot be at .*: the disk of .*a disk is not mounted"):
         check_mounted(disk / "rows", "the folder")
     listed([Path("/"), disk], [disk])
     check_mounted(disk / "rows", "the folder")
