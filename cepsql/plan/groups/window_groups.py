@@ -1,7 +1,7 @@
 """GROUP BY with a window of event time over a stream becomes an ordered operator: below another one, and wherever the
 window is one of WINDOW (...)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,7 +38,7 @@ from cepsql.plan.groups.assigned_windows import (
 from cepsql.plan.groups.calendar_windows import calendar_windows
 from cepsql.plan.joins.stream_join import joins_streams
 from cepsql.plan.names.ungrouped import ungrouped
-from cepsql.plan.rows.distinct import time_after_distinct
+from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
 from cepsql.plan.rows.over import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import inline_ctes
@@ -68,30 +68,28 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
         # Of groups below a join the join says by which time they are followed, unless the reader does.
         return _is_windowed(checked, select, nodes) and (bool(names) or not _is_below_join(select, nodes))
 
-    found: list[tuple[Sql, str | None]] = []
-    refused: list[Error] = []
-    for given in (END, START, TIME):
-        try:
-            query = hoist_selects(below, wanted, partial(_hoisted, given, checked), reader.span)
-        except Error as error:
-            refused.append(error)
-            continue
-        if query is below:
-            return below
-        time = _time(query)
-        if time in names:
-            return query
-        found.append((query, time))
-    if not found:
-        raise refused[0]
-    return next((query for query, time in found if time is not None), found[0][0])
+    made: list[Node] = []
+
+    def hoisted(given: str) -> Sql:
+        made.clear()
+        return hoist_selects(below, wanted, partial(_hoisted, given, checked, made), reader.span)
+
+    query = hoisted(END)
+    return query if query is below else pick(_offers(query, made, hoisted), names)
 
 
-def _time(query: Sql) -> str | None:
-    """Return the event time by which rows are followed, None if by none, or if what reads them would be refused."""
-    with suppress(Error):
-        return time_after_distinct(query)
-    return None
+def _offers(query: Sql, made: list[Node], hoisted: Callable[[str], Sql]) -> Iterator[Sql]:
+    """Yield a query over groups of windows once for each event time that these offer.
+
+    hoisted: makes it anew: groups that go by a column of windows need rows that are followed by it.
+    """
+    anew = any(isinstance(node.groups.window, Instants) for node in made if isinstance(node, WindowAggregate))
+    if not anew:
+        yield from offers(query, made, OF_WINDOWS)
+        return
+    yield query
+    for given in OF_WINDOWS[1:]:
+        yield hoisted(given)
 
 
 def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
@@ -114,7 +112,7 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
     def hoist(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select | None:
         call = _window_key(select)
         try:
-            return _hoisted(END, checked, select, nodes, where, whole)
+            return _hoisted(END, checked, [], select, nodes, where, whole)
         except NotSupportedError:
             if call is None or calendar(call):
                 raise
@@ -144,7 +142,7 @@ def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: C
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
         return select.parent is None and _is_windowed(checked, select, nodes)
 
-    return hoist_selects(below, wanted, partial(_hoisted, END, checked, emission=emission), place)
+    return hoist_selects(below, wanted, partial(_hoisted, END, checked, [], emission=emission), place)
 
 
 def _is_windowed(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
@@ -225,13 +223,14 @@ def _is_bound(node: exp.Expr) -> bool:
 def _hoisted(
     given: str,
     checked: Checked,
+    made: list[Node],
     select: exp.Select,
     nodes: dict[str, Node],
     place: Span,
     whole: bool,
     emission: Emission = ON_CLOSE,
 ) -> exp.Select:
-    """Return a SELECT over the groups, which are a new entry of `nodes`."""
+    """Return a SELECT over the groups, which are a new entry of `nodes`, and of `made`."""
     fixed = _over_fixed_windows(select, nodes)
     select = select if fixed is None else fixed
     found = _groups(given, checked, select, nodes, place)
@@ -276,6 +275,7 @@ def _hoisted(
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
     groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
+    made.append(nodes[name])
     outer = over_groups(select, given_names, found.call, name, whole)
     return outer.select(exp.column(OPERATION, table=name)) if emission.changing else outer
 
@@ -298,6 +298,8 @@ def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str
     columns, call = RowsBelow(frozenset({*_BOUNDS, OPERATION})), _window_key(select)
     if call is not None:
         return _Groups(call, columns, columns.take(call.expressions[0]), call=call)
+    if given == START and any(_of_session(key, select, nodes) for key in _assigned_keys(select, nodes)):
+        given = END
     keys = sorted(_assigned_keys(select, nodes), key=lambda key: key.name.lower() != given)
     read = read_windows(select, nodes)
     if read is not None and _tell_windows(read[1].assigned, {key.name.lower() for key in keys}):
@@ -313,6 +315,12 @@ def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str
     key = keys[0] if keys else _instant(checked, select, nodes)
     assert key is not None
     return _Groups(key, columns, columns.take(key), Instants())
+
+
+def _of_session(key: exp.Column, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+    """Tell whether a column is of a session, which is not known by its beginning."""
+    found = traced_window(key, select, nodes)
+    return found is not None and found.windows is not None and found.windows.assigned.kind == SESSION
 
 
 def _tell_windows(assigned: AssignedWindows, keys: set[str]) -> bool:

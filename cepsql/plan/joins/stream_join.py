@@ -33,7 +33,7 @@ from cepsql.plan.joins.join_condition import (
 )
 from cepsql.plan.joins.semi_joins import with_semi_joins
 from cepsql.plan.names.window_bounds import with_window_bounds
-from cepsql.plan.rows.distinct import time_after_distinct
+from cepsql.plan.rows.offers import OF_JOINS, offers, pick
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.join_order import relations, streams_first
 from cepsql.plan.tree.markers import join_kind
@@ -58,28 +58,13 @@ def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span
     Raises NotSupportedError and ProgrammingError for joins that would keep rows for ever, or that cannot be run.
     """
     names = [item.this.name.lower() for item in reader.order_by[:1]] if reader is not None else []
-    found: list[tuple[Sql, str | None]] = []
-    refused: list[Error] = []
-    for given in (LEFT, RIGHT, LATER):
-        try:
-            query = _with_joins(below, given, checked, place)
-            if query is below:
-                return below
-            # DISTINCT above the join is made an operator after it.
-            time = time_after_distinct(query)
-        except Error as error:
-            refused.append(error)
-            continue
-        if reader is None or time in names:
-            return query
-        found.append((query, time))
-    if not found:
-        raise refused[0]
-    return next((query for query, time in found if time is not None), found[0][0])
+    made: list[Node] = []
+    query = _with_joins(below, made, checked, place)
+    return below if query is below else pick(offers(query, made, OF_JOINS), names if reader is not None else None)
 
 
-def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
-    """Return plain SQL over operators for its joins; their rows are followed by the event time `given`."""
+def _with_joins(below: Sql, made: list[Node], checked: Checked, place: Span) -> Sql:
+    """Return plain SQL over operators for its joins; those whose rows it reads are appended to `made`."""
     plain = {n: node for n, node in below.inputs.items() if not node.properties.ordered}
     # A condition on windows is one on time, for which the rows are held.
     inlined = {**below.inputs, **{name: inline_views(node, windows=False) for name, node in plain.items()}}
@@ -89,7 +74,7 @@ def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
         assert isinstance(views, Sql)
         flat = views
     views_left = {name: node for name, node in flat.inputs.items() if isinstance(node, Sql)}
-    changed = {name: _with_joins(view, given, checked, place) for name, view in views_left.items()}
+    changed = {name: _with_joins(view, made, checked, place) for name, view in views_left.items()}
     joined = any(changed[name] is not view for name, view in views_left.items())
     if joined:
         flat = replace(flat, inputs={**flat.inputs, **changed})
@@ -98,7 +83,7 @@ def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
     streams = {flat_name(name) for name, node in flat.inputs.items() if node.properties.streaming}
 
     def hoisted(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select:
-        return _Joining(select, nodes, streams, checked, where).outer(given)
+        return _Joining(select, nodes, streams, checked, where, made).outer()
 
     query = hoist_selects(flat, lambda select, _: joins_streams(select, streams), hoisted, place)
     return query if joined or query is not flat else below
@@ -149,6 +134,7 @@ class _Side:
 class _Joining:
     """The joins of a SELECT while operators take their places, one after another.
 
+    made:   the operators whose rows no further join reads.
     spoken: what the user wrote for a column of the rows so far.
     """
 
@@ -157,10 +143,11 @@ class _Joining:
     streams: Collection[str]
     checked: Checked
     place: Span
+    made: list[Node]
     spoken: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def outer(self, given: str) -> exp.Select:
-        """Return the SELECT over the last join, whose rows are followed by the event time `given`."""
+    def outer(self) -> exp.Select:
+        """Return the SELECT over the last join, which is appended to `made`."""
         self.select = with_window_bounds(with_semi_joins(self.select, self.streams))
         while True:
             self.select = streams_first(self.select, lambda item: _reads(item, self.streams))
@@ -168,10 +155,10 @@ class _Joining:
             if len(items) < 2 or not _reads(items[1], self.streams):
                 return self.select
             last = sum(_reads(item, self.streams) for item in items) == 2
-            self._join(given if last else None)
+            self._join(last)
 
-    def _join(self, given: str | None) -> None:
-        """Put an operator in place of the first two relations; `given` is None if another join reads its rows."""
+    def _join(self, last: bool) -> None:
+        """Put an operator in place of the first two relations; `last` if no other join reads its rows."""
         items, joins = relations(self.select), self.select.args["joins"]
         joined, later = joins[0], joins[1:]
         place, spoken_kind = span_of(joined, self.place) or self.place, join_kind(joined)
@@ -180,7 +167,7 @@ class _Joining:
         parts = conjuncts(joined.args.get("on"))
         refuse_hidden(joined.args.get("on"), parts, place)
         if any(temporal_call(part) for part in parts):
-            self._join_nearest(joined, later, place, given)
+            self._join_nearest(joined, later, place, last)
             return
         kind, swapped = KINDS[spoken_kind], spoken_kind == "RIGHT"
         first, second = (self._side(item, joined, place) for item in items[:2])
@@ -219,9 +206,9 @@ class _Joining:
             )
 
         single = kind in (JoinKind.SEMI, JoinKind.ANTI)
-        self._replace({LEFT: left} if single else {LEFT: left, RIGHT: right}, (left, right), rest, given, join)
+        self._replace({LEFT: left} if single else {LEFT: left, RIGHT: right}, (left, right), rest, last, join)
 
-    def _join_nearest(self, joined: exp.Join, later: list[exp.Join], place: Span, given: str | None) -> None:
+    def _join_nearest(self, joined: exp.Join, later: list[exp.Join], place: Span, last: bool) -> None:
         """Put an operator in place of the first two relations, which an ASOF JOIN or FOR SYSTEM_TIME AS OF joins."""
         kind, items = join_kind(joined), relations(self.select)
         if kind not in ("INNER", "CROSS", "LEFT"):
@@ -262,7 +249,7 @@ class _Joining:
                 null_safe=condition.null_safe,
             )  # fmt: skip
 
-        self._replace({LEFT: left, RIGHT: right}, (left, right), rest, given, join)
+        self._replace({LEFT: left, RIGHT: right}, (left, right), rest, last, join)
 
     def _nearest(
         self, on: list[exp.Expr], left: _Side, right: _Side, place: Span
@@ -357,7 +344,7 @@ class _Joining:
         sides: Mapping[str, _Side],
         read: tuple[_Side, _Side],
         rest: list[exp.Expr],
-        given: str | None,
+        last: bool,
         join: Callable[[str, tuple[Node, ...], Columns], IntervalJoin | AsOfJoin],
     ) -> None:
         """Let the SELECT read a join.
@@ -371,8 +358,9 @@ class _Joining:
         select.set("joins", select.args["joins"][1:])
         select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
         made = join(name, tuple(next(iter(side.rows.values())) for side in read), self._rename(name, sides))
-        followed = replace(made, time=given or LATER)
-        self.nodes[name] = made if followed.properties.watermark is None else followed
+        self.nodes[name] = made
+        if last:
+            self.made.append(made)
 
     def _rename(self, name: str, sides: Mapping[str, _Side]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Let the SELECT read the columns of the join in place of those of the sides; return which of each it reads."""

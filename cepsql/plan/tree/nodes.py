@@ -82,16 +82,29 @@ class Sql:
         return resolve(inline_ctes(self.query), lambda table: self.inputs[table_name(table)].properties)
 
     @cached_property
-    def stateful(self) -> bool:
-        """Whether Spark keeps state for the query, over rows of ordered operators.
-
-        Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
-        """
+    def _state(self) -> bool | Error:
+        """Whether Spark keeps state for the query, or why it is refused."""
         if not any(node.properties.ordered for node in self.inputs.values()):
             return False
         flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
         words = {flat_name(name): _spoken_rows(node) for name, node in self.inputs.items()}
         return check_after_matches(self.inlined.qualified, flat, words, self._missing_time)
+
+    @property
+    def refusal(self) -> Error | None:
+        """Why the query cannot stand over rows of ordered operators, such as a window that is not of the event time by
+        which they are followed; None if it can. Raises ProgrammingError for unknown names."""
+        return self._state if isinstance(self._state, Error) else None
+
+    @property
+    def stateful(self) -> bool:
+        """Whether Spark keeps state for the query, over rows of ordered operators.
+
+        Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
+        """
+        if isinstance(self._state, Error):
+            raise self._state.with_traceback(None)
+        return self._state
 
     @cached_property
     def properties(self) -> Properties:
