@@ -66,6 +66,7 @@ from cepsql.language.file_tables import FILE, FileTable, ending_format, refuse_r
 from cepsql.language.translate import statements
 from cepsql.loading import load_spark
 from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
+from cepsql.plan.passes import recorded_steps
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.references import valued_source
 from cepsql.plan.refuse import refuse_endless_aggregate
@@ -606,7 +607,9 @@ class Engine:
             case st.Explain(query, part):
                 from cepsql.standing.explained import explained
 
-                return explained(self._explained(query, given), part, self._spark)
+                with recorded_steps(part == "planning") as steps:
+                    asked = self._explained(query, given)
+                return explained(asked, part, self._spark, steps)
             case st.ExplainMatch(query):
                 from cepsql.standing.explained import explained_match
 

@@ -2,7 +2,6 @@
 window is one of WINDOW (...)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -31,7 +30,7 @@ from cepsql.plan.groups.assigned_windows import (
     fixed_window,
     group_keys,
     read_windows,
-    refuse_group_by_all,
+    refused_group_by_all,
     traced_window,
     with_counted_rows,
 )
@@ -43,7 +42,7 @@ from cepsql.plan.rows.over import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import inline_ctes
 from cepsql.plan.tree.nodes import Node, Read, Sql, WindowAggregate
-from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
+from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
 
@@ -110,13 +109,10 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
         return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
 
     def hoist(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select | None:
-        call = _window_key(select)
-        try:
-            return _hoisted(END, checked, [], select, nodes, where, whole)
-        except NotSupportedError:
-            if call is None or calendar(call):
-                raise
-            return None
+        call, found = _window_key(select), _over_operator(END, checked, [], select, nodes, where, whole)
+        if isinstance(found, NotSupportedError) and (call is None or calendar(call)):
+            raise found
+        return None if isinstance(found, NotSupportedError) else found
 
     below = hoist_selects(below, wanted, hoist, place)
     streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
@@ -173,27 +169,13 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
         if isinstance(key, exp.Column) and window_call(key) is None:
             columns = RowsBelow()
             time = columns.take(key)
-            with suppress(Error):
-                rows = _rows_in_order(columns, time, select, nodes, checked, span_of(select) or Span(0, 0))
-                mark = rows.properties.watermark
-                if mark is not None and mark.column.lower() == time.name.lower():
-                    found.append((mark.delay, key))
+            inner = columns.select(select)
+            rows = Sql(inner, read_nodes(inner, nodes))
+            asked = followed_by(time.name, rows, checked, span_of(select) or Span(0, 0), "GROUP BY")
+            if asked is not None:
+                found.append((asked.properties.event_time.delay, key))
     # Of the two bounds of a window, the end tells sooner that a group is complete.
     return min(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _rows_in_order(
-    columns: RowsBelow,
-    time: exp.Column,
-    select: exp.Select,
-    nodes: Mapping[str, Node],
-    checked: Checked,
-    place: Span,
-) -> Sql:
-    """Return the columns of what a SELECT reads, in the order of their event time."""
-    inner = columns.select(select)
-    order = exp.Ordered(this=time.copy(), nulls_first=True)
-    return checked(RowsInOrder((order,), place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
 
 
 def _window_key(select: exp.Select) -> exp.Anonymous | None:
@@ -231,11 +213,30 @@ def _hoisted(
     emission: Emission = ON_CLOSE,
 ) -> exp.Select:
     """Return a SELECT over the groups, which are a new entry of `nodes`, and of `made`."""
+    found = _over_operator(given, checked, made, select, nodes, place, whole, emission)
+    if isinstance(found, NotSupportedError):
+        raise found
+    return found
+
+
+def _over_operator(
+    given: str,
+    checked: Checked,
+    made: list[Node],
+    select: exp.Select,
+    nodes: dict[str, Node],
+    place: Span,
+    whole: bool,
+    emission: Emission = ON_CLOSE,
+) -> exp.Select | NotSupportedError:
+    """Return what `_hoisted` does, or why no operator makes the groups, which Spark may."""
     fixed = _over_fixed_windows(select, nodes)
     select = select if fixed is None else fixed
     found = _groups(given, checked, select, nodes, place)
     place = span_of(found.key, place) or place
-    _refuse(select, place)
+    refusal = _refused(select, place)
+    if refusal is not None:
+        return refusal
     columns, time = found.columns, found.time
     keys = [key for key in select.args["group"].expressions if window_call(key) is None and not _is_bound(key)]
     bounds = _assigned_keys(select, nodes) if isinstance(found.window, GivenWindow) else []
@@ -248,7 +249,13 @@ def _hoisted(
     given_names = names | {one: column.name for one, (column, _) in zip(calls, aggregates, strict=True)}
     given_names |= {key: key.name.lower() for key in bounds}
     counted = {name: with_counted_rows(node) for name, node in nodes.items()} if bounds else nodes
-    rows = _rows_in_order(columns, time, select, counted, checked, place)
+    inner = columns.select(select)
+    in_order = RowsInOrder((exp.Ordered(this=time.copy(), nulls_first=True),), place)
+    rows = checked.answer(in_order, Sql(inner, read_nodes(inner, counted)), "GROUP BY")
+    if isinstance(rows, NotSupportedError):
+        return rows
+    if isinstance(rows, Error):
+        raise rows
     known = rows.properties
     if known.watermark is None or known.watermark.column.lower() != time.name.lower():
         raise ProgrammingError(
@@ -257,7 +264,7 @@ def _hoisted(
             "window(ts, '1 minute') of the column that WATERMARK FOR says in CREATE STREAM, as it is",
         )
     if not known.event_time_type.lower().startswith("timestamp"):
-        raise NotSupportedError(
+        return NotSupportedError(
             f"windows of a stream by a {known.event_time_type.upper()} are not supported",
             span_of(found.call.expressions[0] if found.call is not None else found.key, place),
             "declare a computed column, such as at TIMESTAMP AS CAST(... AS TIMESTAMP), with the watermark",
@@ -266,12 +273,17 @@ def _hoisted(
     if found.call is not None:
         calendar = calendar_windows(found.call, time.name, known.event_time_type.lower(), place)
         if calendar is None:
-            window = plan_window(found.call, place)
+            planned = plan_window(found.call, place)
+            if isinstance(planned, NotSupportedError):
+                return planned
+            window = planned
         else:
             rows = Sql(windowed_query(rows.query, calendar, counted=True), rows.inputs)
             known, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
     assert known.watermark is not None and window is not None
-    _refuse_bounds([*calls, *names], window, place)
+    refusal = _refused_bounds([*calls, *names], window, place) or _refused_qualify(select)
+    if refusal is not None:
+        return refusal
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
     groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
@@ -418,28 +430,43 @@ def _micros(count: int) -> exp.Expr:
     return exp.Literal.string(f"{count} microseconds")
 
 
-def _refuse(select: exp.Select, place: Span) -> None:
-    refuse_group_by_all(select, place)
+def _refused(select: exp.Select, place: Span) -> NotSupportedError | None:
+    refusal = refused_group_by_all(select, place)
+    if refusal is not None:
+        return refusal
     for part in (*select.expressions, select.args.get("having")):
         if part is not None and part.find(exp.Query) is not None:
-            raise NotSupportedError("a subquery beside a window over a stream is not supported", span_of(part, place))
+            return NotSupportedError("a subquery beside a window over a stream is not supported", span_of(part, place))
     if any(part.find(exp.Window) for part in select.expressions):
-        raise NotSupportedError(
+        return NotSupportedError(
             "OVER beside GROUP BY on a stream is not supported", place, "aggregate in a subquery, and write OVER around"
         )
+    return None
 
 
-def _refuse_bounds(read: Sequence[exp.Expr], window: Window, place: Span) -> None:
+def _refused_bounds(read: Sequence[exp.Expr], window: Window, place: Span) -> NotSupportedError | None:
     """Refuse aggregates and keys that read the window, unless the time of a row alone tells which one it is."""
     told = isinstance(window, FixedWindow) and window.size == window.slide
     for part in (part for one in read for part in one.walk()):
         bound = isinstance(part, exp.Column) and _is_bound(part) and part.table != _ASSIGNED
         if bound or (is_window_call(part) and not told):
-            raise NotSupportedError(
+            return NotSupportedError(
                 "the bounds of a window in an aggregate or another key over a stream are not supported here",
                 span_of(part, place),
                 "WINDOW HOPPING (...) and the like give each row its window_start and window_end, which can be read so",
             )
+    return None
+
+
+def _refused_qualify(select: exp.Select) -> NotSupportedError | None:
+    qualify = select.args.get("qualify")
+    if qualify is None:
+        return None
+    return NotSupportedError(
+        "QUALIFY beside GROUP BY or DISTINCT on a stream is not supported",
+        span_of(qualify, span_of(select)),
+        "aggregate in a subquery, and write QUALIFY around it; HAVING chooses groups by their aggregates",
+    )
 
 
 def over_groups(
@@ -453,13 +480,9 @@ def over_groups(
 
     whole: it is the outermost one, whose columns all have names.
     """
-    qualify = select.args.get("qualify")
-    if qualify is not None:
-        raise NotSupportedError(
-            "QUALIFY beside GROUP BY or DISTINCT on a stream is not supported",
-            span_of(qualify, span_of(select)),
-            "aggregate in a subquery, and write QUALIFY around it; HAVING chooses groups by their aggregates",
-        )
+    refusal = _refused_qualify(select)
+    if refusal is not None:
+        raise refusal
     bounds = {"start": START, "end": END, **{name: name for name in _BOUNDS}}
     asked = exp.select(*(_named_subquery(named_item(item) if whole else item) for item in select.expressions))
     if select.args.get("having") is not None:

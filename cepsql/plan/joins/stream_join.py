@@ -1,7 +1,6 @@
 """SELECTs that join streams within a time become ordered operators, two streams at a time."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -38,7 +37,7 @@ from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.join_order import relations, streams_first
 from cepsql.plan.tree.markers import join_kind
 from cepsql.plan.tree.nodes import LATER, AsOfJoin, IntervalJoin, Node, Sql, StreamJoin, missing_time
-from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
+from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
 from cepsql.plan.tree.time_bound import own_limit, time_limits
@@ -277,17 +276,16 @@ class _Joining:
         self, left: _Side, right: _Side, asked: list[exp.Expr], place: Span
     ) -> tuple[_Side, _Side, JoinCondition]:
         """Return the sides, each with the event time that the condition bounds, and the condition."""
-        refused: list[Error] = []
+        refused: Error | None = None
         for one, mine in left.rows.items():
             for other, theirs in right.rows.items():
                 times = {left.alias: one, right.alias: other}
-                try:
-                    condition = split_condition(asked, times, self._spoken, place)
-                except Error as error:
-                    refused.append(error)
-                    continue
-                return replace(left, rows={one: mine}), replace(right, rows={other: theirs}), condition
-        raise refused[0]
+                condition = split_condition(asked, times, self._spoken, place)
+                if isinstance(condition, JoinCondition):
+                    return replace(left, rows={one: mine}), replace(right, rows={other: theirs}), condition
+                refused = refused or condition
+        assert refused is not None
+        raise refused
 
     def _spoken(self, alias: str, column: str) -> str:
         # Subqueries without an alias have one that the user never wrote.
@@ -308,14 +306,12 @@ class _Joining:
             return _Side(item, timely)
         found: dict[str, Sql] = {}
         for name in self._compared(item):
-            # Rows that cannot be followed by this column may be by another one.
-            with suppress(Error):
-                asked = self._read(side, (name,), place)
-                if asked.properties.watermark is not None and _time(asked) == name:
-                    found[name] = asked
+            asked = followed_by(name, side, self.checked, place, "JOIN")
+            if asked is not None:
+                found[name] = asked
         if found:
             return _Side(item, found)
-        checked = self._read(side, (), place)
+        checked = self.checked(RowsInOrder((), place), side, "JOIN")
         if checked.properties.watermark is not None:
             return _Side(item, {_time(checked): checked})
         stream = next(node for node in checked.inputs.values() if node.properties.streaming)
@@ -326,11 +322,6 @@ class _Joining:
             place,
             "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
         )
-
-    def _read(self, side: Sql, order: tuple[str, ...], place: Span) -> Sql:
-        """Return the rows of a side followed by one of these columns, if it has that event time."""
-        items = tuple(exp.Ordered(this=exp.column(name), nulls_first=True) for name in order)
-        return self.checked(RowsInOrder(items, place), side, "JOIN")
 
     def _compared(self, item: exp.Expr) -> list[str]:
         """Return the columns of a relation that conditions compare with others and that may be event times."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.windows import END, START, TIME
@@ -30,8 +31,12 @@ def followed_by(node: Node, time: str) -> Node:
 def offers(query: Sql, made: Sequence[Node], times: Iterable[str]) -> Iterable[Sql]:
     """Yield a query once for each of these event times by which the operators `made` for it can be followed."""
     own = {id(node) for node in made}
+
+    def chosen(time: str, node: Node) -> Node:
+        return followed_by(node, time) if id(node) in own else node
+
     for time in times:
-        found = transform(query, lambda node, time=time: followed_by(node, time) if id(node) in own else node)
+        found = transform(query, partial(chosen, time))
         assert isinstance(found, Sql)
         yield found
 
