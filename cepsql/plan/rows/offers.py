@@ -16,16 +16,16 @@ OF_WINDOWS = (END, START, TIME)
 """The event times that windows offer, the preferred one first."""
 
 
-def followed_by(node: Node, time: str) -> Node:
+def with_time(node: Node, time: str) -> Node:
     """Return a join or groups of windows whose rows are followed by one of their event times.
 
     The node itself where its rows don't have that one.
     """
     if isinstance(node, StreamJoin):
-        other: Node = replace(node, time=time)
+        other = node if node.time == time else replace(node, time=time)
         return node if other.properties.watermark is None else other
     assert isinstance(node, WindowAggregate)
-    return replace(node, groups=replace(node.groups, given=time))
+    return node if node.groups.given == time else replace(node, groups=replace(node.groups, given=time))
 
 
 def offers(query: Sql, made: Sequence[Node], times: Iterable[str]) -> Iterable[Sql]:
@@ -33,7 +33,7 @@ def offers(query: Sql, made: Sequence[Node], times: Iterable[str]) -> Iterable[S
     own = {id(node) for node in made}
 
     def chosen(time: str, node: Node) -> Node:
-        return followed_by(node, time) if id(node) in own else node
+        return with_time(node, time) if id(node) in own else node
 
     for time in times:
         found = transform(query, partial(chosen, time))
