@@ -1,4 +1,4 @@
-"""CPU time to plan the statements of `queries/` and of Nexmark.
+"""CPU time to parse and plan the statements of `queries/` and of Nexmark.
 
     python tests/bench/planning.py [--rounds 5]
 
@@ -18,8 +18,7 @@ import auction_house  # noqa: E402 (found by the line above)
 
 import cepsql  # noqa: E402
 from cepsql.analysis.sql import resolve  # noqa: E402
-from cepsql.language import statements as st  # noqa: E402
-from cepsql.language.translate import statements  # noqa: E402
+from cepsql.language.parse import split  # noqa: E402
 
 
 def main() -> None:
@@ -50,14 +49,10 @@ def _planned(setup: str, texts: list[str]) -> tuple[float, int]:
         with cepsql.connect(catalog="") as engine:
             for _ in engine.execute(setup) if setup else ():
                 pass
-            for statement in statements(text):
-                query = statement if isinstance(statement, st.Query) else getattr(statement, "query", None)
-                if isinstance(statement, st.CreateSource | st.CreateView):
-                    engine._execute(statement)
-                elif isinstance(query, st.Query):
-                    resolve._resolved.cache_clear()
-                    begin = time.process_time()
-                    engine.plan(query)
+            for _, statement in split(text):
+                resolve._resolved.cache_clear()
+                begin = time.process_time()
+                if isinstance(engine.sql(statement), cepsql.Query):
                     spent += time.process_time() - begin
                     planned += 1
     return spent, planned
