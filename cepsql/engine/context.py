@@ -23,7 +23,7 @@ from cepsql.engine.prepared import PreparedStatements
 from cepsql.engine.registered_frames import Frames, registered
 from cepsql.engine.session import Session
 from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting, usually_names_quoted
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import Error, Span, UncheckedError
 from cepsql.language import statements as st
 from cepsql.language.double_quotes import with_quoted_names
 from cepsql.language.file_tables import FILE, FileTable
@@ -234,7 +234,7 @@ class Context:
             check_reader(source)
             self.allowed(source)
             if self.checking:
-                raise NotSupportedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
+                raise UncheckedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
             return self._inferred.with_columns(source if format else replace(source, format=""))
         except Error as error:
             if format is None and self.catalog.find(file.path) is not None:
