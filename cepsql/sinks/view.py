@@ -17,6 +17,8 @@ from cepsql.sinks.columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.options import Options
 from cepsql.sinks.table import OPTIONS, TableSink
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.frames.pieces import Pieces
+from cepsql.spark.run.sink import Position
 
 
 def positions_table(schema: str | None) -> sa.Table:
@@ -52,6 +54,7 @@ class ViewTable(TableSink):
         self._place = self._positions.c.view == self._table
         self._columns: Columns = ()
         self._key: list[str] = []
+        self._reached = Position(None, ())
 
     def check(self, columns: Columns) -> None:
         """Refuse a table of the view's name that is not cepsql's."""
@@ -129,14 +132,18 @@ class ViewTable(TableSink):
         """The column by which rows grow old, if they do."""
         return (self._event_time,) if self._retain and self._event_time is not None else ()
 
+    def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
+        # Java is asked before the transaction, so that nobody waits for it behind the lock of the database.
+        self._reached = self.position(batch)
+        return super()._write(pieces, columns, key, batch)
+
     def _written(self, connection: sa.Connection, batch: int) -> None:
-        position = self.position(batch)
         for column in self._timed:
             self._drop_old(connection, self._database.name(column))
         now = {
             "batch": batch,
-            "watermark": position.watermark,
-            "offsets": json.dumps(position.offsets),
+            "watermark": self._reached.watermark,
+            "offsets": json.dumps(self._reached.offsets),
             "written": time.time(),
         }
         changed = connection.execute(sa.update(self._positions).where(self._place).values(now))
