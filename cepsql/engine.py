@@ -759,6 +759,13 @@ class Engine:
         relation = self.catalog.find(name)
         if relation is None and self._given is not None and self._given.catalog.tableExists(name):
             relation = _named(name, self._given.table(name))
+        if relation is None and isinstance(sink := self.catalog.names.find(name), Sink):
+            if self._checking and sink.columns:
+                return Registered(sink.name, sink.columns, None)
+            if not self._checking:
+                from cepsql.standing.sink_reading import read_sink
+
+                return read_sink(self, self._allowed(sink), self.spark)
         found = self._allowed(relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
         return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
 
