@@ -47,7 +47,7 @@ from cepsql.catalog.described import described
 from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind as kind_of
 from cepsql.catalog.references import resolved
-from cepsql.catalog.view_store import view_source
+from cepsql.catalog.view_store import ViewSource, view_source
 from cepsql.datagen.fields import DATAGEN, check_fields, with_start
 from cepsql.errors import (
     Error,
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
     from cepsql.standing.subscription import Subscription
+    from cepsql.views.lookup import Lookup
     from cepsql.views.relation import Rules
 
 LOGGER = logging.getLogger("cepsql")
@@ -402,6 +403,31 @@ class Engine:
         self.check_open()
         (done,) = self._executed_in_turn([statement], text, args, {})
         return done
+
+    def lookup(self, statement: st.Statement, args: Args = None) -> "Lookup | None":
+        """Return what a statement looks up in a view by values of its columns, None for one of another form.
+
+        Raises Error as `execute`.
+        """
+        self.check_open()
+        if not isinstance(statement, st.Query) or statement.expression.args.get("where") is None:
+            return None
+        from cepsql.scan.expression import Unlike
+        from cepsql.views.lookup import lookup
+
+        def found(name: str) -> ViewSource | None:
+            view = self.catalog.names.find(name)
+            if not isinstance(view, MaterializedView):
+                return None
+            return view_source(self._allowed(view), self.catalog.view_file)
+
+        try:
+            self.reading_rules()
+        except Unlike:
+            return None
+        self._check_allowed(statement.sql)
+        values = named_values([statement], {} if args is None else args)
+        return lookup(bind_parameters(statement, values), found)
 
     def _executed_in_turn(
         self, parsed: Sequence[st.Statement], text: str, args: Args, frames: Mapping[str, object]
