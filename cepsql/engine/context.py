@@ -13,7 +13,7 @@ from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.analysis.ddl.source_options import check_reader
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import CTES, table_name
-from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Relation, Sink, Source
+from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Registered, Relation, Sink, Source
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.names import kind
 from cepsql.catalog.view_store import view_source
@@ -224,6 +224,13 @@ class Context:
         given = self.session.given
         if found is None and given is not None and given.catalog.tableExists(name):
             found = registered(name, given.table(name))
+        if found is None and isinstance(sink := self.catalog.names.find(name), Sink):
+            if self.checking and sink.columns:
+                return Registered(sink.name, sink.columns, None)
+            if not self.checking:
+                from cepsql.standing.sink_reading import read_sink
+
+                return read_sink(self, self.allowed(sink), self.spark)
         found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
         return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
 
