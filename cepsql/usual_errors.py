@@ -98,6 +98,11 @@ USUAL_ERRORS: dict[str, tuple[UsualError, ...]] = {
             "lacks the record of what query", "the sink was moved or removed, or its disk is not mounted", "put it back"
         ),
         UsualError(
+            "which is not mounted",
+            "the disk of a sink, checkpoint or folder is away, or not mounted yet: `/etc/fstab` lists its mount point",
+            "mount it",
+        ),
+        UsualError(
             "is in the format of another version of cepsql",
             "cepsql was upgraded or set back",
             "[start over](upgrading.md#what-may-be-refused)",

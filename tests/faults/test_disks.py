@@ -214,36 +214,6 @@ def test_nothing_is_made_at_an_empty_mount_point_of_a_disk_that_shall_be_mounted
         queries.run()
 
 
-@pytest.mark.parametrize("disk", [True], indirect=True)
-def test_a_table_whose_disk_is_away_is_not_taken_for_empty(spark, tmp_path, disk):
-    (disk.folder / "names").mkdir()
-    (disk.folder / "names" / "0.csv").write_text("1,one\n")
-    queries = Queries(spark, tmp_path)
-    queries.engine.sql(
-        "CREATE TABLE n (k INT, name STRING) USING csv "
-        f"OPTIONS (path '{disk.folder}/names') REFRESH EVERY INTERVAL '1' SECOND"
-    )
-    queries.query = queries.engine.query("SELECT s.x, s.k FROM s JOIN n ON n.k = s.k")
-    put(tmp_path, 0, "00:00,0")
-    with queries.start() as standing:
-        standing.process_available()
-        disk.go()
-        (disk.folder / "names").mkdir()
-        failures = standing.progress.refresh_failures
-        while standing.progress.refresh_failures < failures + 2:
-            time.sleep(0.1)
-        put(tmp_path, 1, "01:00,1")
-        standing.process_available()
-    # A query without a snapshot would read no row.
-    shutil.rmtree(queries.checkpoint / "tables")
-    queries.is_refused("was on the disk of .* which is not mounted")
-    shutil.rmtree(disk.folder / "names")
-    disk.come()
-    put(tmp_path, 2, "02:00,2")
-    queries.run()
-    assert written(spark, queries.sink) == [0, 1, 2]
-
-
 def test_rows_of_an_insert_are_not_left_at_an_empty_mount_point(spark, tmp_path, disk, monkeypatch):
     engine = cepsql.connect(spark)
     engine.sql(f"CREATE STREAM t (x INT) USING json OPTIONS (path '{disk.folder}/in')")

@@ -52,13 +52,14 @@ def take_snapshot(spark: SparkSession, files: HostFiles, source: Source, clock: 
     mount: where the disk of the table was mounted when the query began; None: not known.
     Raises what reading the source raises, OperationalError if its files never rest or its disk is not there, OSError.
     """
+    check_table(source, mount)
     types = StructType.fromDDL(_schema(source))
     assert isinstance(types, StructType)
     folder = snapshot_folder(files, source)
     begun = folder / f".reading{_SUFFIX}"
     for _ in range(_READINGS):
-        check_table(source, mount)
         before = local_files(source)
+        check_table(source, mount)
         keep_rows(without_marks(read_source(spark, source)).to(types), begun)
         now = local_files(source)
         if all(now.get(file) == state for file, state in before.items()):
