@@ -48,6 +48,7 @@ from cepsql.plan.refuse import (
     refuse_unmarked,
 )
 from cepsql.plan.rows.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
+from cepsql.plan.rows.group_frames import over_tables
 from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.row_order import hoist_order
@@ -272,7 +273,7 @@ class _Planner:
         """Return a whole query with all that remembers rows as operators, and its LIMIT over a stream."""
         if not root.resolved.streaming:
             root = with_emission(root, query.emit, self._checked) if query.emit is not None else root
-            return with_calendar_windows(root), None
+            return with_calendar_windows(over_tables(root, self._checked, query.span)), None
         on_close = query.emit is None or plan_emission(query.emit) == ON_CLOSE
         if changelog_read(root) is None:
             refuse_order(root, changing=query.emit is not None and query.emit.kind == "changes", last=on_close)
@@ -399,7 +400,7 @@ class _Planner:
         return answer
 
     def _checked_anew(self, clause: Reader, below: Sql, spoken: str) -> Sql:
-        below = join_tables_as_of(below, clause.span)
+        below = over_tables(join_tables_as_of(below, clause.span), self._checked, clause.span)
         if below.resolved.streaming:
             if spoken != "JOIN":
                 # The whole query was looked at before its joins, whose right side may be read as versions.
