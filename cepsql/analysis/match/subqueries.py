@@ -76,7 +76,7 @@ class _Hoisting:
         named = [column for column in node.this.find_all(exp.Column) if column.table]
         return bool(reads or named or node.find_ancestor(exp.AggFunc, exp.Anonymous))
 
-    def _in_list(self, node: exp.In) -> exp.Expr:
+    def _in_list(self, node: exp.Expr) -> exp.Expr:
         """Return what asks the list of a subquery's values, which is a hidden column, as IN does: NULL if the value is
         not among them and one of them, or the value, is NULL; false of none."""
         asked = _query(node)
