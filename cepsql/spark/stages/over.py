@@ -119,7 +119,9 @@ def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
     wraps = setting(frame.sparkSession, "spark.sql.ansi.enabled").lower() != "true"
     bounds = reach.before, reach.after, reach.micros_before, reach.micros_after
     left = [field for field in rows.schema.fields if field.name not in frames.layout.key_names]
-    return _computed_in_stage(Framed(frames.layout, *bounds, calls, types, wraps), feeds, frames, left, given)
+    return _computed_in_stage(
+        Framed(frames.layout, *bounds, calls=calls, types=types, wraps=wraps), feeds, frames, left, given
+    )
 
 
 def _is_framed(function: str, kind: DataType) -> bool:
