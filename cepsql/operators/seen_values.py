@@ -26,8 +26,8 @@ class SeenValues:
         # A value is looked for in two filters.
         each = error / 2
         self.expected = expected
-        self.bits = max(64, int(np.ceil(-expected * np.log(each) / np.log(2) ** 2 / 64)) * 64)
-        self.functions = max(1, round(self.bits / expected * np.log(2)))
+        self.bits = max(1024, int(np.ceil(-expected * np.log(each) / np.log(2) ** 2 / 64)) * 64)
+        self.functions = max(1, round(-np.log2(each)))
 
     def asked(
         self, hashes: np.ndarray, valid: np.ndarray, starts: np.ndarray, newer: pa.Array, older: pa.Array
