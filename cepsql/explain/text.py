@@ -10,6 +10,7 @@ from sqlglot import exp
 from cepsql.analysis.match.list_aggregates import dump_aggregate
 from cepsql.analysis.match.match import MatchPlan
 from cepsql.analysis.operators.emission import CLOSE, ON_CLOSE, OPERATION
+from cepsql.analysis.operators.frames import EVERY_ROW
 from cepsql.analysis.operators.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.analysis.operators.window_totals import joins_rows, totals
 from cepsql.analysis.sql.plain_sql import sql_of
@@ -282,14 +283,20 @@ def _fill_lines(node: Fill) -> list[str]:
 
 def _over_lines(node: Over) -> list[str]:
     frames, reach, time = node.frames, node.frames.reach, node.properties.watermark
+    head = [f"Over {frames.name}", *(f"  {call.column.name}: {sql_of(call.call)}" for call in frames.calls)]
+    if not node.properties.streaming:
+        return head
     delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
     kept = [f"the last {'row' if reach.before == 1 else f'{reach.before} rows'} of every key"] if reach.before else []
+    if reach.groups_before:
+        kept = [f"the rows of the last {reach.groups_before} times of every key", *kept]
+    if reach.before == EVERY_ROW:
+        kept = ["all rows of every key, for ever"]
     if frames.running:
         kept = ["for every key how many rows it had, and what each function needs to go on"]
     kept += [f"rows of the last {_duration(reach.micros_before)}"] if reach.micros_before else []
     return [
-        f"Over {frames.name}",
-        *(f"  {call.column.name}: {sql_of(call.call)}" for call in frames.calls),
+        *head,
         f"  watermark: {frames.time} - {', '.join(delays)}",
         f"  state: {'; '.join(['rows not yet released by the watermark', *kept])}",
         f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, as rows wait for rows",

@@ -4,6 +4,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.foreign_arguments import refuse_foreign_arguments
 from cepsql.language.foreign_expressions import refuse_foreign_expressions
 from cepsql.language.tokens import COMMENT, Text
 
@@ -14,6 +15,8 @@ _IN_AGGREGATES: dict[type[exp.Expr], tuple[TokenType, str]] = {
 }
 _TIES_HINT = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to the last one, too"
 """What takes the place of WITH TIES."""
+
+_CONDITIONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 
 _LISTS = ("LISTAGG", "STRING_AGG")
 """Aggregates that are kept as they are written."""
@@ -65,14 +68,27 @@ def refuse_hints(text: Text) -> None:
                 raise NotSupportedError("a hint at this place is not supported", place, hint, text.sql)
 
 
+def _refuse_called_relations(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+    """Refuse Esper's conditions behind the name of a stream."""
+    for table in tree.find_all(exp.Table):
+        conditions = table.this.find(*_CONDITIONS) if isinstance(table.this, exp.Anonymous) else None
+        if conditions is not None:
+            at = next((token for token in tokens if token.text.lower() == table.name.lower()), tokens[0])
+            hint = f"FROM {table.name} WHERE {conditions.sql('spark')}"
+            place = Span(at.start, at.end + 1)
+            raise NotSupportedError(f"a condition behind {table.name} is not supported", place, hint, sql)
+
+
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     """Raise NotSupportedError for what is left out, such as LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE
     in a frame, and ORDER BY, LIMIT and HAVING within an aggregate; and for what other engines read otherwise, such as
     AT TIME ZONE, -> and ->>."""
     refuse_foreign_expressions(tokens, sql)
+    refuse_foreign_arguments(tokens, sql)
     _refuse_arrows(tokens, tree, sql)
     _refuse_samples(tokens, sql)
     _refuse_clauses(tokens, sql)
+    _refuse_called_relations(tokens, tree, sql)
     for unnest in tree.find_all(exp.Unnest):
         _refuse_unnest(tokens, unnest, sql)
     found = [node for node in tree.find_all(*_FOREIGN) if _is_foreign(node)]

@@ -3,6 +3,7 @@
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.respelling import KEPT
 
 _RELATIONS = {
     "GENERATE_SERIES": "FROM range(1, 6) gives the numbers from 1 to 5",
@@ -18,7 +19,7 @@ _UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 def refuse_foreign_expressions(tokens: list[Token], sql: str) -> None:
     """Raise NotSupportedError for an expression or relation that only other engines have."""
-    words = ["" if token.token_type == TokenType.STRING else token.text.upper() for token in tokens]
+    words = ["" if token.token_type == TokenType.STRING else token.text.upper().removeprefix(KEPT) for token in tokens]
     padded = [*words, "", "", "", ""]
     for i, (token, word) in enumerate(zip(tokens, words, strict=True)):
         before, after = words[i - 1] if i else "", padded[i + 1]

@@ -7,6 +7,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.bloom_filters import bloom_call
 from cepsql.language.file_tables import name_files, refuse_calls
 from cepsql.language.foreign import refuse_foreign
 from cepsql.language.generators import spread_generators
@@ -19,6 +20,7 @@ from cepsql.language.respelling import (
     epoch_time,
     lateral_unnested,
     limit_fetched,
+    refuse_distinct,
     replaced,
     respelt,
     spread_symmetric,
@@ -97,10 +99,15 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     if spread_generators(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() in ("EXPLODE", "UNNEST")]
     tree = replaced(
-        tree, exp.Anonymous, lambda call: spark_window(call) or epoch_time(call) or tried(call, tokens, text.sql)
+        tree,
+        exp.Anonymous,
+        lambda call: (
+            spark_window(call) or epoch_time(call) or tried(call, tokens, text.sql) or bloom_call(call, text.sql)
+        ),
     )
     if distinct_collected(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() == "DISTINCT"]
+    refuse_distinct(tree, text.sql)
     tree = spread_symmetric(tree)
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)

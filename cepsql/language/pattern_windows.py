@@ -1,13 +1,19 @@
 """Windows with a row pattern: OVER (... PATTERN ...) and WINDOW name AS (... PATTERN ...), as they are written."""
 
+from dataclasses import replace
+
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import Error, NotSupportedError
-from cepsql.language.statements import Frame
+from cepsql.language.statements import Frame, MatchClause, Name
 from cepsql.language.tokens import Text, made_token, unquoted
+from cepsql.pattern.ir import Concat, Repeat, Variable
 
 MEASURE = "__MEASURE"
 """The call that stands for the name of a measure before OVER; its argument is that name."""
+
+SKIPPED, SOUGHT = "__SKIPPED", "__SOUGHT"
+"""With SEEK, the variable of rows before the match, and the union of all others."""
 
 _KINDS = ("ROWS", "RANGE", "GROUPS")
 _FRAME_STARTS = ("BETWEEN", "CURRENT", "CURRENT ROW", "UNBOUNDED", "INTERVAL")
@@ -96,10 +102,24 @@ def missing_frame(text: Text, at: int) -> Error:
     return text.error("a row pattern in a window needs its frame", at, hint=f"before PATTERN: {_WRITTEN}")
 
 
-def no_seek(text: Text, at: int) -> NotSupportedError:
-    """Make the error for SEEK at token `at`."""
-    hint = "INITIAL, the default, lets a match begin with the current row"
-    return NotSupportedError("SEEK is not supported", text.span(at, at + 1), hint, text.sql)
+def sought(text: Text, at: int, clause: MatchClause) -> MatchClause:
+    """Return a row pattern that begins with as few rows as it can, which are no part of the match: SEEK, at token `at`.
+
+    Raises NotSupportedError beside WITHIN, which would count from the row.
+    """
+    place = text.span(at, at + 1)
+    if clause.within is not None:
+        hint = "let the frame end some rows after the current one: AND 10 FOLLOWING"
+        raise NotSupportedError("SEEK beside WITHIN is not supported", place, hint, text.sql)
+    if not clause.pattern_names:
+        return clause
+    rows = tuple(Name(name, span) for name, span in clause.pattern_names.items())
+    return replace(
+        clause,
+        pattern=Concat((Repeat(Variable(SKIPPED), 0, None, greedy=False), clause.pattern)),
+        pattern_names={SKIPPED: place, **clause.pattern_names},
+        subsets=(*clause.subsets, (Name(SOUGHT, place), rows)),
+    )
 
 
 def _wrong(text: Text, message: str, begin: int, end: int) -> Error:

@@ -7,6 +7,8 @@ from typing import TypeVar
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from cepsql.errors import NotSupportedError, Span
+from cepsql.language.bloom_filters import AGGREGATE, ASKED, SEEN
 from cepsql.language.group_windows import WINDOW_FUNCTIONS
 
 _EPOCH = {"0": "timestamp_seconds", "3": "timestamp_millis"}
@@ -14,7 +16,7 @@ _EPOCH = {"0": "timestamp_seconds", "3": "timestamp_millis"}
 
 _NodeT = TypeVar("_NodeT", bound=exp.Expr)
 
-_CALLED = frozenset({"UNNEST", "TRY", "TO_TIMESTAMP_LTZ"}) | WINDOW_FUNCTIONS
+_CALLED = frozenset({"UNNEST", "TRY", "TO_TIMESTAMP_LTZ", AGGREGATE, ASKED, SEEN}) | WINDOW_FUNCTIONS
 """Functions that Spark does not have, and that the tree has others for."""
 
 _ROW_TIME = "ROWTIME"
@@ -67,7 +69,11 @@ def lateral_unnested(tree: exp.Expr) -> None:
     for unnest in list(tree.find_all(exp.Unnest)):
         if isinstance(unnest.parent, exp.Join):
             call = exp.Explode(this=unnest.expressions[0])
-            unnest.replace(exp.Lateral(this=call, view=False, outer=False, alias=unnest.args.get("alias")))
+            alias = unnest.args.get("alias")
+            if alias is not None and alias.this is not None and not alias.args.get("columns"):
+                # BigQuery names the element so.
+                alias.set("columns", [alias.this.copy()])
+            unnest.replace(exp.Lateral(this=call, view=False, outer=False, alias=alias))
     for lateral in tree.find_all(exp.Lateral):
         called = lateral.this
         if isinstance(called, exp.Anonymous) and called.name.upper() == "TABLE" and len(called.expressions) == 1:
@@ -103,6 +109,18 @@ def distinct_collected(tree: exp.Expr) -> bool:
         counted = exp.cast(exp.func("SIZE", spoken, dialect="spark"), "bigint")
         window.replace(counted)
     return bool(found)
+
+
+def refuse_distinct(tree: exp.Expr, sql: str) -> None:
+    """Raise NotSupportedError for further aggregates of DISTINCT values in frames, which Spark does not compute."""
+    for window in tree.find_all(exp.Window):
+        call = window.this.this if isinstance(window.this, exp.Filter) else window.this
+        if window.args.get("order") is None or not isinstance(call, exp.AggFunc):
+            continue
+        if isinstance(call.this, exp.Distinct):
+            place = Span(call.meta["start"], call.meta["end"] + 1) if "start" in call.meta else None
+            hint = "aggregate(collect_set(x) OVER (...), 0L, (total, v) -> total + v) adds different values"
+            raise NotSupportedError(f"{call.sql_name()}(DISTINCT ...) over a frame is not supported", place, hint, sql)
 
 
 def epoch_time(call: exp.Anonymous) -> exp.Expr | None:

@@ -1,6 +1,7 @@
 """The aggregate functions of Spark SQL."""
 
 SPARK_AGGREGATES = frozenset({
+    "BLOOM_FILTER_AGG",
     "ANY", "ANY_VALUE", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE", "APPROX_TOP_K", "APPROX_TOP_K_ACCUMULATE",
     "APPROX_TOP_K_COMBINE", "ARRAY_AGG", "BITMAP_AND_AGG", "BITMAP_CONSTRUCT_AGG", "BITMAP_OR_AGG", "BIT_AND",
     "BIT_OR", "BIT_XOR", "BOOL_AND", "BOOL_OR", "COLLECT_LIST", "COLLECT_SET", "COLLECT_UNION", "CORR",
@@ -14,5 +15,5 @@ SPARK_AGGREGATES = frozenset({
     "TUPLE_INTERSECTION_AGG_INTEGER", "TUPLE_SKETCH_AGG_DOUBLE", "TUPLE_SKETCH_AGG_INTEGER", "TUPLE_UNION_AGG_DOUBLE",
     "TUPLE_UNION_AGG_INTEGER", "VARIANCE", "VAR_POP", "VAR_SAMP", "VECTOR_AVG", "VECTOR_SUM",
 })  # fmt: skip
-"""Those that Spark 4.3 lists, but COUNT, COUNT_IF, SUM, AVG, MIN and MAX, which sqlglot reads as they are meant, MEAN,
-which is read as AVG, and FIRST and LAST, which read rows of a match."""
+"""BLOOM_FILTER_AGG of ours, and those that Spark 4.3 lists, but COUNT, COUNT_IF, SUM, AVG, MIN and MAX, which sqlglot
+reads as they are meant, MEAN, which is read as AVG, and FIRST and LAST, which read rows of a match."""

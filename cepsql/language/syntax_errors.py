@@ -20,7 +20,7 @@ from cepsql.language.foreign_statements import (
     SYNONYMS,
     UNSUPPORTED,
 )
-from cepsql.language.pattern_windows import begins_pattern_window, no_seek
+from cepsql.language.pattern_windows import begins_pattern_window
 from cepsql.language.refused_statements import refused_ending, refused_statement
 from cepsql.language.tokens import Text
 
@@ -106,8 +106,6 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
     hint = _expected(accepted)
     begin = _match_start(text, at)
     if begin is not None:
-        if word == "SEEK" and "INITIAL" in accepted:
-            return no_seek(text, at)
         if word in _clauses(text, begin)[0] and not ended:
             return _misplaced(text, begin, at, hint)
         if word in ("ONE", "ALL") and text.word(at + 1) in ("ROW", "ROWS"):

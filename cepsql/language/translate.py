@@ -26,6 +26,7 @@ from cepsql.language.pattern_windows import (
     missing_frame,
     pattern_frame,
     pattern_window_names,
+    sought,
     with_measures,
 )
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
@@ -722,6 +723,8 @@ class _Translator:
         clause = replace(
             self._match(tree, name, exp.select("*")), frame=frame, rows=Rows(True, "each"), span=self._span(word)
         )
+        if "SEEK" in parts:
+            clause = sought(self.text, _begin(parts["SEEK"]), clause)
         self.windows.append(WindowPattern(name, base, clause))
         around = self.text.tokens[opening], self.text.tokens[self.text.closing[opening]]
         return [around[0], made_token(TokenType.VAR, name, around[0]), around[1]]

@@ -26,15 +26,17 @@ GIVEN = "given"
 class FrameRows:
     """Gives out each row once as fresh, when all rows of its frame are there, together with the rows of its frame.
 
-    A frame holds the rows of the partition up to `before` rows or `micros_before` before the row, and up to `after`
-    rows or `micros_after` after it; what comes out holds all of these, and may hold more. A row whose frame reads
-    further rows after it waits for them, or for the end of the input. Rows that no frame to come reads are forgotten.
+    A frame holds the rows of the partition up to `before` rows, `micros_before` or `groups_before` before the row, and
+    up to `after` rows, `micros_after` or `groups_after` after it; what comes out holds all of these, and may hold more.
+    A row whose frame reads further rows after it waits for them, or for the end of the input. Rows that no frame to
+    come reads are forgotten.
 
     Output columns: those of the layout, FRESH and PLACE.
 
     layout: the rows.
     before, after: rows.
     micros_before, micros_after: microseconds.
+    groups_before, groups_after: groups of rows that are equal in the order.
     """
 
     layout: RowLayout
@@ -42,6 +44,8 @@ class FrameRows:
     after: int = 0
     micros_before: int = 0
     micros_after: int = 0
+    groups_before: int = 0
+    groups_after: int = 0
 
     sections: ClassVar[dict[str, int]] = {}
     counters: ClassVar[tuple[str, ...]] = ()
@@ -57,7 +61,7 @@ class FrameRows:
 
     @property
     def hold(self) -> int | None:
-        return None if self.after else self.micros_after
+        return None if self.after or self.groups_after else self.micros_after
 
     def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
         """Rows that wait are due when their frame is over; rows for frames go when no row to come can read them."""
@@ -65,22 +69,25 @@ class FrameRows:
         first = held.starts[:-1] + self._given(held)
         waiting = first < ends
         due = np.full(len(ends), END_OF_TIME)
-        if not self.after:
+        if not self.after and not self.groups_after:
             due[waiting] = times[first[waiting]] + self.micros_after
-        gone = NEVER if self.before else times[ends - 1] + self.micros_before
+        gone = NEVER if self.before or self.groups_before else times[ends - 1] + self.micros_before
         return np.where(waiting, due, gone)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,) = rows
         if ordered is None:
             return Step(pa.table({}), [None])
-        ranges, begins, ends = TimeRanges(ordered), ordered.starts[:-1], ordered.starts[1:]
+        ranges, begins, ends = self._ranges(ordered), ordered.starts[:-1], ordered.starts[1:]
         partitions = np.arange(len(begins))
         first = begins + self._given(ordered)
         decided = ends
         if new != END_OF_TIME:
             decided = ranges.first_after(partitions, np.full(len(begins), new - self.micros_after))
-            decided = np.maximum(np.minimum(decided, ends - self.after), first)
+            decided = np.minimum(decided, ends - self.after)
+            if self.groups_after:
+                decided = np.minimum(decided, ranges.group_starts(ends, -self.groups_after))
+            decided = np.maximum(decided, first)
         output = self._output(ordered, ranges, first, decided)
         following = np.where(decided < ends, np.append(ranges.times, 0)[decided], new + 1)
         keep = self._from(ranges, partitions, begins, decided, following)
@@ -93,11 +100,17 @@ class FrameRows:
         total = np.concatenate([[0], np.cumsum(given)])
         return total[ordered.starts[1:]] - total[ordered.starts[:-1]]
 
+    def _ranges(self, ordered: OrderedRows) -> TimeRanges:
+        counted = self.groups_before or self.groups_after
+        return TimeRanges(ordered, [column.name for column in self.layout.order] if counted else None)
+
     def _from(
         self, ranges: TimeRanges, partitions: np.ndarray, begins: np.ndarray, rows: np.ndarray, times: np.ndarray
     ) -> np.ndarray:
         """Return the first rows of the frames of these rows, one in each partition, with these times."""
         early = ranges.first_from(partitions, times - self.micros_before)
+        if self.groups_before:
+            early = np.minimum(early, ranges.group_starts(rows, -self.groups_before))
         return np.maximum(np.minimum(early, rows - self.before), begins)
 
     def _output(self, ordered: OrderedRows, ranges: TimeRanges, first: np.ndarray, decided: np.ndarray) -> pa.Table:
@@ -108,6 +121,8 @@ class FrameRows:
         first, decided = first[chosen], decided[chosen]
         begin = self._from(ranges, chosen, ordered.starts[chosen], first, ranges.times[first])
         late = ranges.first_after(chosen, ranges.times[decided - 1] + self.micros_after)
+        if self.groups_after:
+            late = np.maximum(late, ranges.group_starts(decided - 1, self.groups_after + 1))
         end = np.minimum(np.maximum(late, decided + self.after), ordered.starts[chosen + 1])
         sizes = end - begin
         place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)

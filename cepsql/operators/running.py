@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.operators.exact_sums import decimal_halves
 from cepsql.operators.one_relation import OneRelation
+from cepsql.operators.seen_values import SeenValues
 from cepsql.operators.segments import Segments
 from cepsql.ordered.columns import integers, one_chunk, stack
 from cepsql.ordered.keys import find_keys, key_codes
@@ -19,7 +20,7 @@ from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sort import by_time
 
-RUNNING_FUNCTIONS = ("row_number", "rank", "dense_rank", "count", "sum", "avg", "min", "max", "first", "last")
+RUNNING_FUNCTIONS = ("row_number", "rank", "dense_rank", "count", "sum", "avg", "min", "max", "first", "last", "seen")
 """What a `RunningCall` may compute."""
 
 _KEPT = "running"
@@ -44,6 +45,17 @@ class RunningCall:
     rows: bool = False
     ignore_nulls: bool = False
     distinct: bool = False
+
+
+@dataclass(frozen=True)
+class SeenCall(RunningCall):
+    """Whether the key might have had the value of a row, whose hash is `column`, in a row before.
+
+    expected, error: as of `SeenValues`.
+    """
+
+    expected: int = 0
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -156,12 +168,26 @@ class RunningBatch:
                     values = pa.array(rows[self.rows][first][np.cumsum(first) - 1])
                 case "dense_rank":
                     values = pa.array(peers[self.rows])
+                case "seen":
+                    values, remembered = self._seen(call, f"c{number}")
+                    kept |= remembered
                 case _:
                     running, remembered = self._aggregate(call, kind, f"c{number}", rows)
                     kept |= remembered
                     values = running.take(pa.array(self.rows if call.rows else last_peers))
             given[call.name] = values.cast(kind)
         return given, kept
+
+    def _seen(self, call: RunningCall, name: str) -> tuple[pa.Array, dict[str, pa.Array]]:
+        """Return for each row whether its value might have been there before, and the filters of each key."""
+        assert isinstance(call, SeenCall) and call.column is not None
+        column = self.ordered.rows[call.column].chunk(0)
+        valid = column.is_valid().to_numpy(zero_copy_only=False)
+        names = [f"{name}_newer", f"{name}_older"]
+        before = [self.before.column(filtered, pa.large_binary()) for filtered in names]
+        values = SeenValues(call.expected, call.error)
+        seen, *after = values.asked(integers(column.fill_null(0)), valid, self.ordered.starts, *before)
+        return seen, dict(zip(names, after, strict=True))
 
     def edges(self) -> tuple[list[pa.Array], list[pa.Array], np.ndarray, dict[str, pa.Array]]:
         """Return for each key the values of aggregates before these rows and with them, how many rows it had, and

@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from cepsql.operators.time_ranges import micros
 from cepsql.ordered.columns import integers
 from cepsql.ordered.operator import OrderedRows
 
@@ -98,7 +98,7 @@ class Given:
         return self.until(rows)
 
     def _bound(self, rows: pa.Table | pa.RecordBatch, number: int) -> np.ndarray:
-        return integers(pc.cast(rows[self.bounds[number]], pa.int64()))
+        return micros(rows[self.bounds[number]])
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from cepsql.operators.time_ranges import micros
 from cepsql.ordered.columns import count_flags, integers, take_rows
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
@@ -158,7 +158,7 @@ class GivenWindows:
         return Step(output, [Keep(starts[:-1] + count_flags(closed, starts))])
 
     def _bound(self, ordered: OrderedRows, number: int) -> np.ndarray:
-        return integers(pc.cast(ordered.rows[self.bounds[number]], pa.int64()))
+        return micros(ordered.rows[self.bounds[number]])
 
 
 def windowed_rows(

@@ -38,6 +38,7 @@ from cepsql.plan.refuse import (
     refuse_unmarked,
 )
 from cepsql.plan.rows.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
+from cepsql.plan.rows.group_frames import over_tables
 from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.row_order import hoist_order
@@ -247,6 +248,11 @@ def no_tables_that_change(draft: Draft, asked: Asked) -> Draft:
     return draft
 
 
+def functions_over_tables(draft: Draft, asked: Asked) -> Draft:
+    """No frame over a table at rest counts GROUPS, and MIGHT_HAVE_SEEN is an operator there, too."""
+    return _with(draft, over_tables(draft.graph, asked.inputs, asked.place))
+
+
 def held_windows(draft: Draft, asked: Asked) -> Draft:
     """Rows wait until their window is over, if their reader goes by a column of the windows."""
     assert asked.reader is not None
@@ -361,6 +367,7 @@ BIND = (
 LIFT = (
     Pass(emission, at_rest=True),
     Pass(no_tables_that_change, of_inputs=True),
+    Pass(functions_over_tables, of_inputs=True, at_rest=True),
     Pass(held_windows, of_query=False, of_inputs=True),
     Pass(order),
     Pass(outer_distinct),

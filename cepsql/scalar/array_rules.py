@@ -84,6 +84,15 @@ def of_arrays(operation: str, operands: tuple[Node, ...], session: Session) -> A
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), kind)
 
 
+def equal(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """= of arrays: of NULL elements, too."""
+    elements = [node.type.arguments[0] for node in operands if node.type.name == "array"]
+    kind = common_type(elements, session, texts=False) if len(elements) == 2 else None
+    if kind is None or kind.name in ("map", "array", "struct", "variant"):
+        raise refused("eq", operands)
+    return Apply(operation, tuple(cast(node, array_of(kind), session) for node in operands), BOOLEAN)
+
+
 def overlap(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     """ARRAYS_OVERLAP."""
     arrays = of_arrays(operation, operands, session)
@@ -113,6 +122,30 @@ def of_elements(operation: str, operands: tuple[Node, ...], session: Session) ->
 def statistic(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     """Variances and standard deviations of a list of numbers."""
     return Apply(operation, (_numbers(operation, operands[0], session),), DOUBLE)
+
+
+def bits(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """BIT_AND, BIT_OR and BIT_XOR of a list of whole numbers."""
+    (values,) = operands
+    element = values.type.arguments[0] if values.type.name == "array" else VOID
+    if element not in (*INTEGERS, UNKNOWN):
+        raise refused(operation, operands)
+    return Apply(operation, operands, element)
+
+
+def most_frequent(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """MODE of a list."""
+    (values,) = operands
+    if values.type.name != "array":
+        raise refused(operation, operands)
+    return Apply(operation, operands, values.type.arguments[0])
+
+
+def map_of_arrays(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """MAP_FROM_ARRAYS of keys and values."""
+    if any(node.type.name != "array" for node in operands) or operands[0].type.arguments[0].name == "map":
+        raise refused(operation, operands)
+    return Apply(operation, operands, Type("map", arguments=tuple(node.type.arguments[0] for node in operands)))
 
 
 def percentile(operation: str, operands: tuple[Node, ...], session: Session) -> Node:

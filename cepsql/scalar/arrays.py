@@ -33,6 +33,10 @@ def _overlap(a: Sequence, b: Sequence) -> bool | None:
     return None if a and b and (None in a or None in b) else False
 
 
+def _equal(a: Sequence, b: Sequence) -> bool:
+    return len(a) == len(b) and all(map(_same, a, b))
+
+
 def _join(texts: Sequence[str], separator: str, null: str | None = None) -> str:
     """Join texts; NULL ones are left out, or stand as another text."""
     kept = texts if null is not None else [text for text in texts if text is not None]
@@ -113,9 +117,18 @@ def make_map(*parts: object) -> tuple:
     return tuple(zip(keys, parts[1::2], strict=True))
 
 
+def map_of_arrays(keys: Sequence, values: Sequence) -> tuple:
+    """Return the map of keys and values; raises DataError as `make_map`, and where one has no other."""
+    if len(keys) != len(values):
+        raise DataError("a map needs as many keys as values")
+    return make_map(*(part for pair in zip(keys, values, strict=True) for part in pair))
+
+
 ARRAY_FUNCTIONS: dict[str, Callable] = {
     "array": lambda *values: values,
     "map": make_map,
+    "array_equal": _equal,
+    "map_from_arrays": map_of_arrays,
     "size": len,
     "array_contains": _contains,
     "array_position": _position,

@@ -317,6 +317,7 @@ _FUNCTIONS: dict[type, tuple[str, str]] = {
     exp.ArrayAppend: ("array_append", "this expression"),
     exp.ArrayRemove: ("array_remove", "this expression"),
     exp.ArrayIntersect: ("array_intersect", "expressions"),
+    exp.Map: ("map_from_arrays", "keys values"),
     exp.MapKeys: ("map_keys", "this"),
     exp.ArrayExcept: ("array_except", "this expression"),
 }
@@ -324,6 +325,7 @@ _WITH_LAMBDA: dict[type[exp.Expr], str] = {
     exp.Transform: "transform", exp.ArrayFilter: "filter", exp.Exists: "exists",
 }  # fmt: skip
 _NAMED = {
+    "MAP_FROM_ARRAYS": "map_from_arrays",
     "LOG1P": "log1p", "EXPM1": "expm1", "HYPOT": "hypot", "BTRIM": "trim", "PMOD": "pmod", "BROUND": "bround",
     "TIMESTAMP_SECONDS": "timestamp_seconds", "TIMESTAMP_MILLIS": "timestamp_millis",
     "TIMESTAMP_MICROS": "timestamp_micros", "CARDINALITY": "size", "GET": "get", "ARRAY_UNION": "array_union",

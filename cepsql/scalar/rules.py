@@ -54,6 +54,9 @@ def compare(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
     left, right = operands
     if UNKNOWN in (left.type, right.type):
         return Apply(operation, operands, BOOLEAN)
+    if operation in ("eq", "ne") and left.type.name == right.type.name == "array":
+        equal = array_rules.equal("array_equal", operands, session)
+        return equal if operation == "eq" else Apply("not", (equal,), BOOLEAN)
     kind = compared_type(left, right, session)
     mixed = BOOLEAN in (left.type, right.type) and left.type != right.type and kind != VOID
     if kind is None or kind.name not in _COMPARABLE or (mixed and is_number(kind) and operation not in _EQUALITIES):

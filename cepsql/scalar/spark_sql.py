@@ -122,6 +122,7 @@ _TEMPLATES = {
     "le": "({0} <= {1})", "gt": "({0} > {1})", "ge": "({0} >= {1})", "nseq": "({0} <=> {1})", "mul": "({0} * {1})",
     "div": "({0} / {1})", "mod": "({0} % {1})", "intdiv": "({0} DIV {1})", "neg": "(- {0})", "bitand": "({0} & {1})",
     "bitor": "({0} | {1})", "bitxor": "({0} ^ {1})", "bitnot": "(~ {0})", "subscript": "{0}[{1}]",
+    "array_equal": "({0} = {1})",
     "lookup": "try_element_at({0}, {1})", "array_reverse": "reverse({0})",
     "add interval": "({0} + {1})", "sub interval": "({0} - {1})", "mul interval": "({0} * {1})",
     "div interval": "({0} / {1})", "between days": "({0} - {1})", "days": "CAST(extract(DAY FROM {0}) AS int)",

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cmp_to_key
+from functools import cmp_to_key, reduce
+from operator import and_, or_, xor
 
 from cepsql.scalar.values import is_greater
 
@@ -56,7 +57,53 @@ def _listagg(texts: Sequence[str | None], separator: str = "") -> str | None:
     return separator.join(given) if given else None
 
 
+def _moment(power: int) -> Callable[[Sequence], float | None]:
+    """Return the skewness or kurtosis of values, from their central moments, as Spark updates them value by value."""
+
+    def function(values: Sequence) -> float | None:
+        count, average, second, third, fourth = 0.0, 0.0, 0.0, 0.0, 0.0
+        for value in values:
+            if value is None:
+                continue
+            count += 1.0
+            delta = value - average
+            step = delta / count
+            average += step
+            second += delta * (delta - step)
+            third = third - 3.0 * step * second + delta * (delta * delta - step * step)
+            inner = delta * (delta * delta) - step * (step * step)
+            fourth = fourth - 4.0 * step * third - 6.0 * (step * step) * second + delta * inner
+        if not count or second == 0.0:
+            return None
+        if power == 3:
+            return math.sqrt(count) * third / math.sqrt(second * second * second)
+        return count * fourth / (second * second) - 3.0
+
+    return function
+
+
+def _bits(combine: Callable[[int, int], int]) -> Callable[[Sequence], int | None]:
+    def function(values: Sequence[int | None]) -> int | None:
+        given = [value for value in values if value is not None]
+        return reduce(combine, given) if given else None
+
+    return function
+
+
+def _mode(values: Sequence) -> object:
+    """Return the most frequent value, the first to come of several; Spark leaves open which."""
+    given = [value for value in values if value is not None]
+    counts = [sum(_compared(one, other) == 0 for other in given) for one in given]
+    return given[counts.index(max(counts))] if given else None
+
+
 STATISTICS: dict[str, Callable] = {
+    "bit_and": _bits(and_),
+    "bit_or": _bits(or_),
+    "bit_xor": _bits(xor),
+    "kurtosis": _moment(4),
+    "skewness": _moment(3),
+    "mode": _mode,
     "var_samp": _variance(True),
     "var_pop": _variance(False),
     "stddev_samp": _root(_variance(True)),

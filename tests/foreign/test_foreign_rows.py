@@ -28,6 +28,21 @@ QUERIES = {
     "ORDER BY e": [
         (1, "2026-01-01 10:30:00"), (1, "2026-01-01 11:00:00"),
     ],
+    "SELECT name, tag FROM VALUES ('a', array(1, 2)) AS t (name, tags), UNNEST(tags) AS tag": [("a", 1), ("a", 2)],
+    "SELECT MIGHT_CONTAIN(BLOOM_FILTER_AGG(n, 100, 0.01), 3L), MIGHT_CONTAIN(BLOOM_FILTER_AGG(n, 100, 0.01), 9), "
+    "MIGHT_CONTAIN(BLOOM_FILTER_AGG(n), NULL) FROM VALUES (1), (3), (NULL) AS t (n)": [(True, False, None)],
+    "SELECT n, MIGHT_HAVE_SEEN(n) OVER (ORDER BY at) AS seen FROM VALUES (TIMESTAMP '2026-01-01', 1), "
+    "(TIMESTAMP '2026-01-02', 1) AS t (at, n)": [(1, False), (1, True)],
+    "SELECT t.n, SUM(n) OVER (ORDER BY n GROUPS 1 PRECEDING) AS s FROM VALUES (1), (1), (3), (7) AS t (n) ORDER BY s": [
+        (1, 2), (1, 2), (3, 5), (7, 10),
+    ],
+    "SELECT n, x, COUNT(*) OVER w AS c FROM VALUES (1, 1), (2, 1), (3, 2), (4, 0) AS t (n, x) WINDOW w AS (ORDER BY n "
+    "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING AFTER MATCH SKIP TO NEXT ROW SEEK PATTERN (A B) "
+    "DEFINE B AS x > A.x) ORDER BY COUNT(*) OVER w DESC, n": [
+        (1, 1, 2), (2, 1, 2), (3, 2, 0), (4, 0, 0),
+    ],
+    "SELECT y FROM VALUES (1, 5), (2, 7), (3, 6) AS t (n, x) MATCH_RECOGNIZE (ORDER BY n MEASURES B.x AS y "
+    "PATTERN (A B) DEFINE B AS LAST(A.x) IN (SELECT 7) AND array(A.x, NULL) = array(7, NULL))": [(6,)],
     "SELECT CAST(12 AS VARCHAR), 7::TEXT, SAFE_CAST('x' AS INT64)": [("12", "7", None)],
     "SELECT CAST(TO_TIMESTAMP_LTZ(1000, 3) AS STRING) = CAST(timestamp_seconds(1) AS STRING)": [(True,)],
 }  # fmt: skip

@@ -14,8 +14,11 @@ from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
 
-FRAMES = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 5), st.integers(0, 4))
-"""Rows before and after, microseconds before and after."""
+FRAMES = st.tuples(
+    st.integers(0, 3), st.integers(0, 2), st.integers(0, 5), st.integers(0, 4),
+    st.one_of(st.just(0), st.integers(0, 3)), st.one_of(st.just(0), st.integers(0, 2)),
+)  # fmt: skip
+"""Rows before and after, microseconds before and after, groups of equal rows before and after."""
 
 
 def used_rows(batches, delay: int) -> list[dict]:
@@ -40,11 +43,18 @@ def with_bounds(batches, delay: int) -> list[dict]:
 
 def frame(rows: list[dict], at: int, frames) -> tuple:
     """Return the rows of a partition, in order, around one of them that its frame holds."""
-    before, after, early, late = frames
+    before, after, early, late, sooner, later = frames
     t = rows[at]["t"]
+    numbers = [number for number, (_, group) in enumerate(itertools.groupby(rows, key=peer)) for _ in group]
     near = [place(r) for i, r in enumerate(rows) if at - before <= i <= at + after]
     timely = [place(r) for r in rows if t - early <= r["t"] <= t + late]
-    return place(rows[at]), tuple(near), tuple(timely)
+    peers = [place(r) for r, n in zip(rows, numbers, strict=True) if -sooner <= n - numbers[at] <= later]
+    return place(rows[at]), tuple(near), tuple(timely), tuple(peers) if sooner or later else ()
+
+
+def peer(row: dict) -> str:
+    """Return what rows have in common that are equal in the order."""
+    return repr([row[name] for name in ("t", *(column.name for column in LAYOUT.order))])
 
 
 def partitions(rows: list[dict]) -> list[list[dict]]:
@@ -77,7 +87,7 @@ def test_every_row_comes_once_with_its_frame(batches, delay, frames):
 
 def check_kept(stage: Stage, state: bytes, frames, delay: int) -> None:
     """Check that no row is kept that no frame to come can hold."""
-    before, after, early, late = frames
+    before, after, early, late, sooner, later = frames
     decoded = decode(state, stage.operator, "")
     (held,) = decoded.kept.held
     if held is None:
@@ -86,8 +96,8 @@ def check_kept(stage: Stage, state: bytes, frames, delay: int) -> None:
     for _, rows in itertools.groupby(held.to_pylist(), key=lambda row: repr(key_of(row))):
         rows = list(rows)
         given_rows = [row for row in rows if row["given"]]
-        if before == 0 and after == 0 and late == 0:
+        if before == after == late == sooner == later == 0:
             # The whole partition goes at once.
             assert given_rows[-1]["t"] > decoded.bound - early
-        if late == 0 and after == 0:
+        if late == after == later == 0:
             assert len(given_rows) == len(rows)

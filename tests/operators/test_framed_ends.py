@@ -18,7 +18,7 @@ def given(values: list, call: FramedCall, kind: pa.DataType, wraps: bool = True)
     rows = pa.RecordBatch.from_pylist([{"t": t, "v0": value, "bucket": 0} for t, value in enumerate(values)])
     ended = pa.RecordBatch.from_pylist([{"t": 2**62, "v0": 0, "bucket": 0}])
     blobs = [blob for batch in pack([rows, ended], 1) for blob in batch["packet"].to_pylist()]
-    operator = Framed(LAYOUT, 9, 0, 0, 0, (call,), (kind,), wraps)
+    operator = Framed(LAYOUT, 9, calls=(call,), types=(kind,), wraps=wraps)
     return advance(Stage(operator, (Input(0),), ""), None, blobs).output["w"].to_pylist()
 
 

@@ -39,7 +39,18 @@ NEAR = {
 """Of these Java and C round the last bit in different ways."""
 OF_ELEMENTS = {name for name, function in REGISTRY.items() if function.of_elements}
 CASTS = ["tinyint", "int", "bigint", "float", "double", "decimal(10,2)", "string", "boolean", "date", "timestamp"]
-AGGREGATES = {"var_samp", "var_pop", "stddev_samp", "stddev_pop", "percentile", "listagg"}
+AGGREGATES = {
+    "var_samp",
+    "var_pop",
+    "stddev_samp",
+    "stddev_pop",
+    "percentile",
+    "listagg",
+    "kurtosis",
+    "skewness",
+    "mode",
+}
+AGGREGATES |= {"bit_and", "bit_or", "bit_xor"}
 """Of lists; to Spark they are aggregates."""
 GROWING = {"repeat", "lpad", "rpad"}
 """Of these the second argument says how long the result is: two billion characters are too many for a test."""
@@ -177,6 +188,7 @@ def test_aggregates_of_lists(spark):
     calls = {
         "var_samp": (), "var_pop": (), "stddev_samp": (), "stddev_pop": (), "percentile(x, 0.5)": (0.5,),
         "percentile(x, 0.9)": (0.9,), "percentile(x, 0)": (0.0,), "listagg(string(x > 1), '-')": ("-",),
+        "kurtosis": (), "skewness": (),
     }  # fmt: skip
     over = "OVER (PARTITION BY id ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
     texts = [f"{call if '(' in call else f'{call}(x)'} {over}" for call in calls]

@@ -18,6 +18,7 @@ _RESULTS = {
     **dict.fromkeys(_DOUBLE, "double"),
     **dict.fromkeys(("ANY", "BOOL_AND", "BOOL_OR", "EVERY", "SOME"), "boolean"),
     **dict.fromkeys(("APPROX_COUNT_DISTINCT", "REGR_COUNT"), "bigint"),
+    "BLOOM_FILTER_AGG": "binary",
     **dict.fromkeys(("LISTAGG", "STRING_AGG"), "string"),
 }
 

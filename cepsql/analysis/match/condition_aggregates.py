@@ -60,7 +60,7 @@ def lower_condition_aggregate(
         f"the aggregate {spoken_function(call.function)}{several} in DEFINE is not supported",
         span_of(call.function, scope.place),
         "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, MAX_BY, MIN_BY, BOOL_AND, BOOL_OR, FIRST_VALUE, LAST_VALUE, STDDEV, "
-        "VARIANCE, MEDIAN, PERCENTILE, LISTAGG and COLLECT_LIST are; MEASURES take any",
+        "VARIANCE, MEDIAN, PERCENTILE, MODE, BIT_AND, BIT_OR, LISTAGG and COLLECT_LIST are; MEASURES take any",
     )
 
 

@@ -52,6 +52,10 @@ _OF_LISTS: dict[str, tuple[str, tuple]] = {
     **dict.fromkeys(("VARIANCE", "VAR_SAMP"), ("var_samp", ())),
     **dict.fromkeys(("VARIANCEPOP", "VAR_POP"), ("var_pop", ())),
     **dict.fromkeys(("QUANTILE", "PERCENTILE"), ("percentile", ())), "MEDIAN": ("percentile", (0.5,)),
+    **dict.fromkeys(("BITWISEANDAGG", "BIT_AND"), ("bit_and", ())),
+    **dict.fromkeys(("BITWISEORAGG", "BIT_OR"), ("bit_or", ())),
+    **dict.fromkeys(("BITWISEXORAGG", "BIT_XOR"), ("bit_xor", ())),
+    **{name.upper(): (name, ()) for name in ("kurtosis", "skewness", "mode")},
     **dict.fromkeys(("GROUPCONCAT", "LISTAGG", "STRING_AGG"), ("listagg", ())),
 }  # fmt: skip
 """What an aggregate over the list of its values is called in the registry, and further arguments."""

@@ -62,27 +62,52 @@ class _Hoisting:
         for node in _outermost(copy):
             if variable is not None and isinstance(node, exp.In):
                 _name_row_under_test(node, variable)
-            self._refuse(node)
             self.check(_query(node), span_of(node, self.clause.span))
-            node.replace(self._hidden(node))
+            node.replace(self._in_list(node) if self._asks_others(node) else self._hidden(node, node))
         changed = copy.this
         changed.meta.update(expression.meta)
         return changed
 
-    def _refuse(self, node: exp.Expr) -> None:
+    def _asks_others(self, node: exp.Expr) -> bool:
+        """Tell whether a subquery of IN is asked for a value of other rows of the match."""
         if not isinstance(node, exp.In):
-            return
+            return False
         reads = [inner for inner in node.this.walk() if navigation_name(inner) or is_aggregate(inner)]
         named = [column for column in node.this.find_all(exp.Column) if column.table]
-        if reads or named or node.find_ancestor(exp.AggFunc, exp.Anonymous):
-            raise NotSupportedError(
-                "IN a subquery of values of other rows of the match is not supported",
-                span_of(node, self.clause.span),
-                "columns of the row itself are: x IN (SELECT ...)",
-            )
+        return bool(reads or named or node.find_ancestor(exp.AggFunc, exp.Anonymous))
 
-    def _hidden(self, node: exp.Expr) -> exp.Column:
-        self.columns.append(node.copy())
+    def _in_list(self, node: exp.Expr) -> exp.Expr:
+        """Return what asks the list of a subquery's values, which is a hidden column, as IN does: NULL if the value is
+        not among them and one of them, or the value, is NULL; false of none."""
+        asked = _query(node)
+        if len(asked.selects) != 1 or asked.selects[0].is_star or isinstance(node.this, exp.Tuple):
+            raise NotSupportedError(
+                "IN a subquery of several columns is not supported",
+                span_of(node, self.clause.span),
+                "ask for one value",
+            )
+        table = exp.to_identifier("__asked")
+        alias = exp.TableAlias(this=table, columns=[exp.to_identifier("x")])
+
+        def of_all(call: exp.Expr) -> exp.Column:
+            rows = exp.Subquery(this=asked.copy(), alias=alias.copy())
+            return self._hidden(exp.Subquery(this=exp.select(call).from_(rows)), node)
+
+        listed = of_all(exp.ArrayAgg(this=exp.column("x", "__asked")))
+        missing = exp.Sub(
+            this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Count(this=exp.column("x", "__asked"))
+        )
+        nulls = of_all(missing)
+        known = exp.GT(this=exp.ArraySize(this=listed.copy()), expression=exp.Literal.number(0))
+        found = exp.ArrayContains(this=listed, expression=node.this.copy())
+        unknown = exp.GT(this=nulls, expression=exp.Literal.number(0))
+        result = exp.case().when(exp.and_(known, found), exp.true())
+        result = result.when(unknown, exp.null()).when(known.copy(), found.copy()).else_(exp.false())
+        result.meta.update(node.meta)
+        return exp.Paren(this=result)
+
+    def _hidden(self, value: exp.Expr, node: exp.Expr) -> exp.Column:
+        self.columns.append(value.copy())
         column = exp.column(f"{HIDDEN}{len(self.columns) - 1}", table=_variable_beside(node))
         column.meta.update(node.meta)
         return column

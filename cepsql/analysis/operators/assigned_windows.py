@@ -30,6 +30,7 @@ class AssignedWindows:
     offset:    what they begin later than counted from the epoch, weeks from its first Monday.
     partition: what has sessions of its own; None if that is not said.
     fill:      what their groups have where nothing came, None without FILL.
+    of_date:   the event time is a DATE, and so are the bounds.
     """
 
     kind: str
@@ -42,11 +43,17 @@ class AssignedWindows:
     timed: bool
     span: Span
     fill: FillClause | None = None
+    of_date: bool = False
 
     @property
     def fixed(self) -> bool:
         """Whether the windows lie where no calendar matters."""
         return self.size.fixed and self.step.fixed and self.offset.fixed
+
+    @property
+    def bound_type(self) -> str:
+        """The Spark type of START and END."""
+        return "date" if self.of_date else self.time_type
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -68,11 +75,11 @@ def plan_assigned_windows(
         )
     time = _time(clause, columns, watermark)
     kind = time.type.lower()
-    if kind not in ("timestamp", "timestamp_ntz", "timestamp_ltz"):
+    if kind not in ("timestamp", "timestamp_ntz", "timestamp_ltz", "date"):
         raise NotSupportedError(
             f"windows by a {kind.upper()} are not supported", clause.span, f"CAST({time.name} AS TIMESTAMP) is a time"
         )
-    kind = "timestamp_ntz" if kind == "timestamp_ntz" else "timestamp"
+    of_date, kind = kind == "date", "timestamp_ntz" if kind in ("timestamp_ntz", "date") else "timestamp"
     size, offset = window_length(clause.size, clause.span), Length(0)
     step = size if clause.step is None else window_length(clause.step, clause.span)
     if clause.offset is not None:
@@ -85,9 +92,16 @@ def plan_assigned_windows(
         size, step, offset = as_fixed(size), as_fixed(step), as_fixed(offset)
         offset = Length(offset.count + monday) if offset.fixed else offset
     spec = AssignedWindows(
-        clause.kind, time.name, kind, size, step, offset, clause.partition_by, clause.timed, clause.span, clause.fill
-    )
+        clause.kind, time.name, kind, size, step, offset, clause.partition_by, clause.timed, clause.span, clause.fill,
+        of_date,
+    )  # fmt: skip
     check_lengths(spec, clause.size, clause.step, clause.offset)
+    if of_date and (clause.timed or any(one.unit != MONTHS and one.count % _DAY for one in (size, step, offset))):
+        raise ProgrammingError(
+            f"windows by the DATE {time.name} begin and end with a day",
+            clause.span,
+            "say their lengths in days, weeks or months, or CAST the date AS TIMESTAMP in a column of the stream",
+        )
     return spec
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.frames import bounds_of, row_count
+from cepsql.analysis.operators.frames import EVERY_ROW, bounds_of, row_count
 from cepsql.analysis.operators.over import Frames, is_whole
 from cepsql.analysis.operators.running_calls import OF_COLUMNS
 from cepsql.analysis.sql.intervals import interval_micros
@@ -24,7 +24,7 @@ def framed_calls(frames: Frames) -> tuple[FramedCall, ...] | None:
     """Return what an operator computes for calls whose frames do not hold all rows so far; None where it cannot for
     each of them: where only Spark knows the function, what it reads is no column, or the calendar says where its frame
     begins."""
-    if is_whole(frames.time, frames.keys):
+    if is_whole(frames.time, frames.keys) or frames.reach.before == EVERY_ROW:
         return None
     found = []
     for call in frames.calls:

@@ -10,11 +10,14 @@ from cepsql.analysis.sql.intervals import LONGEST_MONTH, interval_micros, interv
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.bloom_filters import is_seen
 from cepsql.language.tokens import DIALECT
 
 _DAY = 86_400_000_000
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _LONGEST = 2**60
+EVERY_ROW = 2**60
+"""Of `Reach.before`: all rows of the key are kept, for a function that does not go on from a few values."""
 RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 OF_ALL_ROWS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
 
@@ -23,15 +26,24 @@ OF_ALL_ROWS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
 class Reach:
     """Which rows of its partition a row's frame may hold beside the row itself.
 
-    before, after:                 how many rows before and after it; `before` None: all.
+    before, after:                 how many rows before and after it; `before` None: all, of which an operator keeps a
+                                   few values.
     micros_before, micros_after:   how much earlier and later they may be, microseconds.
-    Rows are needed that are within either measure.
+    groups_before, groups_after:   how many groups of rows that are equal in the order, beside the row's own.
+    Rows are needed that are within any measure.
     """
 
     before: int | None = 0
     after: int = 0
     micros_before: int = 0
     micros_after: int = 0
+    groups_before: int = 0
+    groups_after: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether a row may wait for ever for the rows after it."""
+        return bool(self.after or self.groups_after)
 
     def __or__(self, other: "Reach") -> "Reach":
         return Reach(
@@ -39,6 +51,8 @@ class Reach:
             max(self.after, other.after),
             max(self.micros_before, other.micros_before),
             max(self.micros_after, other.micros_after),
+            max(self.groups_before, other.groups_before),
+            max(self.groups_after, other.groups_after),
         )
 
 
@@ -54,7 +68,11 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
     function = called_function(call.this)
     if isinstance(function, exp.Lag | exp.Lead):
         return _offset(function, call, place)
-    if isinstance(function, RANKS):
+    if is_seen(function) and call.args.get("spec") is not None:
+        raise ProgrammingError(
+            "MIGHT_HAVE_SEEN takes no frame", place, "its second argument says how many values it remembers"
+        )
+    if isinstance(function, RANKS) or is_seen(function):
         return Reach(before=None)
     if isinstance(function, OF_ALL_ROWS):
         raise NotSupportedError(
@@ -64,8 +82,6 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
     if spec is None:
         return Reach(before=None)
     kind, start, end = bounds_of(call)
-    if kind not in ("ROWS", "RANGE"):
-        raise NotSupportedError(f"{kind} frames are not supported", place, "ROWS and RANGE are")
     if end is None and _side(spec.args.get("end_side")) == "FOLLOWING":
         raise NotSupportedError(
             "a frame up to UNBOUNDED FOLLOWING over a stream is not supported",
@@ -138,9 +154,12 @@ def _bound(value: object, side: object) -> Bound | None:
 
 
 def _between(kind: str, start: Bound | None, end: Bound | None, time_type: str, place: Span) -> Reach:
-    if kind == "ROWS":
+    if kind in ("ROWS", "GROUPS"):
         first, last = (None if bound is None else bound[0] * row_count(bound[1], place) for bound in (start, end))
         _check_order(start, end, first, last, place)
+        if kind == "GROUPS":
+            before = 0 if first is None else max(-first, 0)
+            return Reach(None if first is None else 0, groups_before=before, groups_after=max(last or 0, 0))
         return Reach(None if first is None else max(-first, 0), max(last or 0, 0))
     early, late = (None if bound is None else _micros(bound, time_type, place) for bound in (start, end))
     _check_order(start, end, early, late, place)

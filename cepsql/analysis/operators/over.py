@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.operators.frames import RANKS, Reach, reach_of
-from cepsql.analysis.operators.running_calls import running_call
+from cepsql.analysis.operators.running_calls import running_call, whole_reach
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import order_hint
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import ProgrammingError, Span
+from cepsql.language.bloom_filters import is_seen
 from cepsql.language.tokens import quoted
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
@@ -80,6 +81,7 @@ def plan_over(
 ) -> Frames:
     """Plan calls over a stream with these columns and this event time.
 
+    watermark: None for calls over a table, which are MIGHT_HAVE_SEEN.
     calls: the name and the type of each call's column, and the call; its PARTITION BY, which all have in common, and
            its ORDER BY, too, hold columns only.
     others: further event times by which the rows could be followed.
@@ -89,14 +91,18 @@ def plan_over(
     first = calls[0][2]
     keys = tuple(key.name for key in first.args.get("partition_by") or [])
     order = tuple(first.args["order"].expressions) if first.args.get("order") else ()
-    if watermark is not None and is_whole(watermark.column, keys):
+    seen = any(is_seen(call.this) for _, _, call in calls)
+    if watermark is not None and is_whole(watermark.column, keys) and not seen:
         time, later = watermark.column, order
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, Reach()) for n, t, call in calls)
     else:
         ranks = any(isinstance(call.this, RANKS) for _, _, call in calls)
-        time, later = _check_order(order, watermark, others, place, ranks), order[1:]
+        time, later = _check_order(order, watermark or _time_of(order, columns), others, place, ranks), order[1:]
         kind = next(column.type.lower() for column in columns if column.name == time)
-        frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)
+        reaches = [whole_reach(call, reach_of(call, kind, place)) for _, _, call in calls]
+        frames = tuple(
+            FrameCall(ColumnDefinition(n, t), call, reach) for (n, t, call), reach in zip(calls, reaches, strict=True)
+        )
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(keys)),
         Column("t", quoted(time)),
@@ -108,6 +114,13 @@ def plan_over(
         by_arrival=True,
     )
     return Frames(name, columns, keys, time, order, frames, layout)
+
+
+def _time_of(order: Sequence[exp.Ordered], columns: Sequence[ColumnDefinition]) -> Watermark | None:
+    """Return the first column of an order over a table, if it is a time."""
+    name = order[0].this.name.lower() if order else None
+    times = (c.name for c in columns if c.name.lower() == name and c.type.lower().startswith("timestamp"))
+    return next((Watermark(time, 0) for time in times), None)
 
 
 def is_whole(time: str, keys: Sequence[str]) -> bool:

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.frames import call_name
+from cepsql.analysis.match.aggregate_calls import called_function
+from cepsql.analysis.operators.frames import EVERY_ROW, Reach, call_name
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.bloom_filters import SEEN, hashed, is_seen, seen_sizes
 from cepsql.language.respelling import DISTINCT_CALL
-from cepsql.operators.running import RunningCall
+from cepsql.operators.running import RunningCall, SeenCall
 
 _OF_ROWS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
 OF_COLUMNS = {
@@ -36,6 +38,11 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
         else:
             nulls = type(function)
         function = function.this
+    if is_seen(function) and function is call.this:
+        value, *sizes = function.expressions
+        seen = call.copy()
+        seen.set("this", exp.Anonymous(this=SEEN, expressions=[take(hashed(value)), *(size.copy() for size in sizes)]))
+        return seen
     spec = call.args.get("spec")
     ends_here = spec is None or str(spec.args.get("end") or "CURRENT ROW").upper() == "CURRENT ROW"
     kind = _OF_VALUES.get(type(function))
@@ -67,6 +74,19 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
     return copy
 
 
+def whole_reach(call: exp.Window, reach: Reach) -> Reach:
+    """Return how far a call reads of the rows that are kept: all, if its frame holds all rows before and its function
+    does not go on from a few values."""
+    if reach.before is not None:
+        return reach
+    try:
+        with_plain_argument(call, lambda argument: exp.column("x"), span_of(call) or Span(0, 0))
+    except Error:
+        # A wrong call of ours is told later, where it is planned.
+        return reach if is_seen(called_function(call.this)) else replace(reach, before=EVERY_ROW)
+    return reach
+
+
 def running_aggregate(name: str, call: exp.Expr, take: Take, place: Span) -> RunningCall | None:
     """Return what an operator computes for an aggregate of all rows of a group so far, None if it cannot go on."""
     try:
@@ -84,6 +104,8 @@ def running_call(name: str, call: exp.Window, columns: Callable[[str], str]) -> 
     ignore, function = isinstance(call.this, exp.IgnoreNulls), call.this
     if ignore:
         function = function.this
+    if is_seen(function):
+        return SeenCall(name, "seen", columns(function.expressions[0].name), True, False, False, *seen_sizes(function))
     spec = call.args.get("spec")
     rows = spec is not None and str(spec.args.get("kind")).upper() == "ROWS"
     if type(function) in _OF_ROWS:

@@ -24,7 +24,7 @@ def windowed_query(rows: exp.Query, windows: AssignedWindows, counted: bool = Fa
     once, and where a row may lie in several windows REPEATED is among the columns.
     Sessions are those of a table.
     """
-    time = sql_of(exp.column(exp.to_identifier(windows.time, quoted=True), table=exp.to_identifier(_ROWS)))
+    time = _time(windows, exp.column(exp.to_identifier(windows.time, quoted=True), table=exp.to_identifier(_ROWS)))
     text = _sessions(windows) if windows.kind == SESSION else _assigned(windows, time, counted)
     query = parse_one(text, dialect=DIALECT)
     for table in [table for table in query.find_all(exp.Table) if table.name == _ROWS]:
@@ -34,13 +34,19 @@ def windowed_query(rows: exp.Query, windows: AssignedWindows, counted: bool = Fa
     return query
 
 
+def _time(windows: AssignedWindows, column: exp.Column) -> str:
+    """Return the SQL of the time of a row."""
+    time = sql_of(column)
+    return f"CAST({time} AS {windows.time_type})" if windows.of_date else time
+
+
 def window_structs(windows: AssignedWindows, time: str) -> str:
     """Return the SQL of an array of the windows that a time lies in, structs as window(...) gives them; NULL for NULL.
 
     time: an expression.
     """
     start, end, condition = _bounds(windows, time, "i")
-    kind = windows.time_type
+    kind = windows.bound_type
     struct = f"NAMED_STRUCT('start', CAST({start} AS {kind}), 'end', CAST({end} AS {kind}))"
     if not condition:
         return f"CASE WHEN {time} IS NOT NULL THEN ARRAY({struct}) END"
@@ -55,7 +61,7 @@ def window_times(windows: AssignedWindows, end: str) -> str:
 
 def _assigned(windows: AssignedWindows, time: str, counted: bool) -> str:
     start, end, condition = _bounds(windows, time, f"{_PLACE}.i")
-    kind = windows.time_type
+    kind = windows.bound_type
     start, end = f"CAST({start} AS {kind})", f"CAST({end} AS {kind})"
     join, where, repeated = "", "" if counted else f" WHERE {time} IS NOT NULL", ""
     if condition:
@@ -201,7 +207,7 @@ def _instant(micros: str, kind: str) -> str:
 
 def _sessions(windows: AssignedWindows) -> str:
     """Return the query of a table's rows with their sessions: a row at most the gap after the one before is of its."""
-    time = sql_of(exp.column(exp.to_identifier(windows.time, quoted=True)))
+    time = _time(windows, exp.column(exp.to_identifier(windows.time, quoted=True)))
     keys = [sql_of(key) for key in windows.partition or ()]
     of_keys = f"PARTITION BY {', '.join(keys)} " if keys else ""
     gap = f"{windows.size.count}L" if windows.size.fixed else None
@@ -210,10 +216,10 @@ def _sessions(windows: AssignedWindows) -> str:
     begins = f"COALESCE({micros} - LAG({micros}) OVER ({of_keys}ORDER BY {time}) > {gap}, TRUE) AS {_PLACE}"
     counted = f"COUNT_IF({_PLACE}) OVER ({of_keys}ORDER BY {time}) AS {_NUMBER}"
     session = f"OVER (PARTITION BY {', '.join([*keys, _NUMBER])})"
-    kind = windows.time_type
+    kind = windows.bound_type
     start = f"CAST(MIN({time}) {session} AS {kind})"
     latest = _micros(f"MAX({time}) {session}", windows.time_type)
-    end = f"CAST({_instant(f'{latest} + {gap}', kind)} AS {kind})"
+    end = f"CAST({_instant(f'{latest} + {gap}', windows.time_type)} AS {kind})"
     return (
         f"SELECT * EXCEPT ({_PLACE}, {_NUMBER}), {start} AS {START}, {end} AS {END}{window_times(windows, end)} FROM ("
         f"SELECT *, {counted} FROM (SELECT *, {begins} FROM {_ROWS} WHERE {time} IS NOT NULL))"

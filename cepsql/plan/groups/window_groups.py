@@ -263,7 +263,8 @@ def _over_operator(
             span_of(found.call.expressions[0] if found.call is not None else found.key, place),
             "window(ts, '1 minute') of the column that WATERMARK FOR says in CREATE STREAM, as it is",
         )
-    if not known.event_time_type.lower().startswith("timestamp"):
+    dates = found.call is None and known.event_time_type.lower() == "date"
+    if not dates and not known.event_time_type.lower().startswith("timestamp"):
         return NotSupportedError(
             f"windows of a stream by a {known.event_time_type.upper()} are not supported",
             span_of(found.call.expressions[0] if found.call is not None else found.key, place),
@@ -400,6 +401,8 @@ def _fixed_call(
 ) -> exp.Expr | None:
     """Return the call of window or session_window that stands for assigned windows, None if none does."""
     time = exp.column(exp.to_identifier(assigned.time), table=table.args["alias"].this.copy())
+    if assigned.of_date:
+        return None
     if assigned.kind == SESSION:
         others = [key for key in select.args["group"].expressions if key not in keys]
         names = {key.name.lower() for key in others if isinstance(key, exp.Column)}

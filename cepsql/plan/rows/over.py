@@ -9,11 +9,12 @@ from sqlglot import exp
 
 from cepsql.analysis.operators.frames import reach_of
 from cepsql.analysis.operators.over import is_whole, plan_over
-from cepsql.analysis.operators.running_calls import with_plain_argument
+from cepsql.analysis.operators.running_calls import whole_reach, with_plain_argument
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.language.bloom_filters import is_seen
 from cepsql.plan.tree.nodes import Node, Over, Sql
 from cepsql.plan.tree.reader import Checked
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
@@ -30,6 +31,28 @@ def hoist_over(below: Sql, checked: Checked, place: Span) -> Sql:
     return hoist_selects(below, lambda select, _: bool(window_calls(select)), partial(_hoisted, checked), place)
 
 
+def hoist_seen(below: Sql, checked: Checked, place: Span) -> Sql:
+    """Return plain SQL over tables in which each SELECT with MIGHT_HAVE_SEEN reads the operator that computes it.
+
+    Raises NotSupportedError for one beside other window functions.
+    """
+    if below.query.find(exp.Window) is None or below.resolved.streaming:
+        return below
+
+    def wanted(select: exp.Select, _: Mapping[str, Node]) -> bool:
+        calls = window_calls(select)
+        seen = [call for call in calls if is_seen(call.this)]
+        if seen and len(seen) < len(calls):
+            raise NotSupportedError(
+                "MIGHT_HAVE_SEEN beside other window functions over a table is not supported",
+                span_of(seen[0], place),
+                "compute one of them in a subquery",
+            )
+        return bool(seen)
+
+    return hoist_selects(below, wanted, partial(_hoisted, checked), place, of_streams=False)
+
+
 @dataclass(frozen=True)
 class _Calls:
     """The window functions that go over the rows of a SELECT, as a reader of these rows."""
@@ -38,10 +61,10 @@ class _Calls:
     span: Span
 
 
-def window_calls(select: exp.Select) -> list[exp.Window]:
-    """Return the window functions of a SELECT's own, each once."""
-    parts = [*select.expressions, *([select.args["qualify"]] if select.args.get("qualify") else [])]
-    calls = [call for part in parts for call in part.find_all(exp.Window) if call.find_ancestor(exp.Query) is select]
+def window_calls(select: exp.Select, parts: Sequence[str] = ("qualify",)) -> list[exp.Window]:
+    """Return the window functions of a SELECT's own, of its items and these clauses, each once."""
+    where = [*select.expressions, *(select.args[clause] for clause in parts if select.args.get(clause))]
+    calls = [call for part in where for call in part.find_all(exp.Window) if call.find_ancestor(exp.Query) is select]
     return list(dict.fromkeys(call for call in calls if call.find_ancestor(exp.Window) is None))
 
 
@@ -95,11 +118,15 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
         reader = _Calls((*first.order, *keys), span_of(group[0], place) or place)
         rows = checked(reader, rows, "OVER")
         found = rows.properties
-        asked = [(given[call], spoken_type(call), _planned(alone[call], rows)) for call in group]
+        asked = [(given[call], _call_type(call), _planned(alone[call], rows)) for call in group]
         frames = plan_over(name, found.columns, found.watermark, asked, reader.span, found.others)
         nodes[name] = Over(frames, (rows,))
         rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
     return outer
+
+
+def _call_type(call: exp.Window) -> str:
+    return "boolean" if is_seen(call.this) else spoken_type(call)
 
 
 def _planned(call: _Call, rows: Sql) -> exp.Window:
@@ -184,7 +211,7 @@ def _over_columns(call: exp.Window, columns: RowsBelow, place: Span) -> _Call:
     running, waits, refusal = False, False, None
     try:
         reach = reach_of(call, "", place)
-        waits, running = bool(reach.after), reach.before is None
+        waits, running = reach.waits, whole_reach(call, reach).before is None
         if running:
             bare = with_plain_argument(bare, columns.take, span_of(call, place) or place)
     except Error as error:

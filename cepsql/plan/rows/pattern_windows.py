@@ -17,6 +17,7 @@ from cepsql.matching.hold import hold
 from cepsql.plan.rows.over import own_aggregate, refuse_nested, window_calls, with_own_window
 from cepsql.plan.rows.pattern_calls import as_measure, ignores_frame, is_measure, spoken_call
 from cepsql.plan.rows.pattern_rows import PatternRows, own_nodes, pattern_rows
+from cepsql.plan.rows.sought_matches import of_sought_rows
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.nodes import Match, Node, Sql
 from cepsql.plan.tree.rows_below import AROUND, hoist_selects, read_nodes
@@ -24,6 +25,9 @@ from cepsql.plan.tree.stand_ins import stand_in, with_written
 
 Planned = Callable[[MatchClause, Sql], Match]
 """Returns the operator of a clause over rows, or raises what is wrong with it."""
+
+_READERS = ("qualify", "order")
+"""Clauses that may read such windows, beside the items of SELECT."""
 
 _PARTS = ("partition_by", "order", "spec")
 
@@ -98,7 +102,8 @@ class _Window:
     def whole(self, kept: tuple[str, ...]) -> MatchClause:
         """Return the clause with the functions, and the columns of the input that come out."""
         measures = (*self.clause.measures, *self.calls)
-        return replace(self.clause, measures=measures, calls=len(self.calls), kept=kept)
+        whole = replace(self.clause, measures=measures, calls=len(self.calls), kept=kept)
+        return of_sought_rows(whole)
 
 
 def _hoisted(
@@ -110,7 +115,7 @@ def _hoisted(
     _: bool,
 ) -> exp.Select:
     """Return a SELECT over the rows of the operators of its windows, which are new entries of `nodes`."""
-    patterns = {call: _pattern_of(call, select, known) for call in window_calls(select)}
+    patterns = {call: _pattern_of(call, select, known) for call in window_calls(select, _READERS)}
     said: dict[str, WindowPattern] = {}
     for call, pattern in patterns.items():
         if pattern is not None:
@@ -208,15 +213,15 @@ def _refuse(
             "aggregate in a subquery, and write OVER around it",
         )
     refuse_nested(calls, place)
-    parts = [*select.expressions, select.args.get("qualify")]
+    parts = [*select.expressions, select.args.get("qualify"), select.args.get("order")]
     inside = {id(node) for part in parts if part is not None for node in part.walk()}
     for window in select.find_all(exp.Window):
         called = window.find_ancestor(exp.Query) is select and window.args.get("over") is not None
         if called and id(window) not in inside and _pattern_of(window, select, known) is not None:
             raise NotSupportedError(
-                "a function over a window with a row pattern stands in SELECT and QUALIFY only",
+                "a function over a window with a row pattern stands in SELECT, QUALIFY and ORDER BY only",
                 span_of(window, place),
-                "QUALIFY chooses rows by it, and ORDER BY takes the name that it has in SELECT",
+                "QUALIFY chooses rows by it",
             )
     tables = {item.alias_or_name.lower() for item in relations(select)}
     for query in (query for part in parts if part is not None for query in part.find_all(exp.Query)):

@@ -205,7 +205,7 @@ class Sort(_Operator):
 @dataclass(frozen=True)
 class Over(_Operator):
     """An ordered operator: window functions, each over a frame of the rows around a row. `inputs` and `markers` as of
-    `Match`; it stands over streams only."""
+    `Match`."""
 
     frames: Frames
     inputs: tuple["Node", ...]
@@ -218,8 +218,9 @@ class Over(_Operator):
         columns = (*frames.columns, *(call.column for call in frames.calls))
         if self.markers:
             columns = (*columns, ColumnDefinition(BOUND, "bigint"))
-        time = None if reach.after else Watermark(frames.time, reach.micros_after)
-        return Properties(frames.name, columns, True, time, True)
+        streaming = any(node.properties.streaming for node in self.inputs)
+        time = None if reach.waits or not streaming else Watermark(frames.time, reach.micros_after)
+        return Properties(frames.name, columns, streaming, time, streaming)
 
 
 @dataclass(frozen=True)
@@ -735,7 +736,7 @@ def _spoken_rows(node: Node) -> str:
 
 
 def _missing_time_of_frames(node: Over, follower: str, place: Span | None) -> Error:
-    if node.frames.reach.after:
+    if node.frames.reach.waits:
         return NotSupportedError(
             f"{follower} over window functions of a stream needs to know how late their rows come out",
             place,

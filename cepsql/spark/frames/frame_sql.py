@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from cepsql.spark.jvm.bloom_functions import add_bloom_functions
+
 
 def frame_sql(spark: SparkSession, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
     """Return what a statement gives that names these DataFrames as tables; no name of a table, column or text is alike.
@@ -14,6 +16,7 @@ def frame_sql(spark: SparkSession, text: str, frames: Mapping[str, DataFrame]) -
     if not hasattr(spark, "_jsparkSession"):
         # Spark Connect looks names up when rows are asked for, and then a view of the session must still be there.
         return spark.sql(_template(text, frames), None, **frames)
+    add_bloom_functions(spark, text)
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)
     try:

@@ -69,6 +69,7 @@ from cepsql.spark.frames.frame_sql import frame_sql
 from cepsql.spark.frames.frames import alike
 from cepsql.spark.frames.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.frames.rows import column_type
+from cepsql.spark.jvm.bloom_functions import add_bloom_functions
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.settings import is_chain, setting
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, keeps_state, nodes
@@ -99,7 +100,7 @@ from cepsql.spark.stages.group_changes import group_changes_stage
 from cepsql.spark.stages.match import match_stage, match_table
 from cepsql.spark.stages.neighbours import Sharing, neighbour
 from cepsql.spark.stages.observations import BELOW_MATCH
-from cepsql.spark.stages.over import over_stage
+from cepsql.spark.stages.over import over_stage, over_table
 from cepsql.spark.stages.pair_filter import with_filter
 from cepsql.spark.stages.ranked_rows import ranked_rows_stage
 from cepsql.spark.stages.sort import sort_stage
@@ -372,6 +373,8 @@ class _Builder:
                 return deduplicate_table(self.inputs(node)[0], rows)
             case Fill(groups) if not node.properties.streaming:
                 return fill_table(self.inputs(node)[0], groups)
+            case Over(frames) if not node.properties.streaming:
+                return over_table(self.inputs(node)[0], frames)
             case Match() | Deduplicate() | Fill() | Sort() | Over() | WindowAggregate():
                 return self._staged_rows(node, self.staged(node), node.markers)
             case ChangingGroups(changing):
@@ -669,6 +672,7 @@ class _Builder:
     def _typed(self, text: str, relations: Mapping[str, Relation]) -> DataFrame:
         """Return a frame with the columns that a statement gives of sources of these names; it has no rows."""
         given = [f"{name} AS ({columns_sql(one)})" for name, one in relations.items() if isinstance(one, Source)]
+        add_bloom_functions(self.spark, text)
         return self.spark.sql(f"WITH {', '.join(given)} SELECT * FROM ({text})")
 
     def _events(self, relation: Source | Registered, versions: bool = False, placed: bool = False) -> DataFrame:

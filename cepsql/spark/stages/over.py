@@ -5,6 +5,7 @@ knows the stage gives out every row together with the rows of its frame, so that
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -23,6 +24,7 @@ from sqlglot import exp
 
 from cepsql.analysis.operators.framed_calls import framed_calls
 from cepsql.analysis.operators.frames import with_bounds_of_one_type
+from cepsql.analysis.operators.group_frames import by_number, group_number, of_groups
 from cepsql.analysis.operators.over import Frames
 from cepsql.analysis.sql.canonical import digest
 from cepsql.analysis.sql.plain_sql import sql_of
@@ -32,11 +34,13 @@ from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
 from cepsql.operators.framed import Framed
 from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.columns import plain_schema
+from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.identity import describe_frames
-from cepsql.spark.frames.arrow import arrow_schema
+from cepsql.spark.frames.arrow import arrow_schema, refuse_months
 from cepsql.spark.frames.nullable_types import with_nulls_inside
 from cepsql.spark.frames.rows import has_collation, incomparable, layout_columns, layout_fields
 from cepsql.spark.jvm.settings import setting
+from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
 
@@ -46,7 +50,7 @@ STATE_VERSION = 1
 _SUMMED_DIGITS = 28
 """Of more digits Spark's sums have no room for ten further ones, and may be NULL."""
 
-_FRESH, _PLACE = "__fresh", "__place"
+_FRESH, _PLACE, _GROUP = "__fresh", "__place", "__group"
 
 
 def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
@@ -61,7 +65,8 @@ def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
         return framed
     reach = frames.reach
     assert reach.before is not None
-    operator = FrameRows(frames.layout, reach.before, reach.after, reach.micros_before, reach.micros_after)
+    micros, groups = (reach.micros_before, reach.micros_after), (reach.groups_before, reach.groups_after)
+    operator = FrameRows(frames.layout, reach.before, reach.after, *micros, *groups)
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
     values += [f"{FRESH} AS {_FRESH}", f"{PLACE} AS {_PLACE}"]
 
@@ -72,6 +77,20 @@ def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
     columns = (*frames.columns, *(call.column for call in frames.calls))
     output = tuple(quoted(column.name) for column in columns)
     return Staged(operator, feeds, _identity(frames), schema, output, operator.hold, gathered)
+
+
+def over_table(frame: DataFrame, frames: Frames) -> DataFrame:
+    """Return the rows of a bounded frame with what an operator computes as it goes through them."""
+    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    calls = frames.running_calls
+    given, types = running_fields(calls, rows)
+    schema = StructType([*(StructField(field.name, field.dataType) for field in rows.schema.fields), *given])
+    refuse_months(schema, "OVER")
+    found = sorted_rows(frame, frames.layout, [sql_of(item) for item in frames.order])
+    output = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
+    return found.mapInArrow(partial(run_sorted, Running(frames.layout, calls, types)), schema).selectExpr(
+        *output, *(quoted(field.name) for field in given)
+    )
 
 
 def _running(feeds: Sequence[Feed], frames: Frames) -> Staged:
@@ -100,7 +119,9 @@ def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
     wraps = setting(frame.sparkSession, "spark.sql.ansi.enabled").lower() != "true"
     bounds = reach.before, reach.after, reach.micros_before, reach.micros_after
     left = [field for field in rows.schema.fields if field.name not in frames.layout.key_names]
-    return _computed_in_stage(Framed(frames.layout, *bounds, calls, types, wraps), feeds, frames, left, given)
+    return _computed_in_stage(
+        Framed(frames.layout, *bounds, calls=calls, types=types, wraps=wraps), feeds, frames, left, given
+    )
 
 
 def _is_framed(function: str, kind: DataType) -> bool:
@@ -143,6 +164,8 @@ def running_type(call: RunningCall, rows: DataFrame) -> DataType:
     """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
     if call.column is None:
         return LongType() if call.function == "count" else IntegerType()
+    if call.function == "seen":
+        return BooleanType()
     kind = rows.schema[call.column].dataType
     arithmetic = call.function in ("sum", "avg")
     fits = isinstance(kind, NumericType) if arithmetic else is_compared(kind)
@@ -168,12 +191,18 @@ def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:
     order += [_sort_key(item) for item in frames.order]
     # Rows that tie in ORDER BY keep the stage's order, which is the same in every micro-batch.
     placed = spread.sortWithinPartitions(*order, _PLACE)
+    over = [_over_rows(call.call, marks) for call in frames.calls]
+    grouped = next((call for call in over if of_groups(call)), None)
+    if grouped is not None:
+        placed = placed.selectExpr("*", f"{sql_of(group_number(grouped))} AS {_GROUP}")
+        over = [by_number(call, exp.column(_GROUP)) if of_groups(call) else call for call in over]
     calls = [
-        f"{sql_of(with_bounds_of_one_type(_over_rows(call.call, marks)))} AS {quoted(call.column.name)}"
-        for call in frames.calls
+        f"{sql_of(with_bounds_of_one_type(call))} AS {quoted(made.column.name)}"
+        for call, made in zip(over, frames.calls, strict=True)
     ]
     computed = with_nulls_inside(placed.selectExpr("*", *calls), [call.column.name for call in frames.calls])
-    return computed.where(" OR ".join([_FRESH, *(f"{mark} IS NOT NULL" for mark in marks)])).drop(_FRESH, _PLACE)
+    fresh = " OR ".join([_FRESH, *(f"{mark} IS NOT NULL" for mark in marks)])
+    return computed.where(fresh).drop(_FRESH, _PLACE, _GROUP)
 
 
 def _sort_key(item: exp.Ordered):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BooleanType, ByteType, LongType, StructField, StructType
+from pyspark.sql.types import BooleanType, ByteType, DateType, LongType, StructField, StructType
 from sqlglot import exp
 
 from cepsql.analysis.match.aggregate_calls import aggregate_call, spread_distinct
@@ -34,6 +34,7 @@ from cepsql.spark.stages.over import running_fields
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
 
+_DAY = 86_400_000_000
 STATE_VERSION = 1
 """Of the rows that are kept for windows; to be raised when the columns that travel change."""
 
@@ -112,6 +113,8 @@ def _bounds(frame: DataFrame, groups: WindowGroups) -> list[str]:
     """Return the SQL of the bounds of windows, of which START and END are microseconds."""
     kind = column_type(frame, groups.time)
     micros = {START: START, END: END, TIME: f"{END} - 1000"}
+    if isinstance(kind, DateType):
+        return [f"date_from_unix_date(CAST(floor(({sql}) / {_DAY}) AS INT)) AS {name}" for name, sql in micros.items()]
     return [f"{timestamp_of(sql, kind)} AS {name}" for name, sql in micros.items()]
 
 

@@ -1,0 +1,83 @@
+"""Arguments of functions that Spark has, as other engines write them."""
+
+import re
+
+from sqlglot.tokens import Token, TokenType
+
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.respelling import KEPT
+
+_OF_UNITS = {
+    "DATEDIFF": "DATEDIFF({}, a, b)", "DATE_DIFF": "DATE_DIFF({}, a, b)", "TIMESTAMPDIFF": "TIMESTAMPDIFF({}, a, b)",
+    "DATEADD": "DATEADD({}, 3, ts)", "DATE_ADD": "DATEADD({}, 3, ts)", "TIMESTAMPADD": "TIMESTAMPADD({}, 3, ts)",
+}  # fmt: skip
+_UNITS = re.compile(r"(year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?", re.IGNORECASE)
+_OF_PATTERNS = ("TO_CHAR", "TO_DATE", "TO_TIMESTAMP", "DATE_FORMAT")
+_PATTERN_WORDS = {
+    "YYYY": "yyyy", "YY": "yy", "HH24": "HH", "HH12": "hh", "MI": "mm", "SS": "ss", "DD": "dd", "FF6": "SSSSSS",
+    "FF3": "SSS", "MON": "MMM", "DY": "E",
+}  # fmt: skip
+_TELLING = re.compile(r"YYYY|HH24|HH12|MI|DD|FF\d")
+
+
+def refuse_foreign_arguments(tokens: list[Token], sql: str) -> None:
+    """Raise an error for units in quotes, the patterns of times that Oracle has, and lists in an order."""
+    for i, token in enumerate(tokens[:-2]):
+        name = token.text.upper().removeprefix(KEPT)
+        if tokens[i + 1].token_type != TokenType.L_PAREN:
+            continue
+        first = tokens[i + 2]
+        if name in _OF_UNITS and first.token_type == TokenType.STRING and _UNITS.fullmatch(first.text):
+            unit = first.text.upper().removesuffix("S")
+            raise ProgrammingError(
+                f"the unit of {name} stands without quotes", _span(first), _OF_UNITS[name].format(unit), sql
+            )
+        if name in _OF_PATTERNS:
+            _refuse_pattern(name, _argument(tokens, i + 1), sql)
+        if name in ("ARRAY_AGG", "COLLECT_LIST"):
+            _refuse_order(name, tokens, i, sql)
+
+
+def _refuse_pattern(name: str, argument: Token | None, sql: str) -> None:
+    if argument is None or argument.token_type != TokenType.STRING or not _TELLING.search(argument.text):
+        return
+    words = "|".join(sorted(_PATTERN_WORDS, key=len, reverse=True))
+    pattern = re.sub(words, lambda found: _PATTERN_WORDS[found[0]], argument.text)
+    function = "date_format" if name == "TO_CHAR" else name.lower()
+    raise NotSupportedError(
+        f"'{argument.text}' is no pattern of times in Spark", _span(argument), f"{function}(x, '{pattern}')", sql
+    )
+
+
+def _refuse_order(name: str, tokens: list[Token], i: int, sql: str) -> None:
+    close = _closing(tokens, i + 1)
+    if close is not None and [token.text.upper() for token in tokens[close + 1 : close + 2]] == ["WITHIN"]:
+        raise NotSupportedError(
+            f"WITHIN GROUP of {name} is not supported",
+            _span(tokens[close + 1]),
+            "transform(array_sort(array_agg(struct(y, x))), p -> p.x) is the list of x in the order of y",
+            sql,
+        )
+
+
+def _argument(tokens: list[Token], opening: int) -> Token | None:
+    """Return the only token of the second argument of a call."""
+    close, depth = _closing(tokens, opening), 0
+    for i in range(opening, close or opening):
+        depth += (tokens[i].text == "(") - (tokens[i].text == ")")
+        if tokens[i].text == "," and depth == 1:
+            return tokens[i + 1] if i + 2 == close else None
+    return None
+
+
+def _closing(tokens: list[Token], opening: int) -> int | None:
+    depth = 0
+    for i in range(opening, len(tokens)):
+        depth += (tokens[i].token_type == TokenType.L_PAREN) - (tokens[i].token_type == TokenType.R_PAREN)
+        if depth == 0:
+            return i
+    return None
+
+
+def _span(token: Token) -> Span:
+    return Span(token.start, token.end + 1)

@@ -1,0 +1,71 @@
+"""Window functions over tables that Spark does not have: frames of GROUPS, which become frames of RANGE over the number
+of the group, and MIGHT_HAVE_SEEN."""
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from cepsql.analysis.operators.group_frames import by_number, group_number, of_groups
+from cepsql.analysis.sql.positions import span_of
+from cepsql.errors import NotSupportedError, Span
+from cepsql.plan.rows.over import hoist_seen, named_item, own_aggregate, window_calls, with_own_window
+from cepsql.plan.tree.nodes import Node, Sql
+from cepsql.plan.tree.reader import Checked
+from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
+
+
+def over_tables(below: Sql, checked: Checked, place: Span) -> Sql:
+    """Return plain SQL over tables whose window functions Spark has, or operators compute.
+
+    Raises NotSupportedError for what is none of both.
+    """
+    if below.query.find(exp.Window) is None or below.resolved.streaming:
+        return below
+    return hoist_seen(hoist_selects(below, _wanted, _hoisted, place, of_streams=False), checked, place)
+
+
+def _wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+    if any(node.properties.streaming for node in read_nodes(select, nodes).values()):
+        return False
+    calls = window_calls(select)
+    return any(of_groups(with_own_window(call, select)) for call in calls)
+
+
+def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
+    """Return a SELECT over the rows with the number of each group in the order of each call."""
+    calls = window_calls(select)
+    if own_aggregate(select):
+        raise NotSupportedError(
+            "a frame of GROUPS beside GROUP BY or an aggregate is not supported",
+            span_of(calls[0], place),
+            "aggregate in a subquery, and write OVER around it",
+        )
+    columns, table = RowsBelow(), "__grouped"
+    own = {call: with_own_window(call, select) for call in calls}
+    numbers = {call: columns.take(group_number(one)) for call, one in own.items() if of_groups(one)}
+    for column in numbers.values():
+        column.set("table", exp.to_identifier(table))
+
+    def computed(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Window) or node not in numbers:
+            return node
+        return by_number(own[node], numbers[node])
+
+    def over(part: exp.Expr) -> exp.Expr:
+        return columns.replace_in(part.copy().transform(computed), table)
+
+    def around(node: exp.Expr) -> exp.Expr:
+        # Names without a table are those of the output.
+        return over(node) if isinstance(node, exp.Column) and node.table else node
+
+    named = [named_item(item) if whole else item for item in select.expressions]
+    outer = exp.select(*map(over, named)).from_(exp.to_table(table))
+    if select.args.get("qualify") is not None:
+        outer.set("qualify", over(select.args["qualify"]))
+    for part in AROUND:
+        if select.args.get(part) is not None:
+            outer.set(part, select.args[part].copy().transform(around))
+    windows = [over(window) for window in select.args.get("windows") or [] if not of_groups(window)]
+    outer.set("windows", windows or None)
+    outer.set("from_", exp.From(this=columns.select(select).subquery(table)))
+    return outer

@@ -1,0 +1,62 @@
+"""Bloom filters in Spark SQL: Spark has the aggregate for its own joins, but no name for it."""
+
+import weakref
+
+from pyspark.sql import SparkSession
+
+from cepsql.language.bloom_filters import AGGREGATE, MEMBER
+from cepsql.spark.jvm.java_classes import load_own, own_package
+from cepsql.spark.jvm.spark_plan import jvm
+
+_CLASS = "BloomFilters"
+_SOURCE = """
+import java.io.ByteArrayInputStream;
+import java.util.Arrays;
+import org.apache.spark.sql.api.java.UDF2;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate;
+import org.apache.spark.util.sketch.BloomFilter;
+
+public class BloomFilters extends scala.runtime.AbstractFunction1 {
+  public Object apply(Object given) {
+    scala.collection.Seq of = (scala.collection.Seq) given;
+    return new BloomFilterAggregate((Expression) of.apply(0), (Expression) of.apply(1), (Expression) of.apply(2));
+  }
+
+  public static class Member implements UDF2 {
+    private transient byte[] last;
+    private transient BloomFilter filter;
+
+    public Object call(Object bytes, Object hash) throws Exception {
+      if (bytes == null || hash == null) return null;
+      byte[] now = (byte[]) bytes;
+      if (filter == null || (now != last && !Arrays.equals(now, last))) {
+        filter = BloomFilter.readFrom(new ByteArrayInputStream(now));
+        last = now;
+      }
+      return Boolean.valueOf(filter.mightContainLong(((Long) hash).longValue()));
+    }
+  }
+}
+"""
+
+
+def add_bloom_functions(spark: SparkSession, text: str) -> None:
+    """Let the SQL of a session make filters and ask them, if a statement does."""
+    if (MEMBER not in text and AGGREGATE not in text.upper()) or spark in _ADDED:
+        return
+    package = own_package(spark, "bloom", _SOURCE)
+    jar = load_own(spark, package, _CLASS, _SOURCE)
+    context = spark.sparkContext._jsc
+    if jar.name not in context.sc().listJars().mkString():
+        context.addJar(str(jar))
+    loader = context.hadoopConfiguration().getClassLoader()
+    builder, member = (loader.loadClass(f"{package}.{name}").newInstance() for name in (_CLASS, f"{_CLASS}$Member"))
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+    registry.createOrReplaceTempFunction(AGGREGATE.lower(), builder, "java_udf")
+    boolean = jvm(spark).org.apache.spark.sql.types.DataTypes.BooleanType
+    spark._jsparkSession.udf().register(MEMBER, member, boolean)
+    _ADDED.add(spark)
+
+
+_ADDED: "weakref.WeakSet[SparkSession]" = weakref.WeakSet()
