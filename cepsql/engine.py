@@ -47,7 +47,7 @@ from cepsql.catalog.described import described
 from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind as kind_of
 from cepsql.catalog.references import resolved
-from cepsql.catalog.view_store import view_source
+from cepsql.catalog.view_store import ViewSource, view_changes, view_source
 from cepsql.datagen.fields import DATAGEN, check_fields, with_start
 from cepsql.errors import (
     Error,
@@ -67,8 +67,10 @@ from cepsql.language.translate import statements
 from cepsql.loading import load_spark
 from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.planner import Plan, plan_query
+from cepsql.plan.read_point import check_read_point, refuse_read_point
 from cepsql.plan.references import valued_source
 from cepsql.plan.refuse import refuse_endless_aggregate
+from cepsql.plan.standing import plan_standing
 from cepsql.query import Query, limited
 from cepsql.secrets import is_secret
 from cepsql.standing.own_folder import with_own_folder
@@ -688,7 +690,21 @@ class Engine:
         """
         self.check_open()
         self._check_allowed(query.sql)
-        return plan_query(query, lambda table: given.get(table_name(table).lower()) or self._lookup(table), defining)
+        if defining:
+            refuse_read_point(query, "a view")
+        plan = plan_query(query, lambda table: given.get(table_name(table).lower()) or self._lookup(table), defining)
+        check_read_point(plan)
+        return plan
+
+    def plan_standing(self, query: st.Query, of_view: bool = False) -> Plan:
+        """Plan a query that stands, perhaps that of a materialized view; raises Error."""
+        self.check_open()
+        self._check_allowed(query.sql)
+
+        def changes(view: ViewSource, events: bool) -> ViewSource:
+            return view_changes(view.view, self.catalog.view_file, events)
+
+        return plan_standing(query, self._lookup, changes, of_view)
 
     def _check_allowed(self, sql: str) -> None:
         """Raise ProgrammingError for a query that does what the restrictions of this engine refuse."""
@@ -895,7 +911,8 @@ class Engine:
             lent_settings(spark, kept_session(self.home, definition) | settings),
         ):
             tuned = Tuned(self, own, spark)
-            return Query(tuned, self.plan(statement), options.get("start")).start(
+            plan = self.plan_standing(statement, view is not None)
+            return Query(tuned, plan, options.get("start")).start(
                 sink=sink or Sink("nothing", (), "noop"),
                 name=definition.name,
                 epoch=lease.epoch,

@@ -189,11 +189,12 @@ class Query:
         from cepsql.spark.jvm.settings import AS_WRITTEN, lent_settings
         from cepsql.spark.sources.view_frame import view_frames
         from cepsql.spark.stages.build import build
+        from cepsql.views.points import asked_point
 
         with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):
             if not self.streaming and (views := view_sources(self.plan)):
                 # What is read of several views is of one moment.
-                replaced = view_frames(spark, views) | (replaced or {})
+                replaced = view_frames(spark, views, asked_point(self.plan.query)) | (replaced or {})
             return build(
                 spark,
                 started_at(self._valued, self._begins),

@@ -16,6 +16,7 @@ from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.sinks.columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.options import Options
 from cepsql.sinks.table import OPTIONS, TableSink
+from cepsql.sinks.view_journal import ViewJournal
 from cepsql.sinks.writer import WriterIdentity
 
 
@@ -50,6 +51,8 @@ class ViewTable(TableSink):
         self._indexes, self._event_time, self._id = sink.indexes, sink.event_time, sink.id
         self._positions = positions_table(self._schema)
         self._place = self._positions.c.view == self._table
+        versions = 0 if sink.adds and sink.event_time is not None else self._retain
+        self._journal = ViewJournal(self._database, self._table, self._schema, versions)
         self._columns: Columns = ()
         self._key: list[str] = []
 
@@ -83,6 +86,7 @@ class ViewTable(TableSink):
         def remove(connection: sa.Connection) -> None:
             known = self._known(connection)
             if known is not None and known.id == self._id:
+                self._journal.remove(connection)
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
                 connection.execute(sa.delete(self._positions).where(self._place))
 
@@ -101,8 +105,10 @@ class ViewTable(TableSink):
     def _claim(self, connection: sa.Connection) -> None:
         super()._claim(connection)
         self._positions.create(connection, checkfirst=True)
+        self._journal.make(connection)
         known = self._known(connection)
         if known is None or known.checkpoint != self.writer.checkpoint:
+            self._journal.remove(connection)
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
             made = self._database.create_table(self._table, self._schema, self._columns, self._key)
             connection.exec_driver_sql(made)
@@ -129,6 +135,13 @@ class ViewTable(TableSink):
         """The column by which rows grow old, if they do."""
         return (self._event_time,) if self._retain and self._event_time is not None else ()
 
+    def _begin(self, connection: sa.Connection, batch: int) -> None:
+        # Who begins to read changes meanwhile waits, so that the next batch knows of them.
+        found = connection.execute(sa.select(self._positions).where(self._place).with_for_update()).first()
+        if found is None:
+            raise self._lost()
+        self._journal.begin(connection, batch, found, self._columns)
+
     def _written(self, connection: sa.Connection, batch: int) -> None:
         position = self.position(batch)
         for column in self._timed:
@@ -139,12 +152,14 @@ class ViewTable(TableSink):
             "offsets": json.dumps(position.offsets),
             "written": time.time(),
         }
-        changed = connection.execute(sa.update(self._positions).where(self._place).values(now))
-        if not changed.rowcount:
-            raise OperationalError(
-                f"the store of view {self.sink.name} has lost what it knew of the view",
-                hint=f"put the table {POSITIONS} back, or CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT",
-            )
+        connection.execute(sa.update(self._positions).where(self._place).values(now))
+        self._journal.finish(connection, batch, now)
+
+    def _lost(self) -> OperationalError:
+        return OperationalError(
+            f"the store of view {self.sink.name} has lost what it knew of the view",
+            hint=f"put the table {POSITIONS} back, or CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT",
+        )
 
     def _drop_old(self, connection: sa.Connection, column: str) -> None:
         """Remove the rows that are older than the newest one by more than `retain`."""

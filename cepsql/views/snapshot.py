@@ -22,7 +22,7 @@ from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.secrets import redact, secret_values
 from cepsql.views.cells import column_values
 
-_BUSY_SECONDS = 5
+_BUSY_SECONDS, _WRITER_SECONDS = 5, 60
 _UNDEFINED_TABLE = "42P01"
 """What PostgreSQL calls it that a table is not there; a database that is not there is another thing."""
 
@@ -78,40 +78,45 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
     Raises OperationalError if a store does not answer, or a view has never run.
     """
     found: dict[int, ViewRows] = {}
-    places = dict.fromkeys(_place(one.view) for one in wanted)
+    places = dict.fromkeys(place_of(one.view) for one in wanted)
     for place in places:
-        numbers = [number for number, one in enumerate(wanted) if _place(one.view) == place]
-        with _reading(wanted[numbers[0]].view) as connection:
+        numbers = [number for number, one in enumerate(wanted) if place_of(one.view) == place]
+        with lent_connection(wanted[numbers[0]].view) as connection:
             for number in numbers:
-                found[number] = _read(connection, wanted[number])
+                found[number] = read_view(connection, wanted[number])
     return [found[number] for number in range(len(wanted))]
 
 
 def position_of(view: ViewSource) -> ViewPosition | None:
     """Return how far the rows of a view are, None if it has never run; raises as `read_views`."""
     try:
-        with _reading(view) as connection:
+        with lent_connection(view) as connection:
             return _position(connection, view)
-    except _NeverRun:
+    except NeverRun:
         return None
 
 
-class _NeverRun(OperationalError):
+class NeverRun(OperationalError):
     """The view has no table yet."""
 
 
-def _place(view: ViewSource) -> tuple:
+def place_of(view: ViewSource) -> tuple:
+    """Return what is the same for views of one store."""
     return (view.format, *view.options)
 
 
 @contextmanager
-def _reading(view: ViewSource) -> Iterator[sa.Connection]:
-    """Lend a connection to the store of a view that sees one moment of it and can change nothing."""
+def lent_connection(view: ViewSource, writes: bool = False) -> Iterator[sa.Connection]:
+    """Lend a connection to the store of a view that sees one moment of it and can change nothing.
+
+    writes: what is changed is a transaction.
+    Raises OperationalError if the store does not answer, NeverRun if the view has never run.
+    """
     options = resolved(view.options, f"view {view.name}")
     hidden = [*secret_values(view.options), *referenced_values(view.options)]
-    engine = _sqlite(view, options["path"]) if view.format == "sqlite" else _postgresql(options)
+    engine = _sqlite(view, options["path"], writes) if view.format == "sqlite" else _postgresql(options, writes)
     try:
-        with engine.connect() as connection:
+        with engine.begin() if writes else engine.connect() as connection:
             yield connection
     except sa.exc.SQLAlchemyError as failure:
         reason = redact(first_line(failure), hidden)
@@ -122,28 +127,29 @@ def _reading(view: ViewSource) -> Iterator[sa.Connection]:
         engine.dispose()
 
 
-def _never_run(view: ViewSource) -> _NeverRun:
-    return _NeverRun(
+def _never_run(view: ViewSource) -> NeverRun:
+    return NeverRun(
         f"view {view.name} has no rows yet: its query has never run",
         hint=f"START MATERIALIZED VIEW {view.name}; DESCRIBE QUERY {view.name} tells why it does not run",
     )
 
 
-def _sqlite(view: ViewSource, path: str) -> sa.Engine:
+def _sqlite(view: ViewSource, path: str, writes: bool) -> sa.Engine:
     if not os.path.exists(path):
         raise _never_run(view)
-    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    address = f"file:{quote(os.path.abspath(path))}?mode={'rw' if writes else 'ro'}"
 
     def connect() -> sqlite3.Connection:
-        opened = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        patience = _WRITER_SECONDS if writes else _BUSY_SECONDS
+        opened = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
         # All that is read is of the moment of the first reading.
-        opened.execute("BEGIN")
+        opened.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         return opened
 
     return sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
 
 
-def _postgresql(options: dict[str, str]) -> sa.Engine:
+def _postgresql(options: dict[str, str], writes: bool) -> sa.Engine:
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
@@ -155,28 +161,36 @@ def _postgresql(options: dict[str, str]) -> sa.Engine:
     engine = sa.create_engine(
         url,
         poolclass=sa.NullPool,
-        isolation_level="REPEATABLE READ",
+        isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
         connect_args=connection_settings(url, _BUSY_SECONDS),
     )
 
     @sa.event.listens_for(engine, "begin")
     def _(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+        if not writes:
+            connection.exec_driver_sql("SET TRANSACTION READ ONLY")
         connection.exec_driver_sql("SET LOCAL TIME ZONE 'UTC'")
 
     return engine
 
 
-def _read(connection: sa.Connection, wanted: Wanted) -> ViewRows:
-    view = wanted.view
+def position_in(connection: sa.Connection, view: ViewSource) -> ViewPosition:
+    """Return how far the rows of a view are in its store; raises NeverRun if it has never run."""
     known = _position(connection, view)
     if known is None:
         raise _never_run(view)
+    return known
+
+
+def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
+    """Return rows of a view from its store; raises NeverRun if it has never run."""
+    view = wanted.view
+    known = position_in(connection, view)
     types = {column.name: column.type for column in view.columns}
     name = connection.dialect.identifier_preparer.quote_identifier
-    table = _table(connection, view, view.name)
+    table = table_name(connection, view, view.name)
     selected = ", ".join(map(name, wanted.columns)) or "1"
-    where, values = _where(wanted.conditions, name)
+    where, values = where_clause(wanted.conditions, name)
     rows = connection.execute(sa.text(f"SELECT {selected} FROM {table}{where}"), values).all()
     cells = list(zip(*rows, strict=True)) if rows else [()] * max(1, len(wanted.columns))
     if not wanted.columns:
@@ -186,7 +200,8 @@ def _read(connection: sa.Connection, wanted: Wanted) -> ViewRows:
     return ViewRows(pa.table(columns, names=list(wanted.columns)), known)
 
 
-def _where(conditions: Sequence[Condition], name) -> tuple[str, dict]:
+def where_clause(conditions: Sequence[Condition], name) -> tuple[str, dict]:
+    """Return the SQL of conditions and the values of its parameters; `name` quotes the name of a column."""
     parts: list[str] = []
     values: dict[str, int | str] = {}
     for number, condition in enumerate(conditions):
@@ -198,7 +213,7 @@ def _where(conditions: Sequence[Condition], name) -> tuple[str, dict]:
     return (f" WHERE {' AND '.join(parts)}" if parts else ""), values
 
 
-def _table(connection: sa.Connection, view: ViewSource, table: str) -> str:
+def table_name(connection: sa.Connection, view: ViewSource, table: str) -> str:
     """Return the name of a table in the store of a view, in quotes."""
     name = connection.dialect.identifier_preparer.quote_identifier
     schema = dict(view.options).get("schema")
@@ -206,7 +221,7 @@ def _table(connection: sa.Connection, view: ViewSource, table: str) -> str:
 
 
 def _position(connection: sa.Connection, view: ViewSource) -> ViewPosition | None:
-    table = _table(connection, view, POSITIONS)
+    table = table_name(connection, view, POSITIONS)
     asked = sa.text(f"SELECT batch, watermark, offsets, written FROM {table} WHERE view = :view")
     row = connection.execute(asked, {"view": view.name}).first()
     return None if row is None else ViewPosition(row[0], row[1], tuple(json.loads(row[2])), row[3])
