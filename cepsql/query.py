@@ -13,6 +13,7 @@ from cepsql.analysis.sql.intervals import is_duration
 from cepsql.cached_property import cached_property
 from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
+from cepsql.catalog.view_store import ViewSource
 from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, in_text, suggestion
 from cepsql.explain.match_key import AskedPartition, Key, asked_match, asked_partition
@@ -581,7 +582,10 @@ class Query:
             csv_files=_csv_files(one for one in origins if isinstance(one, Source) and one.streaming),
             python_sources=any(
                 isinstance(one, Source)
-                and ((is_kafka(one) and reader_of(one) == PYTHON) or (one.streaming and one.format == DATAGEN))
+                and (
+                    (is_kafka(one) and reader_of(one) == PYTHON)
+                    or (one.streaming and (one.format == DATAGEN or isinstance(one, ViewSource)))
+                )
                 for one in origins
             ),
             written=written_places(self._engine.spark, sink, (files.folder for files in late)),

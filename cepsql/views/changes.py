@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 import sqlalchemy as sa
 
-from cepsql.analysis.operators.emission import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from cepsql.catalog.view_store import BATCH, BATCHES, GONE, OPERATION, PLACE, POSITIONS, READERS, ViewSource
 from cepsql.catalog.view_store import changes_table as changes_name
 from cepsql.errors import OperationalError
@@ -131,6 +130,9 @@ def _as_events(view: ViewSource, changes: pa.Table, batches: list[int]) -> pa.Ta
     """Return changes with OPERATION, if they are events of a view whose rows change."""
     if not view.events or _adds(view):
         return changes
+    # Loads sqlglot, which who only asks for batches does not need.
+    from cepsql.analysis.operators.emission import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+
     keys = list(zip(batches, *(changes[name].to_pylist() for name in view.view.key), strict=True))
     gone = changes[GONE].to_pylist()
     left = {key for key, away in zip(keys, gone, strict=True) if away}
