@@ -596,6 +596,10 @@ class Engine:
                 return Answer(message=f"{name.text} deallocated")
             case st.Show(kind, like, extended):
                 return _alike(self._show(kind, extended), like)
+            case st.WaitFor():
+                from cepsql.standing.tokens import wait_for
+
+                return wait_for(self, statement)
             case st.ShowFunctions(like):
                 spark = self.spark
                 from cepsql.spark.jvm.functions import functions
@@ -988,7 +992,17 @@ class Engine:
 
     def _inserted(self, count: int, name: str, query: Query) -> Answer:
         message = f"{count} row{'' if count == 1 else 's'} written to {name}"
-        return Answer(message=message, notices=query.plan.quoted_columns)
+        from cepsql.standing.tokens import token_hint
+
+        message += token_hint(self, query.token)
+        return Answer(message=message, notices=query.plan.quoted_columns, token=query.token)
+
+    def wait_for_views(self, plan: Plan) -> None:
+        """Wait until the views of a query have taken what AFTER names; raises Error."""
+        if plan.query.point is not None and plan.query.point.after is not None:
+            from cepsql.standing.tokens import wait_for_views
+
+            wait_for_views(self, plan)
 
     # Questions
 

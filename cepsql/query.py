@@ -76,6 +76,8 @@ class Host(Protocol):
 
     def plan(self, query: st.Query) -> Plan: ...
 
+    def wait_for_views(self, plan: Plan) -> None: ...
+
     def search_limits(self, program: MatchProgram) -> MatchProgram: ...
 
     def reading_rules(self) -> "Rules": ...
@@ -93,6 +95,7 @@ class Query:
         self._ran: DataFrame | None = None
         self._now: Run | None = None
         self._looked = False
+        self.token: str | None = None
 
     def __reduce__(self):
         raise InterfaceError("a query cannot be copied or pickled", hint="pass on its text, or its rows")
@@ -194,6 +197,7 @@ class Query:
 
         with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):
             if not self.streaming and (views := view_sources(self.plan)):
+                self._engine.wait_for_views(self.plan)
                 # What is read of several views is of one moment.
                 replaced = view_frames(spark, views, asked_point(self.plan.query)) | (replaced or {})
             return build(
@@ -294,6 +298,7 @@ class Query:
 
         try:
             with in_text(self.plan.text):
+                self._engine.wait_for_views(self.plan)
                 return in_zone(self.reading.table(), zone)
         except Unlike:
             return None
@@ -660,6 +665,7 @@ class Query:
         """Insert all rows of a bounded query into a stream or table, in one step; return how many there were.
 
         names: what the columns are called there, in order; none: they go by name, or else by place.
+        `token` then tells which rows they were, for those who wait until views have taken them.
         Raises InterfaceError for a stream, NotSupportedError for a target that takes no rows, ProgrammingError and
         DataError for columns and values that do not fit, OperationalError if it cannot be written to.
         """
@@ -670,18 +676,34 @@ class Query:
         def written() -> int:
             frame = fitted_rows(self.df, into, names)
             if sink.format != "kafka":
-                return insert_files(frame, sink, into)
+                rows, file = insert_files(frame, sink, into)
+                self.token = None if file is None else f"{into.name}@{file}"
+                return rows
             from cepsql.sinks import WriterIdentity, open_sink
 
             once = uuid.uuid4().hex
             target = open_sink(sink, WriterIdentity(f"insert-{once}", 1, once))
             try:
                 target.check([(column.name, column.type) for column in sink.columns])
-                return target.accept(frame, 0)
+                rows = target.accept(frame, 0)
+                self.token = self._reached(into)
+                return rows
             finally:
                 target.close()
 
         return self._run(written, sink)
+
+    def _reached(self, into: Source) -> str | None:
+        """Return the token of all records that a topic has now, None where that is not known."""
+        from cepsql.kafka.reader import PYTHON, reader_of
+
+        if reader_of(into) != PYTHON:
+            return None
+        from cepsql.kafka.cluster import Cluster
+        from cepsql.spark.sources.kafka import parsed_options
+
+        (offsets,) = Cluster(parsed_options(self._engine.spark, into)).latest().values()
+        return f"{into.name}@{','.join(f'{part}:{end}' for part, end in sorted(offsets.items()))}"
 
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
         """Return why Spark, not Arrow, would read the files of streams if it were started now.

@@ -118,8 +118,9 @@ def fitted_rows(frame: DataFrame, source: Source, names: Sequence[str]) -> DataF
     return rows.selectExpr(*selected)
 
 
-def insert_files(frame: DataFrame, sink: Sink, source: Source) -> int:
-    """Write rows as one file into a folder, where it appears whole or not at all; return how many there were.
+def insert_files(frame: DataFrame, sink: Sink, source: Source) -> tuple[int, str | None]:
+    """Write rows as one file into a folder, where it appears whole or not at all; return how many there were, and its
+    name, None for no rows.
 
     Files have increasing names and times, so that a stream takes the rows of one INSERT before those of the next.
     Raises OperationalError if the folder cannot be written to.
@@ -138,7 +139,7 @@ def insert_files(frame: DataFrame, sink: Sink, source: Source) -> int:
         rows = counted.get["rows"]
         parts = [path for path in staging.glob("part-*") if not path.name.endswith(".crc")]
         if not rows or not parts:
-            return 0
+            return 0, None
         (part,) = parts
         name, changed = _next_name(folder, id, sink.format)
         if not fnmatch.fnmatchcase(name, options.get("pathglobfilter", "*")):
@@ -147,7 +148,7 @@ def insert_files(frame: DataFrame, sink: Sink, source: Source) -> int:
         os.utime(part, ns=(changed, changed))
         os.replace(part, folder / name)
         synchronize(folder)
-        return rows
+        return rows, name
     except OSError as error:
         raise OperationalError(f"rows cannot be written to {folder}: {error.strerror or error}") from error
     finally:

@@ -18,6 +18,9 @@ from cepsql.server.wire.limits import Limits
 from cepsql.server.wire.users import OWNER, User
 
 _QUESTIONS = (st.Show, st.ShowCreate, st.ShowHistory, st.Describe, st.DescribeQuery, st.Explain)
+_READING = (*_QUESTIONS, st.WaitFor)
+"""What changes nothing."""
+
 _SKIPPED = re.compile(rf"{QUOTED.pattern}|\$[0-9]+", re.DOTALL)
 """Parameters, and that in which a dollar begins none."""
 
@@ -71,7 +74,7 @@ class Answering:
         if isinstance(statement, st.Query | st.Print):
             return self._rows(self._query(sql, parameters))
         self._check_allowed(statement)
-        if isinstance(statement, _QUESTIONS):
+        if isinstance(statement, _READING):
             return self._told(self._executed(sql, parameters))
         with self._changing:
             return self._told(self._executed(sql, parameters))
@@ -84,7 +87,7 @@ class Answering:
 
     def _check_allowed(self, statement: st.Statement) -> None:
         """Refuse what the role of the user does not allow."""
-        reads = isinstance(statement, _QUESTIONS) and getattr(statement, "part", None) not in _BY_SPARK
+        reads = isinstance(statement, _READING) and getattr(statement, "part", None) not in _BY_SPARK
         if self._user.role != OWNER and not reads:
             raise Refused(
                 f"user {self._user.name} may read views, and change nothing",

@@ -54,7 +54,8 @@ class _ViewChanges(DataSource):
 
 
 class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets are {"reader": what the store knows this reader by, "checkpoint", "batch": up to which it has read}.
+    """Offsets are {"reader": what the store knows this reader by, "view", "checkpoint", "batch": up to which it has
+    read}.
 
     The first is {}: then come the rows as of a batch, which can be told again, for the changes since it are kept.
     """
@@ -78,7 +79,10 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not start:
             reader = uuid.uuid4().hex
             begun = begin_reading(self._reading.view, reader, self._reading.owner)
-            return {} if begun is None else {"reader": reader, "checkpoint": begun.checkpoint, "batch": begun.batch}
+            if begun is None:
+                return {}
+            known = {"reader": reader, "view": self._reading.view.name}
+            return {**known, "checkpoint": begun.checkpoint, "batch": begun.batch}
         last = self._target if self._all else last_point(self._reading.view)
         if last is None or (last.checkpoint == start["checkpoint"] and last.batch <= start["batch"]):
             self._let_be_known(start)
