@@ -61,7 +61,7 @@ MOST_ROWS = 2**31 - 1
 
 
 class Host(Protocol):
-    """What a query needs of the `cepsql.engine.Engine` that it was made by."""
+    """What a query needs of the `cepsql.engine.context.Context` that it was made by."""
 
     settings: dict[str, str]
 

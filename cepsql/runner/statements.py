@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from cepsql.engine import Answer, Engine, Query
+from cepsql.answer import Answer
+from cepsql.engine import Engine
 from cepsql.errors import Error
 from cepsql.language.parse import split
+from cepsql.query import Query
 from cepsql.render import renderer
 from cepsql.runner.bounded import CUT, write_bounded
 from cepsql.runner.console import Console

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Host(Protocol):
-    """What these statements need of the `cepsql.engine.Engine` that executes them."""
+    """What these statements need of the `cepsql.engine.context.Context` that executes them."""
 
     catalog: Catalog
     restrictions: Restrictions | None
