@@ -229,3 +229,26 @@ def test_what_says_no_point_is_refused(store, text, said):
         engine.catalog.add(Writer(store).view)
         with pytest.raises(cepsql.Error, match=said):
             engine.sql(text)
+
+
+def test_a_store_in_postgresql_keeps_changes_and_versions(postgresql):
+    writer = Writer(postgresql.url, retain="1 hour", name="kept")
+    writer.write(0, [("Rome", 1), (None, 4)])
+    view = writer.changes()
+    first = begin_reading(view, "r", "q")
+    writer.write(1, [("-U", "Rome", 1), ("+U", "Rome", 2), ("-D", None, 4), ("+I", "Oslo", 1)])
+    writer.write(2, [("-D", "Oslo", 1)])
+    assert sorted(told(view, None, first), key=repr) == [("+", "Rome", 1), ("+", None, 4)]
+    assert sorted(told(view, first, Point("c", 1)), key=repr) == [
+        ("+", "Oslo", 1), ("+", "Rome", 2), ("-", "Rome", 1), ("-", None, 4)
+    ]  # fmt: skip
+    assert told(view, Point("c", 1), Point("c", 2)) == [("-", "Oslo", 1)]
+    versions = [[("Rome", 1), (None, 4)], [("Oslo", 1), ("Rome", 2)], [("Rome", 2)]]
+    assert [writer.rows(batch) for batch in range(3)] == versions
+        [("Rome", 1), (None, 4)],
+        [("Oslo", 1), ("Rome", 2)],
+        [("Rome", 2)],
+    ]
+    read_until(view, "r", "q", 2)
+    end_reading(view, "q")
+    writer.table.forget()
