@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from test_journal import Writer
+from test_view_changes import Writer
 
 from cepsql.spark.sources.view_changes_source import Reading, _StreamReader
 from cepsql.views.changes import end_reading
