@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from cepsql.spark.sources.reading_start import ReadingStart
     from cepsql.spark.sources.unread_files import ListedFolder
     from cepsql.spark.stages.neighbours import Sharing
+    from cepsql.views.last_rows import LastRows
     from cepsql.views.reading import Reading
     from cepsql.views.relation import Rules
 
@@ -96,6 +97,7 @@ class Query:
         self._now: Run | None = None
         self._looked = False
         self.token: str | None = None
+        self.last_rows: LastRows | None = None
 
     def __reduce__(self):
         raise InterfaceError("a query cannot be copied or pickled", hint="pass on its text, or its rows")
@@ -626,6 +628,7 @@ class Query:
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer, self.plan.changes)
+        target.last_rows = None if self.last_rows is None else self.last_rows.of(checkpoint.id)
         target.known = checkpoint.records.get(target.place or "")
         try:
             target.check(columns)

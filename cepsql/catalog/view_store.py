@@ -18,22 +18,13 @@ REFRESH_MICROS = 5_000_000
 POSITIONS = "cepsql_views"
 """The table of a store that has how far each of its views is."""
 
-BATCHES = "cepsql_batches"
-"""The table of a store that has the batches of views whose changes are kept, one row for each."""
-
-READERS = "cepsql_readers"
-"""The table of a store that has who reads the changes of its views, and up to which batch."""
-
-PLACE, BATCH, GONE = "cepsql_place", "cepsql_batch", "cepsql_gone"
-"""Columns of a table of changes beside those of the view: their order, the batch that made them, and 1 for a row that
-is in the view no more, 0 for one that is in it from then on."""
-
 SQLITE = "sqlite"
 """The store beside the catalog."""
 
 STORE_OPTIONS = {
     "store": f"'{SQLITE}' (default): a file beside the catalog; '{SQLITE_URL}path', or 'postgresql://host/database'",
-    "retain": "how long rows are kept, such as '10 minutes', counted in event time back from the newest row",
+    "retain": "how long rows that are only added are kept, such as '10 minutes', counted in event time back from the "
+    "newest row; with EMIT CHANGES how long its changes can be followed from; default there '10 minutes'",
     "user": "user of the database, in place of the one in its address",
     "password": "password of the database",
     "schema": "schema of the table in PostgreSQL",
@@ -63,11 +54,6 @@ class ViewSource(Source):
 
     view: MaterializedView = field(kw_only=True)
     events: bool = False
-
-
-def changes_table(view: str) -> str:
-    """Return the name of the table that has the changes of a view."""
-    return f"cepsql_changes_{view}"
 
 
 class ViewFile:

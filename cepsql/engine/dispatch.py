@@ -52,8 +52,15 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
             return Answer(("function", "meaning"), tuple(functions(spark, like).items()))
         case st.Describe():
             return describe(context, statement)
+        case st.Print(name) if context.catalog.names.find(name.text) is None and name.text in context.queries:
+            from cepsql.standing.subscription import printed_rows
+
+            return printed_rows(context, context.catalog.query(name.text), statement.limit)
         case st.Print():
             return print_rows(context, statement)
+        case st.Subscribe(name):
+            hint = f"engine.subscribe({name.text!r}) follows it; so does SUBSCRIBE in the shell"
+            raise NotSupportedError("SUBSCRIBE has no end, and cannot be executed here", name.span, hint)
         case st.Explain(query, part):
             from cepsql.standing.explained import explained
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
+    from cepsql.standing.subscription import Subscription
 
 _FAILING = (exp.Div, exp.IntDiv, exp.Mod, exp.Cast, exp.TryCast)
 """Expressions that ANSI mode lets fail."""
@@ -124,7 +125,7 @@ class Engine:
         Raises InterfaceError if the last statement is no query, or another one is; and what `sql` raises.
         """
         self.check_open()
-        parsed = self._context.parsed(text)
+        parsed = self.parsed(text)
         queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
         if len(queries) != 1 or parsed[-1] is not queries[0]:
             raise InterfaceError(
@@ -132,8 +133,9 @@ class Engine:
                 hint="sql() executes any statements",
                 text=text,
             )
-        found = self.sql(text, args, **frames)
-        assert isinstance(found, Query)
+        (*_, found) = self._executed_in_turn(parsed, text, args, frames)
+        if not isinstance(found, Query):
+            raise InterfaceError("PRINT of a query gives no query", hint="sql() executes it", text=text)
         return found
 
     def sql(self, text: str, args: Args = None, **frames: object) -> Query | Answer:
@@ -157,8 +159,22 @@ class Engine:
         args, frames: as for `sql`.
         """
         self.check_open()
+        yield from self._executed_in_turn(self.parsed(text), text, args, frames)
+
+    def parsed(self, text: str) -> list[st.Statement]:
+        """Return the statements of a text, as the settings of this engine read it; raises Error."""
+        return self._context.parsed(text)
+
+    def executed(self, statement: st.Statement, text: str, args: Args = None) -> Query | Answer:
+        """Execute a statement of a text that `parsed` gave; arguments and errors as of `execute`."""
+        self.check_open()
+        (done,) = self._executed_in_turn([statement], text, args, {})
+        return done
+
+    def _executed_in_turn(
+        self, parsed: Sequence[st.Statement], text: str, args: Args, frames: Mapping[str, object]
+    ) -> Iterator[Query | Answer]:
         given = self._context.frames(frames)
-        parsed = self._context.parsed(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
@@ -175,7 +191,7 @@ class Engine:
         Raises what executing them would raise before anything runs.
         """
         self.check_open()
-        parsed = self._context.parsed(text)
+        parsed = self.parsed(text)
         values = named_values(parsed, {} if args is None else args)
         self._context.checking = True
         try:
@@ -227,10 +243,42 @@ class Engine:
         from cepsql.standing.losses import loss
 
         try:
-            (statement,) = self._context.parsed(text)
+            (statement,) = self.parsed(text)
         except Error:
             return None
         return loss(self._context, statement)
+
+    def prepared(self, name: st.Name) -> st.Prepare:
+        """Return what PREPARE gave that name; raises ProgrammingError if it gave none."""
+        return self._context.prepared.named(name)
+
+    def subscribe(self, name: str, since: str | None = None, last: int = 0) -> "Subscription":
+        """Follow a materialized view or a standing query, also one that another process runs.
+
+        Of a view the rows of now come first, then its changes; of a query the rows that leave it from now on.
+        since: a token that an earlier subscription gave; it goes on after that, also after a restart of everything.
+        last:  of a query so many of the rows that it keeps come first.
+        Returns an iterator, and an async iterator, over `Changes`: an Arrow table and the token after it. It ends when
+        it is closed, as by `with`. It raises OperationalError for changes that are older than those that are kept.
+        Raises ProgrammingError for a name or a token that is none.
+        """
+        self.check_open()
+        from cepsql.standing.subscription import subscribe
+
+        return subscribe(self._context, name, since, last)
+
+    def subscription(self, text: str) -> "Subscription | None":
+        """Return what a text follows that is one SUBSCRIBE; None for another text. Raises Error as `subscribe`."""
+        self.check_open()
+        if not text.lstrip().upper().startswith("SUBSCRIBE"):
+            return None
+        parsed = self.parsed(text)
+        if len(parsed) != 1 or not isinstance(parsed[0], st.Subscribe):
+            return None
+        from cepsql.standing.subscription import subscribe
+
+        with in_text(text):
+            return subscribe(self._context, parsed[0].name.text, parsed[0].since, span=parsed[0].name.span)
 
     def cancel(self) -> None:
         """Stop every bounded job and INSERT that runs in this engine now; standing queries go on."""

@@ -177,7 +177,6 @@ class TableSink(FittedSink):
                 raise fenced(self.sink, self.writer)
             if batch <= found.batch:
                 return pieces.rows
-            self._begin(connection, batch)
             names = [name for name, _ in columns]
             if self.applies:
                 gone = (sound_text(_of(table, GONE, key)) for table in pieces)
@@ -191,9 +190,6 @@ class TableSink(FittedSink):
             return pieces.rows
 
         return self._transaction(write)
-
-    def _begin(self, connection: sa.Connection, batch: int) -> None:
-        """Do what belongs to the transaction of a batch before its rows are written."""
 
     def _written(self, connection: sa.Connection, batch: int) -> None:
         """Do what else belongs to the transaction of a batch, whose rows are written."""

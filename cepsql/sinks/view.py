@@ -1,7 +1,8 @@
 """The table of a materialized view: its rows, and how far they are, are one transaction.
 
 A table of cepsql's own, `cepsql_views`, has a row for each view of the database. It tells that the table of the view is
-cepsql's, and the batch, the watermark and the offsets up to which its rows go.
+cepsql's, and the batch, the watermark and the offsets up to which its rows go. What batches changed is kept beside it
+(`cepsql.views.journal`).
 """
 
 import contextlib
@@ -16,8 +17,8 @@ from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.sinks.columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.options import Options
 from cepsql.sinks.table import OPTIONS, TableSink
-from cepsql.sinks.view_journal import ViewJournal
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.views.journal import KEPT_SECONDS, Journal, JournalBatch
 
 
 def positions_table(schema: str | None) -> sa.Table:
@@ -48,11 +49,11 @@ class ViewTable(TableSink):
     def __init__(self, sink: ViewSink, writer: WriterIdentity):
         super().__init__(sink, writer)
         self._retain = Options(sink, self.options).seconds("retain", 0)
+        # Where rows are only added, their event time tells which were there at a time.
+        self._keeps_versions = bool(self._retain) and not (sink.adds and sink.event_time is not None)
         self._indexes, self._event_time, self._id = sink.indexes, sink.event_time, sink.id
         self._positions = positions_table(self._schema)
         self._place = self._positions.c.view == self._table
-        versions = 0 if sink.adds and sink.event_time is not None else self._retain
-        self._journal = ViewJournal(self._database, self._table, self._schema, versions)
         self._columns: Columns = ()
         self._key: list[str] = []
 
@@ -86,8 +87,8 @@ class ViewTable(TableSink):
         def remove(connection: sa.Connection) -> None:
             known = self._known(connection)
             if known is not None and known.id == self._id:
-                self._journal.remove(connection)
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
+                self._journal(connection).forget()
                 connection.execute(sa.delete(self._positions).where(self._place))
 
         self._at_once(remove)
@@ -105,18 +106,24 @@ class ViewTable(TableSink):
     def _claim(self, connection: sa.Connection) -> None:
         super()._claim(connection)
         self._positions.create(connection, checkfirst=True)
-        self._journal.make(connection)
         known = self._known(connection)
         if known is None or known.checkpoint != self.writer.checkpoint:
-            self._journal.remove(connection)
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
+            self._journal(connection).forget()
             made = self._database.create_table(self._table, self._schema, self._columns, self._key)
             connection.exec_driver_sql(made)
             connection.execute(sa.delete(self._positions).where(self._place))
             begun = {"batch": -1, "watermark": None, "offsets": "[]", "written": time.time()}
             whose = {"view": self._table, "id": self._id, "checkpoint": self.writer.checkpoint}
             connection.execute(sa.insert(self._positions).values(whose | begun))
+            known = self._known(connection)
+        assert known is not None
+        position = JournalBatch(known.batch, known.watermark, tuple(json.loads(known.offsets)), known.written, 0)
+        self._journal(connection).make(position)
         self._make_indexes(connection)
+
+    def _journal(self, connection: sa.Connection) -> Journal:
+        return Journal(connection, self._table, self._schema)
 
     def _make_indexes(self, connection: sa.Connection) -> None:
         """Make the indexes that the view declares, and remove those that it declared before."""
@@ -135,30 +142,27 @@ class ViewTable(TableSink):
         """The column by which rows grow old, if they do."""
         return (self._event_time,) if self._retain and self._event_time is not None else ()
 
-    def _begin(self, connection: sa.Connection, batch: int) -> None:
-        # Who begins to read changes meanwhile waits, so that the next batch knows of them.
-        found = connection.execute(sa.select(self._positions).where(self._place).with_for_update()).first()
-        if found is None:
-            raise self._lost()
-        self._journal.begin(connection, batch, found, self._columns)
-
     def _written(self, connection: sa.Connection, batch: int) -> None:
         position = self.position(batch)
         for column in self._timed:
             self._drop_old(connection, self._database.name(column))
+        written = time.time()
         now = {
             "batch": batch,
             "watermark": position.watermark,
             "offsets": json.dumps(position.offsets),
-            "written": time.time(),
+            "written": written,
         }
-        connection.execute(sa.update(self._positions).where(self._place).values(now))
-        self._journal.finish(connection, batch, now)
-
-    def _lost(self) -> OperationalError:
-        return OperationalError(
-            f"the store of view {self.sink.name} has lost what it knew of the view",
-            hint=f"put the table {POSITIONS} back, or CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT",
+        changed = connection.execute(sa.update(self._positions).where(self._place).values(now))
+        if not changed.rowcount:
+            raise OperationalError(
+                f"the store of view {self.sink.name} has lost what it knew of the view",
+                hint=f"put the table {POSITIONS} back, or CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT",
+            )
+        # Rows that are only added may be kept for a shorter time than readers stay away.
+        kept = max(self._retain, KEPT_SECONDS) if self._timed else self._retain or KEPT_SECONDS
+        self._journal(connection).record(
+            batch, position.watermark, position.offsets, written, kept, self._keeps_versions
         )
 
     def _drop_old(self, connection: sa.Connection, column: str) -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 import sqlalchemy as sa
 
-from cepsql.catalog.view_store import BATCH, BATCHES, GONE, OPERATION, PLACE, POSITIONS, READERS, ViewSource
-from cepsql.catalog.view_store import changes_table as changes_name
+from cepsql.catalog.view_store import OPERATION, POSITIONS, ViewSource
 from cepsql.errors import OperationalError
 from cepsql.views.cells import column_values
-from cepsql.views.journal_tables import readers_table
-from cepsql.views.snapshot import NeverRun, Wanted, lent_connection, table_name
+from cepsql.views.journal import GONE, PLACE, READERS, Journal, JournalBatch, changes_table, readers_table
+from cepsql.views.snapshot import NeverRun, Wanted, store_transaction, table_name
 from cepsql.views.versions import rows_at
+
+_ONLY_ADDED = f" AND NOT {GONE}"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ def last_point(view: ViewSource) -> Point | None:
     Raises OperationalError if its store does not answer.
     """
     try:
-        with lent_connection(view) as connection:
+        with store_transaction(view) as connection:
             return _last(connection, view)
     except NeverRun:
         return None
@@ -42,12 +43,11 @@ def begin_reading(view: ViewSource, reader: str, owner: str) -> Point | None:
     Raises OperationalError if the store does not answer.
     """
     try:
-        with lent_connection(view, writes=True) as connection:
+        with store_transaction(view, writes=True) as connection:
             found = _last(connection, view, lock=True)
             if found is None:
                 return None
             readers = _readers(view)
-            readers.create(connection, checkfirst=True)
             known = {"view": view.name, "reader": reader, "owner": owner, "batch": found.batch, "seen": time.time()}
             connection.execute(sa.insert(readers).values(known))
             return found
@@ -60,7 +60,7 @@ def read_until(view: ViewSource, reader: str, owner: str, batch: int) -> None:
 
     Raises OperationalError if the store does not answer.
     """
-    with lent_connection(view, writes=True) as connection:
+    with store_transaction(view, writes=True) as connection:
         readers = _readers(view)
         mine = sa.and_(readers.c.view == view.name, readers.c.reader == reader)
         now = {"batch": batch, "seen": time.time()}
@@ -71,7 +71,7 @@ def read_until(view: ViewSource, reader: str, owner: str, batch: int) -> None:
 def end_reading(view: ViewSource, owner: str) -> None:
     """Let a view keep no changes for the readers of an owner; raises OperationalError if its store does not answer."""
     try:
-        with lent_connection(view, writes=True) as connection:
+        with store_transaction(view, writes=True) as connection:
             if sa.inspect(connection).has_table(READERS, dict(view.options).get("schema")):
                 readers = _readers(view)
                 mine = sa.and_(readers.c.view == view.name, readers.c.owner == owner)
@@ -89,7 +89,7 @@ def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.T
     Raises OperationalError if the store does not answer, or does not have them any more.
     """
     names = [column.name for column in view.view.columns]
-    with lent_connection(view) as connection:
+    with store_transaction(view) as connection:
         last = _last(connection, view)
         known = {last and last.checkpoint, until.checkpoint, after.checkpoint if after else until.checkpoint}
         if last is None or len(known) > 1 or last.batch < until.batch:
@@ -97,68 +97,60 @@ def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.T
                 f"view {view.name} was made anew since its changes were read",
                 hint="read it with a new checkpoint: CREATE OR REPLACE ... WITH NEW CHECKPOINT AS ...",
             )
-        if after is None:
-            rows = rows_at(connection, Wanted(view, tuple(names)), until.batch, last.batch)
-            count = rows.num_rows
-            found = rows.append_column(PLACE, pa.array([0] * count, pa.int64()))
-            found = found.append_column(GONE, pa.array([False] * count))
-            return _as_events(view, found, [until.batch] * count)
-        if after.batch < until.batch:
-            _check_kept(connection, view, after.batch)
-        return _between(connection, view, names, after.batch, until.batch)
+        journal = Journal(connection, view.name, dict(view.options).get("schema"))
+        end = journal.batch(until.batch)
+        begin = journal.batch(after.batch) if after is not None else None
+        if end is None or (after is not None and begin is None):
+            raise OperationalError(
+                f"the changes of view {view.name} since batch {(after or until).batch} are not kept any more",
+                hint="who does not read for a week is not waited for; read it with a new checkpoint",
+            )
+        if begin is not None:
+            return _between(connection, view, names, begin, end)
+        rows = rows_at(connection, Wanted(view, tuple(names)), end.last)
+        count = rows.num_rows
+        found = rows.append_column(PLACE, pa.array([0] * count, pa.int64()))
+        return _as_events(view, found.append_column(GONE, pa.array([False] * count)))
 
 
-def _between(connection: sa.Connection, view: ViewSource, names: list[str], after: int, until: int) -> pa.Table:
+def _between(
+    connection: sa.Connection, view: ViewSource, names: list[str], begin: JournalBatch, end: JournalBatch
+) -> pa.Table:
     types = {column.name: column.type for column in view.view.columns}
     quoted = connection.dialect.identifier_preparer.quote_identifier
-    cells: list = []
-    if after < until:
-        asked = ", ".join([PLACE, GONE, BATCH, *map(quoted, names)])
-        table = table_name(connection, view, changes_name(view.name))
-        where = f"{BATCH} > :after AND {BATCH} <= :until" + (f" AND {GONE} = 0" if _adds(view) else "")
-        ask = sa.text(f"SELECT {asked} FROM {table} WHERE {where} ORDER BY {PLACE}")
-        rows = connection.execute(ask, {"after": after, "until": until}).all()
-        cells = list(zip(*rows, strict=True))
-    cells = cells or [()] * (3 + len(names))
-    columns = {name: column_values(cells[3 + place], types[name]) for place, name in enumerate(names)}
+    asked = ", ".join([PLACE, GONE, *map(quoted, names)])
+    table = table_name(connection, view, changes_table(view.name))
+    where = f"{PLACE} > {begin.last} AND {PLACE} <= {end.last}" + (_ONLY_ADDED if _adds(view) else "")
+    rows = connection.exec_driver_sql(f"SELECT {asked} FROM {table} WHERE {where} ORDER BY {PLACE}").all()
+    cells = list(zip(*rows, strict=True)) or [()] * (2 + len(names))
+    columns = {name: column_values(cells[2 + place], types[name]) for place, name in enumerate(names)}
     columns[PLACE] = pa.array(cells[0], pa.int64())
     columns[GONE] = pa.array([bool(gone) for gone in cells[1]], pa.bool_())
-    return _as_events(view, pa.table(columns), list(cells[2]))
+    return _as_events(view, pa.table(columns))
 
 
-def _as_events(view: ViewSource, changes: pa.Table, batches: list[int]) -> pa.Table:
+def _as_events(view: ViewSource, changes: pa.Table) -> pa.Table:
     """Return changes with OPERATION, if they are events of a view whose rows change."""
     if not view.events or _adds(view):
         return changes
     # Loads sqlglot, which who only asks for batches does not need.
     from cepsql.analysis.operators.emission import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
-    keys = list(zip(batches, *(changes[name].to_pylist() for name in view.view.key), strict=True))
-    gone = changes[GONE].to_pylist()
-    left = {key for key, away in zip(keys, gone, strict=True) if away}
-    came = {key for key, away in zip(keys, gone, strict=True) if not away}
-    both = left & came
-    said = [
-        (UPDATE_BEFORE if key in both else DELETE) if away else (UPDATE_AFTER if key in both else INSERT)
-        for key, away in zip(keys, gone, strict=True)
-    ]
+    keys = list(zip(*(changes[name].to_pylist() for name in view.view.key), strict=True))
+    gone, said = changes[GONE].to_pylist(), [""] * len(keys)
+    left: dict[tuple, int] = {}
+    for place, (key, away) in enumerate(zip(keys, gone, strict=True)):
+        if away:
+            left[key], said[place] = place, DELETE
+        elif (before := left.pop(key, None)) is not None:
+            said[before], said[place] = UPDATE_BEFORE, UPDATE_AFTER
+        else:
+            said[place] = INSERT
     return changes.append_column(OPERATION, pa.array(said, pa.string()))
 
 
 def _adds(view: ViewSource) -> bool:
     return view.view.adds or not view.view.key
-
-
-def _check_kept(connection: sa.Connection, view: ViewSource, after: int) -> None:
-    """Raise OperationalError if changes after a batch are gone."""
-    table = table_name(connection, view, BATCHES)
-    ask = sa.text(f"SELECT min(batch) FROM {table} WHERE view = :view")
-    first = connection.execute(ask, {"view": view.name}).scalar()
-    if first is None or first > after:
-        raise OperationalError(
-            f"the changes of view {view.name} since batch {after} are not kept any more",
-            hint="who does not read for a week is not waited for; read it with a new checkpoint",
-        )
 
 
 def _last(connection: sa.Connection, view: ViewSource, lock: bool = False) -> Point | None:

@@ -9,20 +9,20 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from cepsql.calendar import time_text
-from cepsql.catalog.view_store import BATCHES, ViewSource
+from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import OperationalError
 from cepsql.language.statements import Query
 from cepsql.plan.read_point import age_allowed
+from cepsql.views.journal import Journal
 from cepsql.views.snapshot import (
     ViewPosition,
     ViewRows,
     Wanted,
-    lent_connection,
     place_of,
     position_in,
     read_view,
     read_views,
-    table_name,
+    store_transaction,
 )
 from cepsql.views.versions import rows_at
 
@@ -78,14 +78,14 @@ def _at_watermark(wanted: Sequence[Wanted]) -> list[ViewRows]:
     found: dict[int, ViewRows] = {}
     for place in dict.fromkeys(place_of(one.view) for one in wanted):
         numbers = [number for number, one in enumerate(wanted) if place_of(one.view) == place]
-        with lent_connection(wanted[numbers[0]].view) as connection:
+        with store_transaction(wanted[numbers[0]].view) as connection:
             for number in numbers:
                 found[number] = _version(connection, wanted[number], least)
     return [found[number] for number in range(len(wanted))]
 
 
 def _watermark(view: ViewSource) -> int:
-    with lent_connection(view) as connection:
+    with store_transaction(view) as connection:
         position = position_in(connection, view)
     if position.watermark is None:
         raise OperationalError(
@@ -103,18 +103,14 @@ def _version(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRows:
         return _added_until(connection, wanted, view.view.event_time, until)
     if now.watermark is not None and now.watermark <= until:
         return read_view(connection, wanted)
-    table = table_name(connection, view, BATCHES)
-    there = sa.inspect(connection).has_table(BATCHES, dict(view.options).get("schema"))
-    kept = f"SELECT batch, watermark, written FROM {table} WHERE view = :view AND watermark <= :until"
-    last = sa.text(f"{kept} ORDER BY batch DESC LIMIT 1")
-    row = connection.execute(last, {"view": view.name, "until": until}).first() if there else None
-    if row is None:
+    found = Journal(connection, view.name, dict(view.options).get("schema")).last_at(until)
+    if found is None:
         raise OperationalError(
             f"view {view.name} keeps no version as of {time_text(until)}Z: it is at {time_text(now.watermark or 0)}Z",
             hint="OPTIONS (retain '10 minutes') keeps the versions of so much event time",
         )
-    position = ViewPosition(row[0], row[1], (), row[2])
-    return ViewRows(rows_at(connection, wanted, row[0], now.batch), position)
+    position = ViewPosition(found.batch, found.watermark, found.offsets, found.written)
+    return ViewRows(rows_at(connection, wanted, found.last), position)
 
 
 def _added_until(connection: sa.Connection, wanted: Wanted, time: str, until: int) -> ViewRows:

@@ -6,6 +6,8 @@ Types are those of the definitions, never of the store.
 import json
 import os
 import sqlite3
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +27,12 @@ from cepsql.views.cells import column_values
 _BUSY_SECONDS, _WRITER_SECONDS = 5, 60
 _UNDEFINED_TABLE = "42P01"
 """What PostgreSQL calls it that a table is not there; a database that is not there is another thing."""
+
+_MOST_STORES = 16
+"""Of so many stores connections are kept open between reads."""
+
+_stores: OrderedDict[tuple, sa.Engine] = OrderedDict()
+_stores_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
     places = dict.fromkeys(place_of(one.view) for one in wanted)
     for place in places:
         numbers = [number for number, one in enumerate(wanted) if place_of(one.view) == place]
-        with lent_connection(wanted[numbers[0]].view) as connection:
+        with store_transaction(wanted[numbers[0]].view) as connection:
             for number in numbers:
                 found[number] = read_view(connection, wanted[number])
     return [found[number] for number in range(len(wanted))]
@@ -90,7 +98,7 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
 def position_of(view: ViewSource) -> ViewPosition | None:
     """Return how far the rows of a view are, None if it has never run; raises as `read_views`."""
     try:
-        with lent_connection(view) as connection:
+        with store_transaction(view) as connection:
             return _position(connection, view)
     except NeverRun:
         return None
@@ -106,15 +114,15 @@ def place_of(view: ViewSource) -> tuple:
 
 
 @contextmanager
-def lent_connection(view: ViewSource, writes: bool = False) -> Iterator[sa.Connection]:
+def store_transaction(view: ViewSource, writes: bool = False) -> Iterator[sa.Connection]:
     """Lend a connection to the store of a view that sees one moment of it and can change nothing.
 
-    writes: what is changed is a transaction.
-    Raises OperationalError if the store does not answer, NeverRun if the view has never run.
+    writes: it can, and what it changes is one transaction.
+    Raises OperationalError if the store does not answer, or the view has never run.
     """
     options = resolved(view.options, f"view {view.name}")
     hidden = [*secret_values(view.options), *referenced_values(view.options)]
-    engine = _sqlite(view, options["path"], writes) if view.format == "sqlite" else _postgresql(options, writes)
+    engine = _writing_store(view, options) if writes else _store(view, options)
     try:
         with engine.begin() if writes else engine.connect() as connection:
             yield connection
@@ -124,7 +132,46 @@ def lent_connection(view: ViewSource, writes: bool = False) -> Iterator[sa.Conne
             raise _never_run(view) from failure
         raise OperationalError(f"the store of view {view.name} cannot be read: {reason}") from failure
     finally:
-        engine.dispose()
+        if writes:
+            engine.dispose()
+
+
+def _store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
+    """Return the store of a view, whose connections stay open for the next read."""
+    which: tuple = (os.getpid(), view.format, *sorted(options.items()))
+    if view.format == "sqlite":
+        try:
+            found = os.stat(options["path"])
+        except OSError:
+            raise _never_run(view) from None
+        # Another file may have been put in its place.
+        which += (found.st_dev, found.st_ino)
+    with _stores_lock:
+        engine = _stores.pop(which, None)
+        if engine is None:
+            engine = _sqlite(options["path"]) if view.format == "sqlite" else _postgresql(options)
+        _stores[which] = engine
+        if len(_stores) > _MOST_STORES:
+            _, oldest = _stores.popitem(last=False)
+            # Those that are lent are closed when they come back.
+            oldest.dispose()
+    return engine
+
+
+def _writing_store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
+    """Return the store of a view for one transaction that changes what is kept of its readers."""
+    if view.format != "sqlite":
+        return _postgresql(options, writes=True)
+    if not os.path.exists(options["path"]):
+        raise _never_run(view)
+    address = f"file:{quote(os.path.abspath(options['path']))}?mode=rw"
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(address, uri=True, timeout=_WRITER_SECONDS, isolation_level=None)
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    return engine
 
 
 def _never_run(view: ViewSource) -> NeverRun:
@@ -134,22 +181,19 @@ def _never_run(view: ViewSource) -> NeverRun:
     )
 
 
-def _sqlite(view: ViewSource, path: str, writes: bool) -> sa.Engine:
-    if not os.path.exists(path):
-        raise _never_run(view)
-    address = f"file:{quote(os.path.abspath(path))}?mode={'rw' if writes else 'ro'}"
+def _sqlite(path: str) -> sa.Engine:
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
 
     def connect() -> sqlite3.Connection:
-        patience = _WRITER_SECONDS if writes else _BUSY_SECONDS
-        opened = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
-        # All that is read is of the moment of the first reading.
-        opened.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-        return opened
+        return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
-    return sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, max_overflow=-1)
+    # All that is read is of the moment of the first reading.
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    return engine
 
 
-def _postgresql(options: dict[str, str], writes: bool) -> sa.Engine:
+def _postgresql(options: dict[str, str], writes: bool = False) -> sa.Engine:
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
@@ -160,7 +204,9 @@ def _postgresql(options: dict[str, str], writes: bool) -> sa.Engine:
     url = url.set(username=options.get("user", url.username), password=options.get("password", url.password))
     engine = sa.create_engine(
         url,
-        poolclass=sa.NullPool,
+        poolclass=sa.QueuePool,
+        max_overflow=-1,
+        pool_pre_ping=True,
         isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
         connect_args=connection_settings(url, _BUSY_SECONDS),
     )
@@ -183,7 +229,7 @@ def position_in(connection: sa.Connection, view: ViewSource) -> ViewPosition:
 
 
 def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
-    """Return rows of a view from its store; raises NeverRun if it has never run."""
+    """Return rows of a view within a transaction of its store; raises OperationalError if it has never run."""
     view = wanted.view
     known = position_in(connection, view)
     types = {column.name: column.type for column in view.columns}

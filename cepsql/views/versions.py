@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pyarrow as pa
 import sqlalchemy as sa
 
-from cepsql.catalog.view_store import BATCH, GONE, PLACE, changes_table
 from cepsql.views.cells import column_values
+from cepsql.views.journal import GONE, PLACE, changes_table
 from cepsql.views.snapshot import Wanted, table_name, where_clause
 
 
-def rows_at(connection: sa.Connection, wanted: Wanted, batch: int, last: int) -> pa.Table:
-    """Return rows of a view as of a batch; `last` is its last one, whose changes since are all kept."""
+def rows_at(connection: sa.Connection, wanted: Wanted, last: int) -> pa.Table:
+    """Return rows of a view as of a batch that is kept; `last` is the place of its last change."""
     view = wanted.view
     types = {column.name: column.type for column in view.view.columns}
     name = connection.dialect.identifier_preparer.quote_identifier
@@ -19,15 +19,12 @@ def rows_at(connection: sa.Connection, wanted: Wanted, batch: int, last: int) ->
     # Without columns rows are counted only.
     selected = [name(column) for column in wanted.columns or (view.view.columns[0].name,)]
     where, values = where_clause(wanted.conditions, name)
-    if batch >= last:
-        ask = f"SELECT {', '.join(selected)} FROM {table}{where}"
+    undone = table_name(connection, view, changes_table(view.name))
+    values |= {"last": last}
+    if view.view.key:
+        ask = _by_key(table, undone, selected, [name(column) for column in view.view.key], where)
     else:
-        undone = table_name(connection, view, changes_table(view.name))
-        values |= {"batch": batch}
-        if view.view.key:
-            ask = _by_key(table, undone, selected, [name(column) for column in view.view.key], where)
-        else:
-            ask = _by_all(table, undone, selected, [name(column.name) for column in view.view.columns], where)
+        ask = _by_all(table, undone, selected, [name(column.name) for column in view.view.columns], where)
     rows = connection.execute(sa.text(ask), values).all()
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(selected)
     if not wanted.columns:
@@ -40,12 +37,12 @@ def _by_key(table: str, changes: str, selected: Sequence[str], key: Sequence[str
     """Return the SQL of rows with a key: of each key the first change since says what was there before it."""
     keys = ", ".join(key)
     same = " AND ".join(f"f.{name} IS NOT DISTINCT FROM v.{name}" for name in key)
-    first = f"SELECT {keys}, min({PLACE}) AS place FROM {changes} WHERE {BATCH} > :batch GROUP BY {keys}"
+    first = f"SELECT {keys}, min({PLACE}) AS place FROM {changes} WHERE {PLACE} > :last GROUP BY {keys}"
     columns, further = ", ".join(selected), f" AND ({where.removeprefix(' WHERE ')})" if where else ""
     return (
         f"WITH f AS ({first}) "
         f"SELECT {columns} FROM {table} AS v WHERE NOT EXISTS (SELECT 1 FROM f WHERE {same}){further} "
-        f"UNION ALL SELECT {columns} FROM {changes} WHERE {PLACE} IN (SELECT place FROM f) AND {GONE} = 1{further}"
+        f"UNION ALL SELECT {columns} FROM {changes} WHERE {PLACE} IN (SELECT place FROM f) AND {GONE}{further}"
     )
 
 
@@ -53,10 +50,8 @@ def _by_all(table: str, changes: str, selected: Sequence[str], columns: Sequence
     """Return the SQL of rows without a key: those of now and those that left since, but not those that came since."""
     every = ", ".join(columns)
     numbered = f"row_number() OVER (PARTITION BY {every}) AS cepsql_number"
-    since = f"SELECT {every} FROM {changes} WHERE {BATCH} > :batch AND {GONE}"
-    there = f"SELECT {every} FROM {table} UNION ALL {since} = 1"
-    return (
-        f"SELECT {', '.join(selected)} FROM ("
-        f"SELECT {every}, {numbered} FROM ({there}) AS a EXCEPT SELECT {every}, {numbered} FROM ({since} = 0) AS b"
-        f") AS kept{where}"
-    )
+    since = f"SELECT {every} FROM {changes} WHERE {PLACE} > :last AND"
+    there = f"SELECT {every} FROM {table} UNION ALL {since} {GONE}"
+    came = f"SELECT {every}, {numbered} FROM ({since} NOT {GONE}) AS b"
+    kept = f"SELECT {every}, {numbered} FROM ({there}) AS a EXCEPT {came}"
+    return f"SELECT {', '.join(selected)} FROM ({kept}) AS kept{where}"

@@ -11,13 +11,14 @@ from hypothesis import strategies as some
 
 import cepsql
 from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery
-from cepsql.catalog.view_store import ViewFile, changes_table, view_changes, view_sink, view_source
+from cepsql.catalog.view_store import ViewFile, view_changes, view_sink, view_source
 from cepsql.errors import OperationalError
 from cepsql.sinks.view import ViewTable
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.run.sink import Position
 from cepsql.views.changes import Point, begin_reading, changes_between, end_reading, last_point, read_until
-from cepsql.views.snapshot import Wanted, lent_connection, read_views
+from cepsql.views.journal import Journal, changes_table
+from cepsql.views.snapshot import Wanted, read_views, store_transaction
 from cepsql.views.versions import rows_at
 
 COLUMNS = (ColumnDefinition("city", "string"), ColumnDefinition("n", "bigint"), ColumnDefinition("at", "timestamp"))
@@ -74,8 +75,8 @@ class Writer:
         if batch is None:
             found = read_views([wanted])[0].rows
         else:
-            with lent_connection(self.source) as connection:
-                found = rows_at(connection, wanted, batch, last_point(self.source).batch)
+            with store_transaction(self.source) as connection:
+                found = rows_at(connection, wanted, Journal(connection, self.view.name).batch(batch).last)
         return sorted(((row["city"], row["n"]) for row in found.to_pylist()), key=repr)
 
 
@@ -90,6 +91,11 @@ def journal(tmp_path, table="spent") -> int | None:
         return there and connection.execute(f"SELECT COUNT(*) FROM {changes_table(table)}").fetchone()[0]
 
 
+def grow_old(tmp_path) -> None:
+    with sqlite3.connect(tmp_path / "views.db") as connection:
+        connection.execute("UPDATE cepsql_batches SET written = written - 86400")
+
+
 def told(view, after, until):
     found = changes_between(view, after, until).to_pylist()
     return [("-" if row["cepsql_gone"] else "+", row["city"], row["n"]) for row in found]
@@ -100,8 +106,6 @@ def test_a_reader_gets_each_change_once(store, tmp_path):
     view = writer.changes()
     assert last_point(view) is None and begin_reading(view, "r", "q") is None
     writer.write(0, [("Rome", 1), ("Oslo", 1), (None, 4)])
-    # Nobody reads them, so that no changes are kept.
-    assert journal(tmp_path) is None
     first = begin_reading(view, "r", "q")
     assert first == Point("c", 0)
     writer.write(1, [("-U", "Rome", 1), ("+U", "Rome", 2), ("-D", None, 4)])
@@ -117,22 +121,26 @@ def test_a_reader_gets_each_change_once(store, tmp_path):
         ("-U", "Rome"), ("-D", None), ("+U", "Rome"), ("-D", "Oslo"), ("+I", "Bern")
     ]  # fmt: skip
 
-    # What it has read is removed with the next batch, and all of it when nobody reads any more.
-    read_until(view, "r", "q", 1)
+    # What is old stays until it has read it.
+    grow_old(tmp_path)
     writer.write(3, [("+I", "Paris", 7)])
+    assert journal(tmp_path) == 6
+    read_until(view, "r", "q", 1)
+    writer.write(4, [])
     assert journal(tmp_path) == 3
     with pytest.raises(OperationalError, match="the changes of view spent since batch 0 are not kept any more"):
         changes_between(view, first, Point("c", 3))
     end_reading(view, "q")
-    writer.write(4, [])
-    assert journal(tmp_path) is None
+    grow_old(tmp_path)
+    writer.write(5, [])
+    assert journal(tmp_path) == 0
 
     # Another checkpoint counts its batches anew.
     begin_reading(view, "r2", "q")
     again = Writer(store, checkpoint="d")
     again.write(0, [("Rome", 5)])
     with pytest.raises(OperationalError, match="view spent was made anew since its changes were read"):
-        changes_between(view, Point("c", 4), Point("d", 0))
+        changes_between(view, Point("c", 5), Point("d", 0))
 
 
 def test_rows_that_are_only_added(store):
@@ -149,6 +157,7 @@ def test_rows_that_are_only_added(store):
 def test_versions_are_kept_as_long_as_retain_says(store, tmp_path):
     writer = Writer(store, retain="3 minutes")
     for batch in range(10):
+        grow_old(tmp_path)
         writer.write(batch, [("Rome", batch), (f"city {batch}", batch)])
     assert writer.rows(6) == [("Rome", 6), *((f"city {n}", n) for n in range(7))]
     # Those of the batches 7 to 9: the version of minute 6 is the first.
@@ -206,7 +215,9 @@ def test_views_at_the_least_of_their_watermarks(store, tmp_path):
         assert engine.query(f"{both} AT WATERMARK").reading is None
         late.write(3, [("Oslo", 3)])
         late.write(4, [("Oslo", 4)])
-        # Versions of `late` are not kept.
+        # Batch 3 is the first that is kept.
+        with sqlite3.connect(tmp_path / "views.db") as connection:
+            connection.execute("DELETE FROM cepsql_batches WHERE view = 'late' AND batch <= 3")
         with pytest.raises(OperationalError, match="view late keeps no version as of 1970-01-01 00:03:00Z: it is at"):
             engine.query(f"{joined} AT WATERMARK").arrow()
         with sqlite3.connect(tmp_path / "views.db") as connection:

@@ -3,10 +3,11 @@
 from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.analysis.sql.properties import DELETED
-from cepsql.catalog.view_store import GONE, PLACE, ViewSource
+from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.spark.frames.names import ARRIVAL
+from cepsql.views.journal import GONE, PLACE
 
 
 def view_changes_frame(spark: SparkSession, view: ViewSource, owner: str) -> DataFrame:
