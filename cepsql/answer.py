@@ -18,6 +18,8 @@ class Answer(Readable):
     """How people see the rows; those of one column may be lines of a text, which the screen's width may break."""
     notices: tuple[str, ...] = ()
     """What the user should know about the query of the statement."""
+    token: str | None = None
+    """What INSERT INTO a stream gives, by which WAIT FOR and AFTER wait until a view has taken the rows."""
 
     def __str__(self) -> str:
         """Write it as the shell does."""

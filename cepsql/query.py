@@ -13,6 +13,7 @@ from cepsql.analysis.sql.intervals import is_duration
 from cepsql.cached_property import cached_property
 from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
+from cepsql.catalog.view_store import ViewSource
 from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, in_text, suggestion
 from cepsql.explain.match_key import AskedPartition, Key, asked_match, asked_partition
@@ -76,6 +77,8 @@ class Host(Protocol):
 
     def plan(self, query: st.Query) -> Plan: ...
 
+    def wait_for_views(self, plan: Plan) -> None: ...
+
     def search_limits(self, program: MatchProgram) -> MatchProgram: ...
 
     def reading_rules(self) -> "Rules": ...
@@ -93,6 +96,7 @@ class Query:
         self._ran: DataFrame | None = None
         self._now: Run | None = None
         self._looked = False
+        self.token: str | None = None
         self.last_rows: LastRows | None = None
 
     def __reduce__(self):
@@ -191,11 +195,13 @@ class Query:
         from cepsql.spark.jvm.settings import AS_WRITTEN, lent_settings
         from cepsql.spark.sources.view_frame import view_frames
         from cepsql.spark.stages.build import build
+        from cepsql.views.points import asked_point
 
         with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):
             if not self.streaming and (views := view_sources(self.plan)):
+                self._engine.wait_for_views(self.plan)
                 # What is read of several views is of one moment.
-                replaced = view_frames(spark, views) | (replaced or {})
+                replaced = view_frames(spark, views, asked_point(self.plan.query)) | (replaced or {})
             return build(
                 spark,
                 started_at(self._valued, self._begins),
@@ -294,6 +300,7 @@ class Query:
 
         try:
             with in_text(self.plan.text):
+                self._engine.wait_for_views(self.plan)
                 return in_zone(self.reading.table(), zone)
         except Unlike:
             return None
@@ -588,7 +595,10 @@ class Query:
             csv_files=_csv_files(one for one in origins if isinstance(one, Source) and one.streaming),
             python_sources=any(
                 isinstance(one, Source)
-                and ((is_kafka(one) and reader_of(one) == PYTHON) or (one.streaming and one.format == DATAGEN))
+                and (
+                    (is_kafka(one) and reader_of(one) == PYTHON)
+                    or (one.streaming and (one.format == DATAGEN or isinstance(one, ViewSource)))
+                )
                 for one in origins
             ),
             written=written_places(self._engine.spark, sink, (files.folder for files in late)),
@@ -671,6 +681,7 @@ class Query:
         """Insert all rows of a bounded query into a stream or table, in one step; return how many there were.
 
         names: what the columns are called there, in order; none: they go by name, or else by place.
+        `token` then tells which rows they were, for those who wait until views have taken them.
         Raises InterfaceError for a stream, NotSupportedError for a target that takes no rows, ProgrammingError and
         DataError for columns and values that do not fit, OperationalError if it cannot be written to.
         """
@@ -681,18 +692,34 @@ class Query:
         def written() -> int:
             frame = fitted_rows(self.df, into, names)
             if sink.format != "kafka":
-                return insert_files(frame, sink, into)
+                rows, file = insert_files(frame, sink, into)
+                self.token = None if file is None else f"{into.name}@{file}"
+                return rows
             from cepsql.sinks import WriterIdentity, open_sink
 
             once = uuid.uuid4().hex
             target = open_sink(sink, WriterIdentity(f"insert-{once}", 1, once))
             try:
                 target.check([(column.name, column.type) for column in sink.columns])
-                return target.accept(frame, 0)
+                rows = target.accept(frame, 0)
+                self.token = self._reached(into)
+                return rows
             finally:
                 target.close()
 
         return self._run(written, sink)
+
+    def _reached(self, into: Source) -> str | None:
+        """Return the token of all records that a topic has now, None where that is not known."""
+        from cepsql.kafka.reader import PYTHON, reader_of
+
+        if reader_of(into) != PYTHON:
+            return None
+        from cepsql.kafka.cluster import Cluster
+        from cepsql.spark.sources.kafka import parsed_options
+
+        (offsets,) = Cluster(parsed_options(self._engine.spark, into)).latest().values()
+        return f"{into.name}@{','.join(f'{part}:{end}' for part, end in sorted(offsets.items()))}"
 
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
         """Return why Spark, not Arrow, would read the files of streams if it were started now.

@@ -172,6 +172,8 @@ class MaterializedView(_Definition):
     options:    of the store, as written: store, retain, and those of a database.
     event_time: the column by which `retain` tells how old a row is.
     id:         tells it from views of its name in other catalogs that have the same store.
+    adds:       whether rows are only added, so that none replaces another; views of before do not say it.
+    delay:      how long (microseconds) after a later row of the view one may come, by event time.
     """
 
     name: str
@@ -182,6 +184,8 @@ class MaterializedView(_Definition):
     options: tuple[tuple[str, str], ...] = ()
     event_time: str | None = None
     id: str = ""
+    adds: bool = False
+    delay: int = 0
 
     @property
     def streaming(self) -> bool:

@@ -1,13 +1,16 @@
 """Where the rows of a materialized view are: as the sink of its query, and as a table that others read."""
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cepsql.catalog import MaterializedView, Sink, Source
+from cepsql.catalog import ColumnDefinition, MaterializedView, Sink, Source, Watermark
 from cepsql.catalog.locations import SQLITE_URL
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.temporary import temporary_folder
+
+OPERATION = "op"
+"""The column of changes as events that says what each does."""
 
 REFRESH_MICROS = 5_000_000
 """How often a standing query reads the views again that it joins a stream with."""
@@ -37,13 +40,20 @@ class ViewSink(Sink):
     indexes: tuple[str, ...] = ()
     event_time: str | None = None
     id: str = ""
+    adds: bool = False
 
 
 @dataclass(frozen=True, repr=False)
 class ViewSource(Source):
-    """The table of a view, as others read it; `view` is its definition."""
+    """The table of a view, as others read it, or its changes.
+
+    view:   its definition.
+    events: whether each change is a row by itself, with the column `op` where rows are not only added. Of others that
+            are streaming the rows set and delete what stands under the key.
+    """
 
     view: MaterializedView = field(kw_only=True)
+    events: bool = False
 
 
 class ViewFile:
@@ -80,7 +90,7 @@ def view_sink(view: MaterializedView, file: ViewFile) -> ViewSink:
     """Return the sink of a view's query; errors as for `store_options`."""
     format, options = _store(view, file)
     options = (*options, *((name, value) for name, value in view.options if name in _PASSED_ON))
-    return ViewSink(view.name, (), format, options, view.key, view.indexes, view.event_time, view.id)
+    return ViewSink(view.name, (), format, options, view.key, view.indexes, view.event_time, view.id, view.adds)
 
 
 def view_source(view: MaterializedView, file: ViewFile) -> ViewSource:
@@ -88,6 +98,30 @@ def view_source(view: MaterializedView, file: ViewFile) -> ViewSource:
     format, options = _store(view, file)
     options = (*options, *((name, value) for name, value in view.options if name in _OF_DATABASE))
     return ViewSource(view.name, view.columns, format, options, streaming=False, refresh=REFRESH_MICROS, view=view)
+
+
+def view_changes(view: MaterializedView, file: ViewFile, events: bool = False) -> ViewSource:
+    """Return the changes of a view as a stream; errors as for `view_source`.
+
+    events: whether each is a row by itself, as it is anyway where rows are only added.
+    """
+    at_rest = view_source(view, file)
+    # Of two views of one store only the name tells.
+    options = (*at_rest.options, ("view", view.name))
+    adds = view.adds or not view.key
+    columns = view.columns if adds or not events else (*view.columns, ColumnDefinition(OPERATION, "string"))
+    time = view.event_time or (_only_time(view) if events else None)
+    mark = None if time is None or not (adds or events) else Watermark(time, view.delay)
+    return replace(
+        at_rest, columns=columns, options=options, streaming=True, refresh=None, watermark=mark,
+        key=() if adds or events else view.key, events=adds or events,
+    )  # fmt: skip
+
+
+def _only_time(view: MaterializedView) -> str | None:
+    """Return the only column of a view that can be an event time, None for none or several."""
+    found = [column.name for column in view.columns if column.type.lower() in ("timestamp", "timestamp_ntz")]
+    return found[0] if len(found) == 1 else None
 
 
 _OF_DATABASE = ("user", "password", "schema")

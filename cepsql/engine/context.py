@@ -16,7 +16,7 @@ from cepsql.analysis.sql.resolve import CTES, table_name
 from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Registered, Relation, Sink, Source
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.names import kind
-from cepsql.catalog.view_store import view_source
+from cepsql.catalog.view_store import ViewSource, view_changes, view_source
 from cepsql.engine.inferred_files import InferredFiles, file_format, file_source
 from cepsql.engine.owned_start import start_owned
 from cepsql.engine.prepared import PreparedStatements
@@ -30,6 +30,8 @@ from cepsql.language.file_tables import FILE, FileTable
 from cepsql.language.translate import statements
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan, plan_query
+from cepsql.plan.read_point import check_read_point, refuse_read_point
+from cepsql.plan.standing import plan_standing
 from cepsql.query import Query, limited
 
 if TYPE_CHECKING:
@@ -192,7 +194,28 @@ class Context:
         """
         self.check_open()
         self.check_allowed(query.sql)
-        return plan_query(query, lambda table: given.get(table_name(table).lower()) or self.relation(table), defining)
+        if defining:
+            refuse_read_point(query, "a view")
+        plan = plan_query(query, lambda table: given.get(table_name(table).lower()) or self.relation(table), defining)
+        check_read_point(plan)
+        return plan
+
+    def plan_standing(self, query: st.Query, of_view: bool = False) -> Plan:
+        """Plan a query that stands, perhaps that of a materialized view; raises Error."""
+        self.check_open()
+        self.check_allowed(query.sql)
+
+        def changes(view: ViewSource, events: bool) -> ViewSource:
+            return view_changes(view.view, self.catalog.view_file, events)
+
+        return plan_standing(query, self.relation, changes, of_view)
+
+    def wait_for_views(self, plan: Plan) -> None:
+        """Wait until the views of a query have taken what AFTER names; raises Error."""
+        if plan.query.point is not None and plan.query.point.after is not None:
+            from cepsql.standing.tokens import wait_for_views
+
+            wait_for_views(self, plan)
 
     def check_allowed(self, sql: str) -> None:
         """Raise ProgrammingError for a query that does what the restrictions of this engine refuse."""

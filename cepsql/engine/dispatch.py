@@ -15,6 +15,7 @@ from cepsql.language import statements as st
 from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
 from cepsql.plan.passes import recorded_steps
 from cepsql.plan.planner import plan_query
+from cepsql.plan.read_point import check_read_point
 from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.query import Query
 
@@ -83,6 +84,10 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
             return insert(context, target, columns, query, given)
         case st.Summarize(query):
             return summarize(context, query, given)
+        case st.WaitFor():
+            from cepsql.standing.tokens import wait_for
+
+            return wait_for(context, statement)
         case _:
             from cepsql.standing.statements import execute as execute_standing
 
@@ -93,7 +98,9 @@ def check(context: Context, statement: st.Statement) -> None:
     """Raise what executing a statement would raise before anything runs; definitions take effect."""
     match statement:
         case st.Query() as query:
-            refuse_endless_aggregate(plan_query(query, context.relation).logical)
+            plan = plan_query(query, context.relation)
+            check_read_point(plan)
+            refuse_endless_aggregate(plan.logical)
         case st.Explain(query) | st.ExplainMatch(query):
             _explained(context, query)
         case st.Summarize(query):

@@ -42,7 +42,7 @@ def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st
         except (NotSupportedError, ProgrammingError) as error:
             error.span = error.span or name.span
             raise
-        return _inserted(count, into.name, query)
+        return _inserted(context, count, into.name, query)
     if into is not None:
         if columns:
             message = "a list of columns for the rows of a stream is not supported"
@@ -53,7 +53,8 @@ def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st
     else:
         assert isinstance(target, Sink)
         sink = target
-    return _inserted(_streamed(context, query, sink) if query.streaming else query.write(sink), sink.name, query)
+    count = _streamed(context, query, sink) if query.streaming else query.write(sink)
+    return _inserted(context, count, sink.name, query)
 
 
 def _streamed(context: Context, query: Query, sink: Sink) -> int:
@@ -70,6 +71,8 @@ def _streamed(context: Context, query: Query, sink: Sink) -> int:
     return count
 
 
-def _inserted(count: int, name: str, query: Query) -> Answer:
-    message = f"{count} row{'' if count == 1 else 's'} written to {name}"
-    return Answer(message=message, notices=query.plan.quoted_columns)
+def _inserted(context: Context, count: int, name: str, query: Query) -> Answer:
+    from cepsql.standing.tokens import token_hint
+
+    message = f"{count} row{'' if count == 1 else 's'} written to {name}{token_hint(context, query.token)}"
+    return Answer(message=message, notices=query.plan.quoted_columns, token=query.token)

@@ -57,7 +57,7 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
         lent_settings(spark, kept_session(context.home, definition) | settings),
     ):
         tuned = Tuned(context, own, spark)
-        query = Query(tuned, context.plan(statement), options.get("start"))
+        query = Query(tuned, context.plan_standing(statement, view is not None), options.get("start"))
         query.last_rows = context.home.last_rows(definition) if view is None else None
         return query.start(
             sink=sink or Sink("nothing", (), "noop"),

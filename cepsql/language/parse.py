@@ -266,7 +266,11 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
     word, following = text.word(at), text.word(at + 1)
     match word:
         case "WATERMARK":
-            return following == "FOR"
+            return following == "FOR" or text.word(at - 1) == "AT"
+        case "AT":
+            return following == "MOST" or _begins_read_point(text, at) or "SQL" not in choices
+        case "AFTER" | "FRESH":
+            return following == "MATCH" or _begins_read_point(text, at)
         case "NEXT":
             return following == "ROW"
         case "QUERY" | "EXTENDED" | "STREAM" | "TABLE" | "VIEW" | "SINK" if choices & {"NAME", "QUERY_NAME"}:
@@ -342,7 +346,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
 
     def stops(i: int) -> bool:
         ends = text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN")
-        return ends or _begins_operator(text, i) or _begins_key(text, i) or (i > at and _begins_emit(text, i))
+        return ends or _begins_operator(text, i) or _begins_key(text, i) or (i > at and _ends_query(text, i))
 
     return _run(text, at, stops, nested=True)
 
@@ -409,7 +413,7 @@ def _relation_end(text: Text, at: int) -> int:
             return True
         # LATERAL VIEW ends a relation; JOIN LATERAL (...) begins one.
         ends = text.word(i) in _RELATION_ENDS or text.raw(i) in (";", "|>") or text.word(i) == "LATERAL"
-        return i > at and (ends or _begins_operator(text, i) or _begins_key(text, i) or _begins_emit(text, i))
+        return i > at and (ends or _begins_operator(text, i) or _begins_key(text, i) or _ends_query(text, i))
 
     return _run(text, at, stops, nested=True)
 
@@ -430,7 +434,7 @@ def _ends_type(text: Text, i: int) -> bool:
 
 def _alias_end(text: Text, at: int) -> int:
     name = at + 1 if text.word(at) == "AS" else at
-    if _begins_key(text, at) or _begins_operator(text, at) or _begins_emit(text, at):
+    if _begins_key(text, at) or _begins_operator(text, at) or _ends_query(text, at):
         return at
     if not _is_name(text, name) or (
         name == at and text.word(at) in _RELATION_ENDS | {"PIVOT", "LATERAL", "TABLESAMPLE"}
@@ -479,6 +483,20 @@ def _begins_clause(text: Text, i: int) -> bool:
 def _begins_key(text: Text, i: int) -> bool:
     """Tell whether the FOR KEY (...) of EXPLAIN MATCH begins here."""
     return text.word(i) == "FOR" and text.word(i + 1) == "KEY" and text.raw(i + 2) == "("
+
+
+def _ends_query(text: Text, i: int) -> bool:
+    """Tell whether what stands behind a whole query begins here: EMIT, or as of when it reads."""
+    return _begins_emit(text, i) or _begins_read_point(text, i)
+
+
+def _begins_read_point(text: Text, i: int) -> bool:
+    """Tell whether AT WATERMARK, AFTER 'token' or FRESH WITHIN begins here, at the end of a query."""
+    word, following = text.word(i), text.word(i + 1)
+    if word == "FRESH":
+        return following == "WITHIN"
+    begun = (word == "AT" and following == "WATERMARK") or (word == "AFTER" and _is_string(text, i + 1))
+    return begun and (text.raw(i + 2) in ("", ";") or text.word(i + 2) in ("AFTER", "FRESH"))
 
 
 def _begins_emit(text: Text, i: int) -> bool:

@@ -55,6 +55,9 @@ _TOLD = {
     "CREATE SECRET": "options refer to a secret: '${{NAME}}' is an environment variable, '${{file:/path}}' a file",
     "CREATE CLUSTER": _MASTER,
     "CREATE WAREHOUSE": _MASTER,
+    "CREATE VIEW GROUP":
+        "views of one store are read in one transaction, and SELECT ... AT WATERMARK reads views at one point in event "
+        "time; a query writes one view",
     "CREATE TASK": _QUERY,
     "CREATE PIPE": _QUERY,
     "CREATE DYNAMIC TABLE": _QUERY,

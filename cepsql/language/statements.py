@@ -187,6 +187,31 @@ class EmitClause:
 
 
 @dataclass(frozen=True)
+class ReadPoint:
+    """AT WATERMARK, AFTER 'token' and FRESH WITHIN INTERVAL ...: as of when a query reads materialized views.
+
+    at_watermark: all of them as of the least of their watermarks.
+    after:        what INSERT INTO gave, which they must have taken.
+    fresh:        how old they may be.
+    """
+
+    at_watermark: bool
+    after: str | None
+    fresh: exp.Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class WaitFor:
+    """WAIT FOR name UNTIL 'token' TIMEOUT INTERVAL ...: until a materialized view has taken what a token tells."""
+
+    name: Name
+    token: str
+    timeout: exp.Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class Query:
     """A query in which every MATCH_RECOGNIZE, DEDUPLICATE and WINDOW (...) is a placeholder table.
 
@@ -196,6 +221,7 @@ class Query:
     parameters: the parameters in the text; an empty one stands for those whose place is not known.
     values:    SQL of the parameters' values, once they are bound.
     emit:      its EMIT clause.
+    point:     as of when it reads views.
     windows:   the windows with a row pattern.
     respelt:   the characters at which the text has words that Spark does not read, unlike the expression.
     """
@@ -212,6 +238,7 @@ class Query:
     emit: EmitClause | None = None
     windows: tuple[WindowPattern, ...] = ()
     respelt: tuple[int, ...] = field(default=(), compare=False)
+    point: ReadPoint | None = None
 
 
 @dataclass(frozen=True)
@@ -624,4 +651,5 @@ Statement = (
     | ExplainReplace
     | SetOption
     | ResetOption
+    | WaitFor
 )

@@ -64,6 +64,7 @@ from cepsql.language.statements import (
     Prepare,
     Print,
     Query,
+    ReadPoint,
     ResetOption,
     Rows,
     SetOption,
@@ -78,6 +79,7 @@ from cepsql.language.statements import (
     Subscribe,
     Summarize,
     ValueClause,
+    WaitFor,
     WatermarkClause,
     WindowPattern,
 )
@@ -600,8 +602,9 @@ class _Translator:
     # Queries
 
     def query(self, tree: Tree) -> Query:
-        emit = _subtree(tree, "emit")
-        tree = Tree(tree.data, [part for part in tree.children if part is not None and part is not emit])
+        emit, point = _subtree(tree, "emit"), _subtree(tree, "read_point")
+        others = [part for part in tree.children if part is not emit and part is not point]
+        tree = Tree(tree.data, [part for part in others if part is not None])
         tokens = self._query_tokens(tree)
         expression = parse_island(self.text, with_temporal_joins(self.text, tokens))
         self._forget_inner_aliases(expression)
@@ -633,7 +636,25 @@ class _Translator:
             emit=None if emit is None else self._emit(emit),
             windows=tuple(self.windows),
             respelt=tuple(self.text.respelt),
+            point=None if point is None else self._read_point(point),
         )
+
+    def _read_point(self, tree: Tree) -> ReadPoint:
+        after, fresh = _subtree(tree, "after_token"), _subtree(tree, "fresh")
+        begin = min(_begin(child) for part in tree.children if part is not None for child in part.children[:1])
+        return ReadPoint(
+            _subtree(tree, "at_watermark") is not None,
+            None if after is None else _option_name(_values(after)[0]),
+            None if fresh is None else self._length(_values(fresh)[0]),
+            self.text.span(begin, begin + 2),
+        )
+
+    def wait_for(self, tree: Tree) -> WaitFor:
+        token, *timeout = _values(tree)
+        length = self._length(timeout[0]) if timeout else None
+        begin = _begin(tree.children[0])
+        name = self._qualified(_needed(tree, "qualified_name"))
+        return WaitFor(name, _option_name(token), length, self.text.span(begin, begin + 2))
 
     def _emit(self, tree: Tree) -> EmitClause:
         words = [child for child in tree.children if isinstance(child, Token) and child.type != "EXPRESSION"]

@@ -106,6 +106,10 @@ TOPICS = {
     "PRINT": Topic(("print",), "PRINT ticks LIMIT 5;"),
     "SUMMARIZE": Topic(("summarize",), "SUMMARIZE ticks;"),
     "SUBSCRIBE": Topic(("subscribe",), "SUBSCRIBE spent SINCE '51943ee7-12';"),
+    "WAIT FOR": Topic(
+        ("wait_for",),
+        "WAIT FOR spent UNTIL 'orders@insert-1-5f0c.csv' TIMEOUT INTERVAL '2' SECONDS;",
+    ),
     "EXPLAIN": Topic(
         (
             "explain",

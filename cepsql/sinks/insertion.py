@@ -120,8 +120,9 @@ def fitted_rows(frame: DataFrame, source: Source, names: Sequence[str]) -> DataF
     return rows.selectExpr(*selected)
 
 
-def insert_files(frame: DataFrame, sink: Sink, source: Source) -> int:
-    """Write rows as one file into a folder, where it appears whole or not at all; return how many there were.
+def insert_files(frame: DataFrame, sink: Sink, source: Source) -> tuple[int, str | None]:
+    """Write rows as one file into a folder, where it appears whole or not at all; return how many there were, and its
+    name, None for no rows.
 
     Files have increasing names and times, so that a stream takes the rows of one INSERT before those of the next.
     Raises OperationalError if the folder cannot be written to.
@@ -147,7 +148,7 @@ def insert_files(frame: DataFrame, sink: Sink, source: Source) -> int:
                     "its disk was unmounted"
                 )
             if not rows or not parts:
-                return 0
+                return 0, None
             (part,) = parts
             name, changed = _next_name(folder, id, sink.format)
             if not fnmatch.fnmatchcase(name, options.get("pathglobfilter", "*")):
@@ -156,7 +157,7 @@ def insert_files(frame: DataFrame, sink: Sink, source: Source) -> int:
             os.utime(part, ns=(changed, changed))
             os.replace(part, folder / name)
             synchronize(folder)
-            return rows
+            return rows, name
     except OSError as error:
         raise OperationalError(f"rows cannot be written to {folder}: {error.strerror or error}") from error
     finally:

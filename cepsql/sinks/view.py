@@ -51,6 +51,8 @@ class ViewTable(TableSink):
     def __init__(self, sink: ViewSink, writer: WriterIdentity):
         super().__init__(sink, writer)
         self._retain = Options(sink, self.options).seconds("retain", 0)
+        # Where rows are only added, their event time tells which were there at a time.
+        self._keeps_versions = bool(self._retain) and not (sink.adds and sink.event_time is not None)
         self._indexes, self._event_time, self._id = sink.indexes, sink.event_time, sink.id
         self._positions = positions_table(self._schema)
         self._place = self._positions.c.view == self._table
@@ -167,7 +169,9 @@ class ViewTable(TableSink):
             )
         # Rows that are only added may be kept for a shorter time than readers stay away.
         kept = max(self._retain, KEPT_SECONDS) if self._timed else self._retain or KEPT_SECONDS
-        self._journal(connection).record(batch, position.watermark, position.offsets, written, kept)
+        self._journal(connection).record(
+            batch, position.watermark, position.offsets, written, kept, self._keeps_versions
+        )
 
     def _drop_old(self, connection: sa.Connection, column: str) -> None:
         """Remove the rows that are older than the newest one by more than `retain`."""

@@ -61,7 +61,8 @@ def registered_query(host: Host, definition: RegisteredQuery) -> Query:
     options = resolved(definition.options, f"query {definition.name}")
     own = {key: value for key, value in options.items() if key.startswith("cepsql.")}
     asked = Tuned(host, own) if own else host
-    return Query(asked, host.plan(_query(definition.sql)), options.get("start"))
+    plan = host.plan_standing(_query(definition.sql), host.catalog.names.view_of(definition) is not None)
+    return Query(asked, plan, options.get("start"))
 
 
 def _query(sql: str) -> st.Query:

@@ -14,7 +14,6 @@ from cepsql.errors import Error, OperationalError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
-from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.plan.start import started_at
 from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
 from cepsql.standing.host import Host, kept
@@ -31,7 +30,14 @@ from cepsql.standing.report import (
 from cepsql.standing.report import listed as listed_queries
 from cepsql.standing.savepoints import begin_from, drop_savepoint
 from cepsql.standing.sink_checks import check_columns, check_definition, forget
-from cepsql.standing.views import create_view, drop_view_rows, explain_replace_view, shown_positions, shown_views
+from cepsql.standing.views import (
+    create_view,
+    drop_view_rows,
+    end_readings,
+    explain_replace_view,
+    shown_positions,
+    shown_views,
+)
 
 if TYPE_CHECKING:
     from cepsql.standing.queries import NamedQuery
@@ -197,8 +203,7 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
 
 def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
     sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
-    plan = host.plan(create.query)
-    refuse_endless_aggregate(plan.logical)
+    plan = host.plan_standing(create.query)
     check_columns(sink, plan, create.query.span)
     query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
     assert isinstance(query, RegisteredQuery)
@@ -222,7 +227,7 @@ def _alter(host: Host, alter: st.AlterQuery) -> Answer:
     if any(name.text == "start" for name, _ in alter.options):
         (statement,) = statements(query.sql)
         assert isinstance(statement, st.Query)
-        check_start(changed, host.plan(statement), alter.name.span)
+        check_start(changed, host.plan_standing(statement, _of_view(host, query)), alter.name.span)
     entered = kept(host, changed)
     assert isinstance(entered, RegisteredQuery)
     if not host.catalog.exchange(query, entered, alter.name.span):
@@ -269,12 +274,17 @@ def _reading_starts(host: Host, query: "NamedQuery") -> str:
         if query.state.progress and isinstance(checkpoint, Path) and not checkpoint.exists():
             # Another machine has it.
             return ""
-        plan = started_at(host.plan(statement), dict(query.definition.options).get("start"))
+        plan = host.plan_standing(statement, _of_view(host, query.definition))
+        plan = started_at(plan, dict(query.definition.options).get("start"))
         starts = reading_starts(plan.origins, checkpoint)
     except Error:
         # The start tells what is wrong.
         return ""
     return "".join(f"; {start.said}" for start in starts)
+
+
+def _of_view(host: Host, query: RegisteredQuery) -> bool:
+    return host.catalog.names.view_of(query) is not None
 
 
 def _drop_savepoint(host: Host, drop: st.DropSavepoint) -> Answer:
@@ -302,6 +312,7 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
     for definition in gone:
         if isinstance(definition, RegisteredQuery):
             known = host.home.states.get(definition.name) is not None
+            end_readings(host, definition)
             host.home.states.forget(definition.name)
             notes += forget(definition, sinks.get((definition.sink or "").lower())) if known else ""
         elif isinstance(definition, MaterializedView):

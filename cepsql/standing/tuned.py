@@ -51,6 +51,10 @@ class Tuned:
         """Plan a query over what the host knows."""
         return self._host.plan(query)
 
+    def wait_for_views(self, plan: Plan) -> None:
+        """Wait until the views of a query have taken what AFTER names."""
+        self._host.wait_for_views(plan)
+
     def search_limits(self, program: MatchProgram) -> MatchProgram:
         """Return the program with the limits that the settings give its search."""
         return limited(program, self.settings)

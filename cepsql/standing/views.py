@@ -1,5 +1,6 @@
 """Materialized views: from the statements about them to what the catalog keeps, and what they show."""
 
+import contextlib
 import re
 import uuid
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from cepsql.analysis.operators.emission import OPERATION
 from cepsql.analysis.sql.intervals import is_duration
 from cepsql.answer import Answer
 from cepsql.calendar import time_text
-from cepsql.catalog import ColumnDefinition, MaterializedView
+from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery
 from cepsql.catalog.create_text import quoted_name, shown_option
 from cepsql.catalog.references import has_references
 from cepsql.catalog.states import RUNNING
@@ -17,7 +18,6 @@ from cepsql.catalog.view_store import SQLITE, STORE_OPTIONS, view_sink, view_sou
 from cepsql.errors import Error, NotSupportedError, OperationalError, ProgrammingError, Span, suggestion
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
-from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.plan.view_key import known_key
 from cepsql.standing.definitions import OPTIONS, check_start, defined_query
 from cepsql.standing.host import Host, kept
@@ -66,7 +66,7 @@ def check_view(host: Host, create: st.CreateMaterializedView) -> None:
 def _enter(host: Host, create: st.CreateMaterializedView) -> tuple[str, Plan]:
     """Let the catalog have the definition; return what was done in words, and the plan."""
     place = create.name.span
-    plan = host.plan(create.query)
+    plan = host.plan_standing(create.query, True)
     view, plan = _defined(host, create, plan)
     before = host.catalog.names.find(view.name)
     if isinstance(before, MaterializedView) and create.replace:
@@ -86,7 +86,7 @@ def explain_replace_view(host: Host, create: st.CreateMaterializedView) -> Answe
     before = host.catalog.names.find(create.name.text)
     if not isinstance(before, MaterializedView):
         raise ProgrammingError(f"there is no materialized view {create.name.text}", create.name.span)
-    view, plan = _defined(host, create, host.plan(create.query))
+    view, plan = _defined(host, create, host.plan_standing(create.query, True))
     found = _effect(host, before, view, plan, create.new_checkpoint)
     rows = (("effect", found.said), ("differences", found.differences or None), ("checkpoint", found.checkpoint))
     return Answer(("property", "value"), rows)
@@ -120,14 +120,13 @@ def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -
     """Return the view that a statement defines; without a plan the types of its columns are not asked of Spark."""
     place, name = create.name.span, create.name.text
     types_known = plan is not None
-    plan = plan or host.plan(create.query)
+    plan = plan or host.plan_standing(create.query, True)
     options = dict(create.options)
     own = {key: value for key, value in options.items() if key in STORE_OPTIONS}
     others = tuple((key, value) for key, value in create.options if key not in STORE_OPTIONS)
     _check_options(options, place)
     if name.lower().startswith(_RESERVED):
         raise ProgrammingError(f"{name} cannot be the name of a view: tables of its store begin so", place)
-    refuse_endless_aggregate(plan.logical)
     asked = st.CreateQuery(
         create.name, None, others, None, create.query, create.sql, create.replace, False, create.new_checkpoint,
         create.start,
@@ -155,6 +154,7 @@ def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -
         tuple(own.items()),
         _event_time(plan, by_name, "retain" in own, place),
         uuid.uuid4().hex,
+        *_adding(plan, key),
     )
     entered = kept(host, view)
     assert isinstance(entered, MaterializedView)
@@ -197,7 +197,7 @@ def _column(wanted: st.Name, columns: Mapping[str, ColumnDefinition]) -> ColumnD
 
 
 def _event_time(plan: Plan, columns: Mapping[str, ColumnDefinition], needed: bool, place: Span) -> str | None:
-    """Return the column with the event time of rows that are only added, None for none."""
+    """Return the column with the event time of rows that do not change, None for none."""
     if plan.changes:
         return None
     mark = plan.properties.watermark
@@ -212,9 +212,31 @@ def _event_time(plan: Plan, columns: Mapping[str, ColumnDefinition], needed: boo
     return found.name if found is not None and known else None
 
 
+def _adding(plan: Plan, key: tuple[str, ...]) -> tuple[bool, int]:
+    """Return whether rows are only added, and how long after a later one a row may come, in microseconds."""
+    if not plan.changes:
+        mark = plan.properties.watermark
+        return not key or key == known_key(plan), mark.delay if mark is not None else 0
+    return False, max((origin.watermark.delay for origin in plan.origins if origin.watermark is not None), default=0)
+
+
 def drop_view_rows(host: Host, view: MaterializedView) -> str:
     """Remove the rows of a view that was dropped; return what could not be, as a note, '' for nothing."""
+    end_readings(host, view.query)
     return forget(replace(view.query, options=()), view_sink(view, host.catalog.view_file))
+
+
+def end_readings(host: Host, query: RegisteredQuery) -> None:
+    """Let the views that a query has read by their changes keep none for it."""
+    from cepsql.views.changes import end_reading
+
+    for name in query.reads:
+        view = host.catalog.names.find(name)
+        if isinstance(view, MaterializedView):
+            # A store that does not answer forgets it in a week.
+            with contextlib.suppress(Error):
+                owner = str(host.home.folder(host.home.checkpoint(query)) / "control")
+                end_reading(view_source(view, host.catalog.view_file), owner)
 
 
 def shown_views(host: Host) -> Answer:

@@ -14,11 +14,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-BATCHES = "cepsql_batches"
+BATCHES, READERS = "cepsql_batches", "cepsql_readers"
 PLACE, GONE = "cepsql_place", "cepsql_gone"
 
 KEPT_SECONDS = 600.0
 """How long a batch can be looked back to after the next one, unless the view says otherwise."""
+
+UNSEEN_SECONDS = 7 * 86_400.0
+"""How long changes are kept for a reader that does not come back."""
 
 _LONGEST_NAME = 63
 """Bytes of a name in PostgreSQL; it cuts longer ones."""
@@ -73,6 +76,20 @@ def batches_table(schema: str | None) -> sa.Table:
     )
 
 
+def readers_table(schema: str | None) -> sa.Table:
+    """Return the table with those who read the changes of the views of a database, and up to which batch they have."""
+    return sa.Table(
+        READERS,
+        sa.MetaData(),
+        sa.Column("view", sa.Text, primary_key=True),
+        sa.Column("reader", sa.Text, primary_key=True),
+        sa.Column("owner", sa.Text, nullable=False),
+        sa.Column("batch", sa.BigInteger, nullable=False),
+        sa.Column("seen", sa.Double, nullable=False),
+        schema=schema,
+    )
+
+
 class Journal:
     """The journal of one view, within a transaction of its store that the caller has begun.
 
@@ -83,6 +100,7 @@ class Journal:
         self._connection, self._view, self._schema = connection, view, schema
         self._batches = batches_table(schema)
         self._mine = self._batches.c.view == view
+        self._readers = readers_table(schema)
         self._quote: Callable[[str], str] = connection.dialect.identifier_preparer.quote_identifier
         self._changes = self._named(changes_table(view))
 
@@ -91,6 +109,7 @@ class Journal:
     def make(self, position: JournalBatch) -> None:
         """Begin a journal where there is none, with the batch that the rows of the view are of."""
         self._batches.create(self._connection, checkfirst=True)
+        self._readers.create(self._connection, checkfirst=True)
         if sa.inspect(self._connection).has_table(changes_table(self._view), self._schema):
             return
         if self._connection.dialect.name == "sqlite":
@@ -105,17 +124,31 @@ class Journal:
         self._connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._changes}")
         if sa.inspect(self._connection).has_table(BATCHES, self._schema):
             self._connection.execute(sa.delete(self._batches).where(self._mine))
+        if sa.inspect(self._connection).has_table(READERS, self._schema):
+            self._connection.execute(sa.delete(self._readers).where(self._readers.c.view == self._view))
         if self._connection.dialect.name != "sqlite":
             self._connection.exec_driver_sql(f"DROP FUNCTION IF EXISTS {self._changes}() CASCADE")
 
-    def record(self, batch: int, watermark: int | None, offsets: Sequence[str], written: float, kept: float) -> None:
-        """End a batch: what was written since the last one are its changes. Batches whose successor is older than
-        `kept` seconds are forgotten."""
+    def record(
+        self,
+        batch: int,
+        watermark: int | None,
+        offsets: Sequence[str],
+        written: float,
+        kept: float,
+        by_event_time: bool = False,
+    ) -> None:
+        """End a batch: what was written since the last one are its changes.
+
+        kept:          batches whose successor is older than so many seconds are forgotten, unless a reader has not got
+                       that far.
+        by_event_time: they must be older in event time, too.
+        """
         before = self._last()
         last = self._connection.exec_driver_sql(f"SELECT max({PLACE}) FROM {self._changes}").scalar()
         found = JournalBatch(batch, watermark, tuple(offsets), written, max(before, last or 0))
         self._insert(found)
-        self._forget_old(written - kept, max(_LEAST_REMOVED, 2 * (found.last - before)))
+        self._forget_old(found, kept, by_event_time, max(_LEAST_REMOVED, 2 * (found.last - before)))
 
     def _insert(self, batch: JournalBatch) -> None:
         values = {"view": self._view, "batch": batch.batch, "watermark": batch.watermark, "written": batch.written}
@@ -126,10 +159,26 @@ class Journal:
         newest = sa.select(sa.func.max(self._batches.c.last)).where(self._mine)
         return self._connection.execute(newest).scalar() or 0
 
-    def _forget_old(self, before: float, most: int) -> None:
-        """Forget batches that were superseded before a time, and at most so many of their changes at once."""
-        old = sa.select(sa.func.max(self._batches.c.batch)).where(self._mine, self._batches.c.written < before)
-        oldest_kept = self._connection.execute(old).scalar()
+    def _oldest_kept(self, now: JournalBatch, kept: float, by_event_time: bool) -> int | None:
+        """Return the earliest batch that may still be asked for, None if that is the first there is."""
+        columns, readers = self._batches.c, self._readers.c
+        limits = [columns.written < now.written - kept]
+        if by_event_time and now.watermark is not None:
+            # A batch without a watermark is of a time before all others.
+            limits.append(sa.or_(columns.watermark.is_(None), columns.watermark <= now.watermark - int(kept * 1e6)))
+        asked = [sa.select(sa.func.max(columns.batch)).where(self._mine, limit) for limit in limits]
+        found = [self._connection.execute(one).scalar() for one in asked]
+        if None in found:
+            return None
+        lost = sa.and_(readers.view == self._view, readers.seen < now.written - UNSEEN_SECONDS)
+        self._connection.execute(sa.delete(self._readers).where(lost))
+        least = sa.select(sa.func.min(readers.batch)).where(readers.view == self._view)
+        found.append(self._connection.execute(least).scalar())
+        return min(batch for batch in found if batch is not None)
+
+    def _forget_old(self, now: JournalBatch, kept: float, by_event_time: bool, most: int) -> None:
+        """Forget batches that nobody may ask for any more, and at most so many of their changes at once."""
+        oldest_kept = self._oldest_kept(now, kept, by_event_time)
         if oldest_kept is None:
             return
         self._connection.execute(sa.delete(self._batches).where(self._mine, self._batches.c.batch < oldest_kept))
@@ -144,10 +193,7 @@ class Journal:
 
     def batches(self, since: int) -> list[JournalBatch]:
         """Return the batches from one on, in order; none if that one is older than is kept."""
-        columns = self._batches.c
-        asked = sa.select(columns.batch, columns.watermark, columns.offsets, columns.written, columns.last)
-        asked = asked.where(self._mine, columns.batch >= since).order_by(columns.batch)
-        found = [JournalBatch(b, w, tuple(json.loads(o)), t, e) for b, w, o, t, e in self._connection.execute(asked)]
+        found = self._found(self._batches.c.batch >= since)
         return found if found and found[0].batch == since else []
 
     def changes(self, after: int, until: int, columns: Sequence[str]) -> Iterator[ChangedRow]:
@@ -156,6 +202,22 @@ class Journal:
         asked = f"SELECT {GONE}{names} FROM {self._changes} WHERE {PLACE} > {after} AND {PLACE} <= {until}"
         for row in self._connection.exec_driver_sql(f"{asked} ORDER BY {PLACE}"):
             yield ChangedRow(bool(row[0]), tuple(row[1:]))
+
+    def batch(self, number: int) -> JournalBatch | None:
+        """Return a batch, None for one that is not kept."""
+        found = self._found(self._batches.c.batch == number)
+        return found[0] if found else None
+
+    def last_at(self, watermark: int) -> JournalBatch | None:
+        """Return the last batch whose watermark is not beyond a time, None if none is kept."""
+        found = self._found(self._batches.c.watermark <= watermark)
+        return found[-1] if found else None
+
+    def _found(self, condition: sa.ColumnElement[bool]) -> list[JournalBatch]:
+        columns = self._batches.c
+        asked = sa.select(columns.batch, columns.watermark, columns.offsets, columns.written, columns.last)
+        rows = self._connection.execute(asked.where(self._mine, condition).order_by(columns.batch))
+        return [JournalBatch(b, w, tuple(json.loads(o)), t, e) for b, w, o, t, e in rows]
 
     # How each database notes what changes
 

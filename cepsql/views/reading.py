@@ -17,8 +17,9 @@ from cepsql.scan.expression import Unlike
 from cepsql.scan.select import check_alias, given_clauses
 from cepsql.views.cells import column_values
 from cepsql.views.groups import Grouped, grouped
+from cepsql.views.points import NOW, AsOf, asked_point, read_as_of
 from cepsql.views.relation import Column, Relation, Rules, joined, ordered
-from cepsql.views.snapshot import Condition, Wanted, read_views
+from cepsql.views.snapshot import Condition, Wanted
 
 _MOST_BIGINT = 2**63
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "kind"}
@@ -33,20 +34,22 @@ class Reading:
 
     columns: names and Spark types.
     wanted:  what is read of each view, in the order in which the query names them.
+    as_of:   at which point they are read.
     """
 
     plan: Plan
     rules: Rules
     columns: tuple[tuple[str, str], ...]
     wanted: tuple[Wanted, ...]
+    as_of: AsOf = NOW
 
     def table(self) -> pa.Table:
         """Return the rows; times with a zone are in UTC.
 
-        Raises OperationalError as `read_views`, and Unlike where a value turns out to be one that Arrow computes
+        Raises OperationalError as `read_as_of`, and Unlike where a value turns out to be one that Arrow computes
         otherwise than Spark, such as an average of numbers too large for a float.
         """
-        given = iter([found.rows for found in read_views(self.wanted)])
+        given = iter([found.rows for found in read_as_of(self.wanted, self.as_of)])
 
         def rows(wanted: Wanted) -> pa.Table:
             return next(given)
@@ -58,7 +61,8 @@ class Reading:
 
     def explained(self) -> list[str]:
         """Return how each view is read, a line for each."""
-        return [_access(wanted) for wanted in self.wanted]
+        together = ["all as of the least of their watermarks"] if self.as_of.at_watermark else []
+        return [*(_access(wanted) for wanted in self.wanted), *together]
 
 
 def reading(plan: Plan, rules: Rules) -> Reading:
@@ -80,7 +84,7 @@ def reading(plan: Plan, rules: Rules) -> Reading:
         raise Unlike("it reads no view")
     names = _names(plan, found)
     types = [str(column.type) for column in found.columns]
-    return Reading(plan, rules, tuple(zip(names, types, strict=True)), tuple(wanted))
+    return Reading(plan, rules, tuple(zip(names, types, strict=True)), tuple(wanted), asked_point(plan.query))
 
 
 def in_zone(rows: pa.Table, zone: str) -> pa.Table:

@@ -24,7 +24,7 @@ from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.secrets import redact, secret_values
 from cepsql.views.cells import column_values
 
-_BUSY_SECONDS = 5
+_BUSY_SECONDS, _WRITER_SECONDS = 5, 60
 _UNDEFINED_TABLE = "42P01"
 """What PostgreSQL calls it that a table is not there; a database that is not there is another thing."""
 
@@ -86,9 +86,9 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
     Raises OperationalError if a store does not answer, or a view has never run.
     """
     found: dict[int, ViewRows] = {}
-    places = dict.fromkeys(_place(one.view) for one in wanted)
+    places = dict.fromkeys(place_of(one.view) for one in wanted)
     for place in places:
-        numbers = [number for number, one in enumerate(wanted) if _place(one.view) == place]
+        numbers = [number for number, one in enumerate(wanted) if place_of(one.view) == place]
         with store_transaction(wanted[numbers[0]].view) as connection:
             for number in numbers:
                 found[number] = read_view(connection, wanted[number])
@@ -114,27 +114,32 @@ class NeverRun(OperationalError):
     """The view has no table yet."""
 
 
-def _place(view: ViewSource) -> tuple:
+def place_of(view: ViewSource) -> tuple:
+    """Return what is the same for views of one store."""
     return (view.format, *view.options)
 
 
 @contextmanager
-def store_transaction(view: ViewSource) -> Iterator[sa.Connection]:
+def store_transaction(view: ViewSource, writes: bool = False) -> Iterator[sa.Connection]:
     """Lend a connection to the store of a view that sees one moment of it and can change nothing.
 
+    writes: it can, and what it changes is one transaction.
     Raises OperationalError if the store does not answer, or the view has never run.
     """
     options = resolved(view.options, f"view {view.name}")
     hidden = [*secret_values(view.options), *referenced_values(view.options)]
-    engine = _store(view, options)
+    engine = _writing_store(view, options) if writes else _store(view, options)
     try:
-        with engine.connect() as connection:
+        with engine.begin() if writes else engine.connect() as connection:
             yield connection
     except sa.exc.SQLAlchemyError as failure:
         reason = redact(first_line(failure), hidden)
         if getattr(getattr(failure, "orig", None), "sqlstate", None) == _UNDEFINED_TABLE or "no such table" in reason:
             raise _never_run(view) from failure
         raise OperationalError(f"the store of view {view.name} cannot be read: {reason}") from failure
+    finally:
+        if writes:
+            engine.dispose()
 
 
 def _store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
@@ -159,6 +164,22 @@ def _store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
     return engine
 
 
+def _writing_store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
+    """Return the store of a view for one transaction that changes what is kept of its readers."""
+    if view.format != "sqlite":
+        return _postgresql(options, writes=True)
+    if not os.path.exists(options["path"]):
+        raise _never_run(view)
+    address = f"file:{quote(os.path.abspath(options['path']))}?mode=rw"
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(address, uri=True, timeout=_WRITER_SECONDS, isolation_level=None)
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    return engine
+
+
 def _never_run(view: ViewSource) -> NeverRun:
     return NeverRun(
         f"view {view.name} has no rows yet: its query has never run",
@@ -178,7 +199,7 @@ def _sqlite(path: str) -> sa.Engine:
     return engine
 
 
-def _postgresql(options: dict[str, str]) -> sa.Engine:
+def _postgresql(options: dict[str, str], writes: bool = False) -> sa.Engine:
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
@@ -192,24 +213,30 @@ def _postgresql(options: dict[str, str]) -> sa.Engine:
         poolclass=sa.QueuePool,
         max_overflow=-1,
         pool_pre_ping=True,
-        isolation_level="REPEATABLE READ",
+        isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
         connect_args=connection_settings(url, _BUSY_SECONDS),
     )
 
     @sa.event.listens_for(engine, "begin")
     def _(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+        if not writes:
+            connection.exec_driver_sql("SET TRANSACTION READ ONLY")
         connection.exec_driver_sql("SET LOCAL TIME ZONE 'UTC'")
 
     return engine
 
 
-def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
-    """Return rows of a view within a transaction of its store; raises OperationalError if it has never run."""
-    view = wanted.view
+def position_in(connection: sa.Connection, view: ViewSource) -> ViewPosition:
+    """Return how far the rows of a view are in its store; raises NeverRun if it has never run."""
     known = _position(connection, view)
     if known is None:
         raise _never_run(view)
+    return known
+
+
+def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
+    """Return rows of a view within a transaction of its store; raises OperationalError if it has never run."""
+    known = position_in(connection, wanted.view)
     return ViewRows(_rows(connection, wanted), known)
 
 
@@ -217,9 +244,9 @@ def _rows(connection: sa.Connection, wanted: Wanted) -> pa.Table:
     view = wanted.view
     types = {column.name: column.type for column in view.columns}
     name = connection.dialect.identifier_preparer.quote_identifier
-    table = _table(connection, view, view.name)
+    table = table_name(connection, view, view.name)
     selected = ", ".join(map(name, wanted.columns)) or "1"
-    where, values = _where(wanted.conditions, name)
+    where, values = where_clause(wanted.conditions, name)
     rows = connection.execute(sa.text(f"SELECT {selected} FROM {table}{where}"), values).all()
     cells = list(zip(*rows, strict=True)) if rows else [()] * max(1, len(wanted.columns))
     if not wanted.columns:
@@ -229,7 +256,8 @@ def _rows(connection: sa.Connection, wanted: Wanted) -> pa.Table:
     return pa.table(columns, names=list(wanted.columns))
 
 
-def _where(conditions: Sequence[Condition], name) -> tuple[str, dict]:
+def where_clause(conditions: Sequence[Condition], name) -> tuple[str, dict]:
+    """Return the SQL of conditions and the values of its parameters; `name` quotes the name of a column."""
     parts: list[str] = []
     values: dict[str, int | str] = {}
     for number, condition in enumerate(conditions):
@@ -241,7 +269,7 @@ def _where(conditions: Sequence[Condition], name) -> tuple[str, dict]:
     return (f" WHERE {' AND '.join(parts)}" if parts else ""), values
 
 
-def _table(connection: sa.Connection, view: ViewSource, table: str) -> str:
+def table_name(connection: sa.Connection, view: ViewSource, table: str) -> str:
     """Return the name of a table in the store of a view, in quotes."""
     name = connection.dialect.identifier_preparer.quote_identifier
     schema = dict(view.options).get("schema")
@@ -249,7 +277,7 @@ def _table(connection: sa.Connection, view: ViewSource, table: str) -> str:
 
 
 def _position(connection: sa.Connection, view: ViewSource) -> ViewPosition | None:
-    table = _table(connection, view, POSITIONS)
+    table = table_name(connection, view, POSITIONS)
     asked = sa.text(f"SELECT batch, watermark, offsets, written FROM {table} WHERE view = :view")
     row = connection.execute(asked, {"view": view.name}).first()
     return None if row is None else ViewPosition(row[0], row[1], tuple(json.loads(row[2])), row[3])

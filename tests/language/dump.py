@@ -82,6 +82,11 @@ def _query(query: Query) -> list[str]:
         lengths = ("every", query.emit.every), ("lateness", query.emit.lateness)
         spoken = [f" {word} {_sql(length)}" for word, length in lengths if length is not None]
         lines.append(f"  emit: {query.emit.kind}{''.join(spoken)}")
+    if query.point is not None:
+        asked = ["at watermark"] if query.point.at_watermark else []
+        asked += [f"after {query.point.after}"] if query.point.after is not None else []
+        asked += [f"fresh within {_sql(query.point.fresh)}"] if query.point.fresh is not None else []
+        lines.append(f"  as of: {', '.join(asked)}")
     return lines
 
 

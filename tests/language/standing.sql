@@ -235,3 +235,24 @@ query: SELECT positions AS index FROM materialized
 SELECT materialized, index, positions FROM view
 ----
 query: SELECT materialized, index, positions FROM view
+====
+SELECT s.city FROM spent AS s JOIN late AS l ON l.city = s.city AT WATERMARK
+----
+query: SELECT s.city FROM spent AS s JOIN late AS l ON l.city = s.city
+  as of: at watermark
+====
+SELECT at, after, fresh FROM spent at WHERE at.n > 1 ORDER BY at LIMIT 3 AFTER 'orders@a.json' FRESH WITHIN INTERVAL '5' SECONDS
+----
+query: SELECT at, after, fresh FROM spent AS at WHERE at.n > 1 ORDER BY at LIMIT 3
+  as of: after orders@a.json, fresh within INTERVAL '5' SECONDS
+====
+WAIT FOR spent UNTIL 'orders@a.json' TIMEOUT INTERVAL '2' SECONDS; WAIT FOR wait UNTIL 'x'
+----
+WaitFor spent 'orders@a.json' Interval(
+  this=Literal(this='2', is_string=True),
+  unit=Var(this=SECONDS))
+WaitFor wait 'x' None
+====
+SELECT a at FROM t AS fresh
+----
+query: SELECT a AS at FROM t AS fresh

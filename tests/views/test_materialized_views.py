@@ -77,7 +77,7 @@ def test_a_view_of_changes_lives(orders, tmp_path):
     engine.sql("DROP MATERIALIZED VIEW spent CASCADE")
     with sqlite3.connect(tmp_path / "catalog.db.views") as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert tables == {"cepsql_writers", "cepsql_views"}
+        assert tables == {"cepsql_writers", "cepsql_views", "cepsql_batches", "cepsql_readers"}
         assert connection.execute("SELECT COUNT(*) FROM cepsql_views").fetchone() == (0,)
     assert list(engine.queries) == []
 
@@ -142,6 +142,23 @@ def test_the_query_of_a_view_is_the_views(orders):
     # Another process has the same definition.
     with cepsql.connect(catalog=engine.catalog.store.database.location) as other:
         assert str(other.catalog.find("spent")) == made
+
+
+def test_views_read_views_by_their_changes(orders):
+    engine, folder = orders
+    engine.sql("CREATE MATERIALIZED VIEW spent AS SELECT city, COUNT(*) AS n FROM orders GROUP BY city")
+    engine.sql("CREATE MATERIALIZED VIEW sizes AS SELECT n, COUNT(*) AS cities FROM spent GROUP BY n")
+    expect(engine, "SELECT * FROM sizes ORDER BY n", [{"n": 1, "cities": 1}, {"n": 2, "cities": 1}])
+    inserted = engine.sql("INSERT INTO orders SELECT 'Oslo', TIMESTAMP '2026-01-05 11:00:00', 4.00")
+    assert inserted.token is not None and f"token '{inserted.token}'" in inserted.message
+    asked = f"SELECT * FROM sizes AFTER '{inserted.token}'"
+    assert engine.query(asked).arrow().to_pylist() == [{"n": 2, "cities": 2}]
+    # A stop in between loses nothing.
+    engine.sql("STOP MATERIALIZED VIEW sizes")
+    put(folder, "3.csv", "Oslo,2026-01-05 12:00:00,1.00\nBern,2026-01-05 12:00:00,1.00\n")
+    expect(engine, "SELECT n FROM spent WHERE city = 'Bern'", [{"n": 1}])
+    engine.sql("START MATERIALIZED VIEW sizes")
+    expect(engine, "SELECT * FROM sizes ORDER BY n", [{"n": n, "cities": 1} for n in (1, 2, 3)])
 
 
 def test_a_stream_meets_the_rows_of_a_view(orders):

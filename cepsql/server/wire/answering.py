@@ -20,6 +20,9 @@ from cepsql.server.wire.users import OWNER, User
 from cepsql.standing.subscription import Subscription
 
 _QUESTIONS = (st.Show, st.ShowCreate, st.ShowHistory, st.Describe, st.DescribeQuery, st.Explain)
+_HARMLESS = (*_QUESTIONS, st.WaitFor)
+"""What changes nothing."""
+
 _READING = (st.Query, st.Print, st.ExecutePrepared)
 _KEPT_STATEMENTS, _KEPT_LENGTH = 100, 10_000
 """So many statements of a connection are kept parsed, of so many characters each."""
@@ -83,7 +86,7 @@ class Answering:
         if isinstance(statement, _READING):
             return self._rows(self._query(statement, sql, parameters))
         self._check_allowed(statement)
-        if isinstance(statement, _QUESTIONS):
+        if isinstance(statement, _HARMLESS):
             return self._told(self._executed(statement, sql, parameters))
         with self._changing:
             return self._told(self._executed(statement, sql, parameters))
@@ -112,7 +115,7 @@ class Answering:
 
     def _check_allowed(self, statement: st.Statement) -> None:
         """Refuse what the role of the user does not allow."""
-        reads = isinstance(statement, _QUESTIONS) and getattr(statement, "part", None) not in _BY_SPARK
+        reads = isinstance(statement, _HARMLESS) and getattr(statement, "part", None) not in _BY_SPARK
         if not reads:
             self.check_owner()
 

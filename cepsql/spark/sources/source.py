@@ -47,6 +47,7 @@ from cepsql.spark.sources.kafka import kafka_records, takes_all_at_once, task_nu
 from cepsql.spark.sources.notices import warn_of_unnamed
 from cepsql.spark.sources.parquet_files import cast_parquet, parquet_columns
 from cepsql.spark.sources.record_values import decoded
+from cepsql.spark.sources.view_changes import view_changes_frame
 from cepsql.spark.sources.view_frame import view_frame
 
 MALFORMED = "__malformed"
@@ -96,7 +97,7 @@ RECORD_PLACE = f"offset & {2**42 - 1}L"
 _LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 
 
-def read_source(spark: SparkSession, source: Source, placed: bool = False) -> DataFrame:
+def read_source(spark: SparkSession, source: Source, placed: bool = False, owner: str = "") -> DataFrame:
     """Return the rows of a source: the declared columns in order, computed ones included.
 
     CSV, JSON and text also give the BOOLEAN column `__malformed`, unless OPTIONS have `mode` or name a column for it.
@@ -105,13 +106,14 @@ def read_source(spark: SparkSession, source: Source, placed: bool = False) -> Da
     Formats with a schema of their own (rate, socket, `table` for one of Spark's) are cast to the declared columns.
     A source without declared columns has those that Spark finds in the files that are there.
     placed: files and Kafka also give the columns ORIGIN and PLACE.
+    owner:  whose query reads the changes of a view.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
     """
     options = dict(source.options)
     secrets = secret_values(source.options)
     try:
         if isinstance(source, ViewSource):
-            return view_frame(spark, source)
+            return view_changes_frame(spark, source, owner) if source.streaming else view_frame(spark, source)
         _refuse_own_names(source)
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))

@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog.view_store import ViewSource
 from cepsql.language.tokens import quoted
 from cepsql.spark.frames.frames import spark_frame
-from cepsql.views.snapshot import Wanted, read_views
+from cepsql.views.points import NOW, AsOf, read_as_of
+from cepsql.views.snapshot import Wanted
 
 
 def view_frame(spark: SparkSession, view: ViewSource) -> DataFrame:
@@ -19,10 +20,13 @@ def view_frame(spark: SparkSession, view: ViewSource) -> DataFrame:
     return view_frames(spark, [view])[view.name]
 
 
-def view_frames(spark: SparkSession, views: Sequence[ViewSource]) -> dict[str, DataFrame]:
-    """Return the rows of views by their names, those of one store as of one moment; errors as for `view_frame`."""
+def view_frames(spark: SparkSession, views: Sequence[ViewSource], as_of: AsOf = NOW) -> dict[str, DataFrame]:
+    """Return the rows of views by their names, those of one store as of one moment.
+
+    Raises OperationalError as `cepsql.views.points.read_as_of`.
+    """
     wanted = [Wanted(view, tuple(column.name for column in view.columns)) for view in views]
-    found = read_views(wanted)
+    found = read_as_of(wanted, as_of)
     return {view.name: _frame(spark, view, rows.rows) for view, rows in zip(views, found, strict=True)}
 
 

@@ -17,6 +17,7 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.analysis.sql.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, Watermark
+from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
 from cepsql.language.guard import no_collection
 from cepsql.language.misread import refuse_misread
@@ -385,7 +386,10 @@ class _Builder:
                 staged = as_of_join_stage(node, self.feeds(node, self._rows(node)))
                 return self._staged_rows(node, staged, node.markers, over)
             case Upserts():
-                keyed = with_moves(node.stream, with_keys_known(node, self._read(node.stream)))
+                keyed = self._read(node.stream)
+                if not isinstance(node.stream, ViewSource):
+                    # In a view NULL is a key like others.
+                    keyed = with_moves(node.stream, with_keys_known(node, keyed))
                 return self._staged_rows(node, upserts_stage(node, self.feeds(node, [keyed])[0]))
             case RetractingGroups():
                 return self._staged_rows(node, retracting_groups_stage(node, self.feeds(node, self._rows(node))))
@@ -704,7 +708,7 @@ class _Builder:
         if self.files is not None and relation.refresh is not None:
             return snapshot_rows(self.spark, self.files, relation)
         if replaced is None:
-            rows = read_source(self.spark, relation, placed)
+            rows = read_source(self.spark, relation, placed, self.control or "")
         else:
             rows = replaced if placed else replaced.drop(ORIGIN, PLACE)
         if self.files is None or relation.backfill is None:

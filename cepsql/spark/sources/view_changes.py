@@ -1,0 +1,27 @@
+"""The changes of a materialized view, as a stream with the hidden columns of a table that changes."""
+
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.analysis.sql.properties import DELETED
+from cepsql.catalog.view_store import ViewSource
+from cepsql.errors import NotSupportedError
+from cepsql.language.tokens import quoted
+from cepsql.spark.frames.names import ARRIVAL
+from cepsql.views.journal import GONE, PLACE
+
+
+def view_changes_frame(spark: SparkSession, view: ViewSource, owner: str) -> DataFrame:
+    """Return the changes of a view; `owner` tells who reads them.
+
+    Raises NotSupportedError for a PySpark that is too old.
+    """
+    try:
+        from cepsql.spark.sources.view_changes_source import Reading, changes_frame
+    except ImportError as missing:
+        raise NotSupportedError("reading the changes of a view needs PySpark 4.2 or later") from missing
+    columns = [(column.name, column.type) for column in view.columns]
+    hidden = [] if view.events else [(PLACE, "BIGINT"), (GONE, "BOOLEAN")]
+    ddl = ", ".join(f"{quoted(name)} {kind}" for name, kind in [*columns, *hidden])
+    reading = Reading(view, tuple(name for name, _ in [*columns, *hidden]), owner)
+    frame = changes_frame(spark, reading, ddl)
+    return frame.withColumnsRenamed({PLACE: ARRIVAL, GONE: DELETED})

@@ -1,0 +1,110 @@
+"""The changes of a view as a Python data source of Spark's: an offset is a batch of the view's query."""
+
+import base64
+import pickle
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from cepsql.catalog.view_store import ViewSource
+from cepsql.views.changes import Point, begin_reading, changes_between, last_point, read_until
+
+_NAME = "cepsql_view_changes"
+_SPEC = "secret.spec"
+"""The option that holds everything; Spark does not show the values of options with such names."""
+
+_ROWS = 50_000
+_SEEN_EVERY = 3_600.0
+"""After how many seconds without changes a reader lets it be known that it is still there."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read: the changes of a view as columns of these names.
+
+    owner: who reads them, which a drop of it tells.
+    """
+
+    view: ViewSource
+    names: tuple[str, ...]
+    owner: str
+
+
+def changes_frame(spark: SparkSession, reading: Reading, ddl: str) -> DataFrame:
+    """Return a stream of what `reading` says, with the columns of `ddl`."""
+    spark.dataSource.register(_ViewChanges)
+    spec = base64.b64encode(pickle.dumps(reading)).decode()
+    return spark.readStream.format(_NAME).schema(ddl).option(_SPEC, spec).load()
+
+
+class _ViewChanges(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return _NAME
+
+    def streamReader(self, schema: StructType) -> "_StreamReader":
+        return _StreamReader(pickle.loads(base64.b64decode(self.options[_SPEC])))
+
+
+class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offsets are {"reader": what the store knows this reader by, "view", "checkpoint", "batch": up to which it has
+    read}.
+
+    The first is {}: then come the rows as of a batch, which can be told again, for the changes since it are kept.
+    """
+
+    def __init__(self, reading: Reading):
+        self._reading = reading
+        self._target: Point | None = None
+        self._all = False
+        self._told = time.monotonic()
+
+    def initialOffset(self) -> dict:
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._target, self._all = last_point(self._reading.view), True
+
+    def latestOffset(self, start: dict, limit: ReadLimit) -> dict:
+        if not start:
+            reader = uuid.uuid4().hex
+            begun = begin_reading(self._reading.view, reader, self._reading.owner)
+            if begun is None:
+                return {}
+            known = {"reader": reader, "view": self._reading.view.name}
+            return {**known, "checkpoint": begun.checkpoint, "batch": begun.batch}
+        last = self._target if self._all else last_point(self._reading.view)
+        if last is None or (last.checkpoint == start["checkpoint"] and last.batch <= start["batch"]):
+            self._let_be_known(start)
+            return start
+        return {**start, "checkpoint": last.checkpoint, "batch": last.batch}
+
+    def commit(self, end: dict) -> None:
+        if end:
+            read_until(self._reading.view, end["reader"], self._reading.owner, end["batch"])
+            self._told = time.monotonic()
+
+    def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
+        return [InputPartition((start, end))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        start, end = partition.value
+        if not end:
+            return
+        after = Point(start["checkpoint"], start["batch"]) if start else None
+        found = changes_between(self._reading.view, after, Point(end["checkpoint"], end["batch"]))
+        yield from found.select(list(self._reading.names)).combine_chunks().to_batches(_ROWS)
+
+    def _let_be_known(self, start: dict) -> None:
+        if time.monotonic() - self._told > _SEEN_EVERY:
+            self.commit(start)

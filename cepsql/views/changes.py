@@ -1,0 +1,165 @@
+"""The changes of views, for those who read them from batch to batch: a reader keeps what it has not yet read."""
+
+import time
+from dataclasses import dataclass
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from cepsql.catalog.view_store import OPERATION, POSITIONS, ViewSource
+from cepsql.errors import OperationalError
+from cepsql.views.cells import column_values
+from cepsql.views.journal import GONE, PLACE, READERS, Journal, JournalBatch, changes_table, readers_table
+from cepsql.views.snapshot import NeverRun, Wanted, store_transaction, table_name
+from cepsql.views.versions import rows_at
+
+_ONLY_ADDED = f" AND NOT {GONE}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A batch of a view; `checkpoint` tells the numbers of its query's batches from those of an earlier one."""
+
+    checkpoint: str
+    batch: int
+
+
+def last_point(view: ViewSource) -> Point | None:
+    """Return the last batch of a view, None if it has none yet.
+
+    Raises OperationalError if its store does not answer.
+    """
+    try:
+        with store_transaction(view) as connection:
+            return _last(connection, view)
+    except NeverRun:
+        return None
+
+
+def begin_reading(view: ViewSource, reader: str, owner: str) -> Point | None:
+    """Let a view keep its changes for a reader from its last batch on; return that one, None if it has none yet.
+
+    owner: who the reader is of; see `end_reading`.
+    Raises OperationalError if the store does not answer.
+    """
+    try:
+        with store_transaction(view, writes=True) as connection:
+            found = _last(connection, view, lock=True)
+            if found is None:
+                return None
+            readers = _readers(view)
+            known = {"view": view.name, "reader": reader, "owner": owner, "batch": found.batch, "seen": time.time()}
+            connection.execute(sa.insert(readers).values(known))
+            return found
+    except NeverRun:
+        return None
+
+
+def read_until(view: ViewSource, reader: str, owner: str, batch: int) -> None:
+    """Tell a view that a reader needs no changes of a batch and those before it.
+
+    Raises OperationalError if the store does not answer.
+    """
+    with store_transaction(view, writes=True) as connection:
+        readers = _readers(view)
+        mine = sa.and_(readers.c.view == view.name, readers.c.reader == reader)
+        now = {"batch": batch, "seen": time.time()}
+        if not connection.execute(sa.update(readers).where(mine).values(now)).rowcount:
+            connection.execute(sa.insert(readers).values(now | {"view": view.name, "reader": reader, "owner": owner}))
+
+
+def end_reading(view: ViewSource, owner: str) -> None:
+    """Let a view keep no changes for the readers of an owner; raises OperationalError if its store does not answer."""
+    try:
+        with store_transaction(view, writes=True) as connection:
+            if sa.inspect(connection).has_table(READERS, dict(view.options).get("schema")):
+                readers = _readers(view)
+                mine = sa.and_(readers.c.view == view.name, readers.c.owner == owner)
+                connection.execute(sa.delete(readers).where(mine))
+    except NeverRun:
+        pass
+
+
+def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.Table:
+    """Return the changes of the batches after one up to another, in order, with the columns PLACE and GONE.
+
+    after: None: the rows as of `until`, as if they had just come.
+    Events of a view whose rows change have the column OPERATION; where rows are only added, those that grew old are
+    none.
+    Raises OperationalError if the store does not answer, or does not have them any more.
+    """
+    names = [column.name for column in view.view.columns]
+    with store_transaction(view) as connection:
+        last = _last(connection, view)
+        known = {last and last.checkpoint, until.checkpoint, after.checkpoint if after else until.checkpoint}
+        if last is None or len(known) > 1 or last.batch < until.batch:
+            raise OperationalError(
+                f"view {view.name} was made anew since its changes were read",
+                hint="read it with a new checkpoint: CREATE OR REPLACE ... WITH NEW CHECKPOINT AS ...",
+            )
+        journal = Journal(connection, view.name, dict(view.options).get("schema"))
+        end = journal.batch(until.batch)
+        begin = journal.batch(after.batch) if after is not None else None
+        if end is None or (after is not None and begin is None):
+            raise OperationalError(
+                f"the changes of view {view.name} since batch {(after or until).batch} are not kept any more",
+                hint="who does not read for a week is not waited for; read it with a new checkpoint",
+            )
+        if begin is not None:
+            return _between(connection, view, names, begin, end)
+        rows = rows_at(connection, Wanted(view, tuple(names)), end.last)
+        count = rows.num_rows
+        found = rows.append_column(PLACE, pa.array([0] * count, pa.int64()))
+        return _as_events(view, found.append_column(GONE, pa.array([False] * count)))
+
+
+def _between(
+    connection: sa.Connection, view: ViewSource, names: list[str], begin: JournalBatch, end: JournalBatch
+) -> pa.Table:
+    types = {column.name: column.type for column in view.view.columns}
+    quoted = connection.dialect.identifier_preparer.quote_identifier
+    asked = ", ".join([PLACE, GONE, *map(quoted, names)])
+    table = table_name(connection, view, changes_table(view.name))
+    where = f"{PLACE} > {begin.last} AND {PLACE} <= {end.last}" + (_ONLY_ADDED if _adds(view) else "")
+    rows = connection.exec_driver_sql(f"SELECT {asked} FROM {table} WHERE {where} ORDER BY {PLACE}").all()
+    cells = list(zip(*rows, strict=True)) or [()] * (2 + len(names))
+    columns = {name: column_values(cells[2 + place], types[name]) for place, name in enumerate(names)}
+    columns[PLACE] = pa.array(cells[0], pa.int64())
+    columns[GONE] = pa.array([bool(gone) for gone in cells[1]], pa.bool_())
+    return _as_events(view, pa.table(columns))
+
+
+def _as_events(view: ViewSource, changes: pa.Table) -> pa.Table:
+    """Return changes with OPERATION, if they are events of a view whose rows change."""
+    if not view.events or _adds(view):
+        return changes
+    # Loads sqlglot, which who only asks for batches does not need.
+    from cepsql.analysis.operators.emission import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+
+    keys = list(zip(*(changes[name].to_pylist() for name in view.view.key), strict=True))
+    gone, said = changes[GONE].to_pylist(), [""] * len(keys)
+    left: dict[tuple, int] = {}
+    for place, (key, away) in enumerate(zip(keys, gone, strict=True)):
+        if away:
+            left[key], said[place] = place, DELETE
+        elif (before := left.pop(key, None)) is not None:
+            said[before], said[place] = UPDATE_BEFORE, UPDATE_AFTER
+        else:
+            said[place] = INSERT
+    return changes.append_column(OPERATION, pa.array(said, pa.string()))
+
+
+def _adds(view: ViewSource) -> bool:
+    return view.view.adds or not view.view.key
+
+
+def _last(connection: sa.Connection, view: ViewSource, lock: bool = False) -> Point | None:
+    table = table_name(connection, view, POSITIONS)
+    locked = " FOR UPDATE" if lock and connection.dialect.name != "sqlite" else ""
+    ask = sa.text(f"SELECT checkpoint, batch FROM {table} WHERE view = :view{locked}")
+    row = connection.execute(ask, {"view": view.name}).first()
+    return None if row is None or row[1] < 0 else Point(row[0], row[1])
+
+
+def _readers(view: ViewSource) -> sa.Table:
+    return readers_table(dict(view.options).get("schema"))

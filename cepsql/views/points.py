@@ -1,0 +1,123 @@
+"""The rows of views as of the point that a query asks for: the least of their watermarks, or not too old."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy as sa
+
+from cepsql.calendar import time_text
+from cepsql.catalog.view_store import ViewSource
+from cepsql.errors import OperationalError
+from cepsql.language.statements import Query
+from cepsql.plan.read_point import age_allowed
+from cepsql.views.journal import Journal
+from cepsql.views.snapshot import (
+    ViewPosition,
+    ViewRows,
+    Wanted,
+    place_of,
+    position_in,
+    read_view,
+    read_views,
+    store_transaction,
+)
+from cepsql.views.versions import rows_at
+
+
+@dataclass(frozen=True)
+class AsOf:
+    """What is asked of the point at which views are read.
+
+    at_watermark: all as of the least of their watermarks.
+    age:          how many microseconds ago each may have been written, None for any time.
+    """
+
+    at_watermark: bool = False
+    age: int | None = None
+
+
+NOW = AsOf()
+
+
+def asked_point(query: Query) -> AsOf:
+    """Return as of when a query reads views."""
+    return NOW if query.point is None else AsOf(query.point.at_watermark, age_allowed(query))
+
+
+def read_as_of(wanted: Sequence[Wanted], asked: AsOf) -> list[ViewRows]:
+    """Return rows of views as of a point; those in one store are read in one transaction.
+
+    Raises OperationalError if a store does not answer, a view has never run, is older than asked, or has no version of
+    the time.
+    """
+    found = _at_watermark(wanted) if asked.at_watermark else read_views(wanted)
+    if asked.age is not None:
+        for one, rows in zip(wanted, found, strict=True):
+            _check_age(one.view, rows.position, asked.age)
+    return found
+
+
+def _check_age(view: ViewSource, position: ViewPosition, allowed: int) -> None:
+    age = max(0, int((time.time() - position.written) * 1_000_000))
+    if age > allowed:
+        raise OperationalError(
+            f"view {view.name} was written {_spoken(age)} ago, and may be {_spoken(allowed)} old",
+            hint=f"SHOW VIEW POSITIONS and DESCRIBE QUERY {view.name} tell how far it is, and whether it runs",
+        )
+
+
+def _spoken(micros: int) -> str:
+    return f"{micros / 1_000_000:,.1f} seconds"
+
+
+def _at_watermark(wanted: Sequence[Wanted]) -> list[ViewRows]:
+    least = min(map(_watermark, {one.view.name: one.view for one in wanted}.values()))
+    found: dict[int, ViewRows] = {}
+    for place in dict.fromkeys(place_of(one.view) for one in wanted):
+        numbers = [number for number, one in enumerate(wanted) if place_of(one.view) == place]
+        with store_transaction(wanted[numbers[0]].view) as connection:
+            for number in numbers:
+                found[number] = _version(connection, wanted[number], least)
+    return [found[number] for number in range(len(wanted))]
+
+
+def _watermark(view: ViewSource) -> int:
+    with store_transaction(view) as connection:
+        position = position_in(connection, view)
+    if position.watermark is None:
+        raise OperationalError(
+            f"view {view.name} has no watermark, so that no point in event time is known",
+            hint="declare WATERMARK FOR in the streams of its query; before its first rows there is none, either",
+        )
+    return position.watermark
+
+
+def _version(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRows:
+    """Return a view as of the last of its batches whose watermark is not beyond a time."""
+    view = wanted.view
+    now = position_in(connection, view)
+    if view.view.adds and view.view.event_time is not None:
+        return _added_until(connection, wanted, view.view.event_time, until)
+    if now.watermark is not None and now.watermark <= until:
+        return read_view(connection, wanted)
+    found = Journal(connection, view.name, dict(view.options).get("schema")).last_at(until)
+    if found is None:
+        raise OperationalError(
+            f"view {view.name} keeps no version as of {time_text(until)}Z: it is at {time_text(now.watermark or 0)}Z",
+            hint="OPTIONS (retain '10 minutes') keeps the versions of so much event time",
+        )
+    position = ViewPosition(found.batch, found.watermark, found.offsets, found.written)
+    return ViewRows(rows_at(connection, wanted, found.last), position)
+
+
+def _added_until(connection: sa.Connection, wanted: Wanted, time: str, until: int) -> ViewRows:
+    """Return the rows of a view to which rows are only added that are not after a time."""
+    columns = wanted.columns if time in wanted.columns else (*wanted.columns, time)
+    found = read_view(connection, replace(wanted, columns=columns))
+    times = found.rows[time].cast(pa.timestamp("us")).cast(pa.int64())
+    rows = found.rows.filter(pc.less_equal(times, pa.scalar(until, pa.int64())))
+    counted = pa.table({"": pa.nulls(rows.num_rows)})
+    return ViewRows(rows.select(list(wanted.columns)) if wanted.columns else counted, found.position)

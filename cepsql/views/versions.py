@@ -1,0 +1,57 @@
+"""The rows that a view had as of an earlier batch: those of now, with what later batches changed undone."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from cepsql.views.cells import column_values
+from cepsql.views.journal import GONE, PLACE, changes_table
+from cepsql.views.snapshot import Wanted, table_name, where_clause
+
+
+def rows_at(connection: sa.Connection, wanted: Wanted, last: int) -> pa.Table:
+    """Return rows of a view as of a batch that is kept; `last` is the place of its last change."""
+    view = wanted.view
+    types = {column.name: column.type for column in view.view.columns}
+    name = connection.dialect.identifier_preparer.quote_identifier
+    table = table_name(connection, view, view.name)
+    # Without columns rows are counted only.
+    selected = [name(column) for column in wanted.columns or (view.view.columns[0].name,)]
+    where, values = where_clause(wanted.conditions, name)
+    undone = table_name(connection, view, changes_table(view.name))
+    values |= {"last": last}
+    if view.view.key:
+        ask = _by_key(table, undone, selected, [name(column) for column in view.view.key], where)
+    else:
+        ask = _by_all(table, undone, selected, [name(column.name) for column in view.view.columns], where)
+    rows = connection.execute(sa.text(ask), values).all()
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(selected)
+    if not wanted.columns:
+        return pa.table({"": pa.nulls(len(rows))})
+    columns = [column_values(cells[place], types[given]) for place, given in enumerate(wanted.columns)]
+    return pa.table(columns, names=list(wanted.columns))
+
+
+def _by_key(table: str, changes: str, selected: Sequence[str], key: Sequence[str], where: str) -> str:
+    """Return the SQL of rows with a key: of each key the first change since says what was there before it."""
+    keys = ", ".join(key)
+    same = " AND ".join(f"f.{name} IS NOT DISTINCT FROM v.{name}" for name in key)
+    first = f"SELECT {keys}, min({PLACE}) AS place FROM {changes} WHERE {PLACE} > :last GROUP BY {keys}"
+    columns, further = ", ".join(selected), f" AND ({where.removeprefix(' WHERE ')})" if where else ""
+    return (
+        f"WITH f AS ({first}) "
+        f"SELECT {columns} FROM {table} AS v WHERE NOT EXISTS (SELECT 1 FROM f WHERE {same}){further} "
+        f"UNION ALL SELECT {columns} FROM {changes} WHERE {PLACE} IN (SELECT place FROM f) AND {GONE}{further}"
+    )
+
+
+def _by_all(table: str, changes: str, selected: Sequence[str], columns: Sequence[str], where: str) -> str:
+    """Return the SQL of rows without a key: those of now and those that left since, but not those that came since."""
+    every = ", ".join(columns)
+    numbered = f"row_number() OVER (PARTITION BY {every}) AS cepsql_number"
+    since = f"SELECT {every} FROM {changes} WHERE {PLACE} > :last AND"
+    there = f"SELECT {every} FROM {table} UNION ALL {since} {GONE}"
+    came = f"SELECT {every}, {numbered} FROM ({since} NOT {GONE}) AS b"
+    kept = f"SELECT {every}, {numbered} FROM ({there}) AS a EXCEPT {came}"
+    return f"SELECT {', '.join(selected)} FROM ({kept}) AS kept{where}"
