@@ -22,7 +22,7 @@ from cepsql.errors import Error, ProgrammingError, Span, in_text
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.plan.changes.emission import groups_joined_streams, with_emission
-from cepsql.plan.changes.ranked_rows import rank_that_changes
+from cepsql.plan.changes.ranked_rows import call_that_changes
 from cepsql.plan.changes.table_changes import over_table_changes
 from cepsql.plan.groups.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.groups.calendar_windows import with_calendar_windows
@@ -221,7 +221,7 @@ class _Planner:
         """Return what `query` does of the query of a view, which may be read where its rows change."""
         root, place = self._rows(expanded), expanded.query.span
         changes = root.resolved.streaming and (
-            changelog_read(root) or groups_joined_streams(root) or rank_that_changes(root, self._checked, place)
+            changelog_read(root) or groups_joined_streams(root) or call_that_changes(root, self._checked, place)
         )
         if changes:
             return self._changing(root, place), None

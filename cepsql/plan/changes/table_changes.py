@@ -22,9 +22,10 @@ from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.operator import Change
 from cepsql.plan.changes.composed_aggregates import group_call, with_composed_aggregates
+from cepsql.plan.changes.framed_rows import framed_select, with_groups_below
 from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.changes.rank_limits import with_rank_limits
-from cepsql.plan.changes.ranked_rows import is_ranking, ranked_select
+from cepsql.plan.changes.ranked_rows import asks_one_rank, is_ranking, ranked_select
 from cepsql.plan.changes.subquery_joins import SubqueryJoins
 from cepsql.plan.changes.whole_partitions import with_whole_partitions
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
@@ -110,6 +111,8 @@ class _TableChanges:
         assert isinstance(query, exp.Select)
         refuse_inner_stars(query, self.place)
         query = self._with_window_rows(query)
+        if not groups_windows(query, self.nodes):
+            query = with_groups_below(query, self._name)
         query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
         query = self._without_subqueries(query)
         if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
@@ -119,9 +122,11 @@ class _TableChanges:
         if not any(map(self._reads_stream, relations(query))):
             name, names = self._added_rows(query), {item.alias_or_name.lower() for item in query.selects}
             return self._added(name, self.nodes[name], frozenset(names))
-        select = self._joined(with_composed_aggregates(query, self._time(query), self.place))
-        if window_calls(select):
-            select = self._ranked(select)
+        if not window_calls(query):
+            query = with_composed_aggregates(query, self._time(query), self.place)
+        select = self._joined(query)
+        while window_calls(select):
+            select = self._over(select)
         if select.args.get("group") is not None or select.args.get("distinct") is not None or own_aggregates(select):
             return self._grouped(select)
         return self._changing(select)
@@ -499,6 +504,10 @@ class _TableChanges:
             # Windows without EMIT come out once, when they are complete.
             with suppress(Error):
                 return self._events(query, needed)
+        if isinstance(query, exp.Select) and not all(map(is_ranking, window_calls(query))):
+            # Frames by the event time of events need no more rows than they hold.
+            with suppress(Error):
+                return self._events(query, needed)
         try:
             return self.rows(query)
         except NotSupportedError:
@@ -525,10 +534,14 @@ class _TableChanges:
         hidden = hidden_columns(named, exp.Literal.number(int(Change.INSERT)))
         return Sql(exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name)), {name.lower(): node})
 
-    def _ranked(self, select: exp.Select) -> exp.Select:
-        """Return a SELECT over an operator that ranks the rows of a SELECT."""
-        name = self._name("__ranked")
-        self.nodes[name], outer = ranked_select(select, name, self._changing, self.place)
+    def _over(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT over an operator that ranks the rows of a SELECT, or computes window functions over them."""
+        if asks_one_rank(select):
+            name = self._name("__ranked")
+            self.nodes[name], outer = ranked_select(select, name, self._changing, self.place)
+        else:
+            name = self._name("__framed")
+            self.nodes[name], outer = framed_select(select, name, self._changing, self.place)
         return outer
 
     def _grouped(self, select: exp.Select) -> Sql:
