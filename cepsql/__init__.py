@@ -39,8 +39,9 @@ from cepsql.errors import (
 )
 
 if TYPE_CHECKING:
+    from cepsql.answer import Answer
     from cepsql.clause import match_recognize
-    from cepsql.engine import Answer, Engine, connect
+    from cepsql.engine import Engine, connect
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.query import Query
     from cepsql.spark.run.query import StandingQuery
@@ -68,7 +69,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "cepsql.engine",
+    "Answer": "cepsql.answer",
     "Engine": "cepsql.engine",
     "MatchExplanation": "cepsql.explain.match_explanation",
     "Query": "cepsql.query",

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from cepsql.spark.sources.reading_start import ReadingStart
     from cepsql.spark.sources.unread_files import ListedFolder
     from cepsql.spark.stages.neighbours import Sharing
+    from cepsql.views.last_rows import LastRows
     from cepsql.views.reading import Reading
     from cepsql.views.relation import Rules
 
@@ -60,7 +61,7 @@ MOST_ROWS = 2**31 - 1
 
 
 class Host(Protocol):
-    """What a query needs of the `cepsql.engine.Engine` that it was made by."""
+    """What a query needs of the `cepsql.engine.context.Context` that it was made by."""
 
     settings: dict[str, str]
 
@@ -92,6 +93,7 @@ class Query:
         self._ran: DataFrame | None = None
         self._now: Run | None = None
         self._looked = False
+        self.last_rows: LastRows | None = None
 
     def __reduce__(self):
         raise InterfaceError("a query cannot be copied or pickled", hint="pass on its text, or its rows")
@@ -616,6 +618,7 @@ class Query:
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer, self.plan.changes)
+        target.last_rows = None if self.last_rows is None else self.last_rows.of(checkpoint.id)
         target.known = checkpoint.records.get(target.place or "")
         try:
             target.check(columns)

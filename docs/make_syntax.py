@@ -36,6 +36,7 @@ TITLES = {
     "Standing queries": ("control", "alter", "insert"),
     "Questions and settings": (
         "show", "show_extended", "show_functions", "show_create", "show_history", "describe", "describe_query", "print",
+        "subscribe",
         "summarize", "explain", "explain_picture", "explain_match", "explain_analyze", "explain_replace",
         "explain_replace_view", "set", "reset",
     ),

@@ -25,7 +25,8 @@ from typed_shell import alike, typed_again
 import cepsql
 import cepsql.engine
 from cepsql import cli
-from cepsql.engine import Answer, connect
+from cepsql.answer import Answer
+from cepsql.engine import connect
 from cepsql.options import parser
 from cepsql.render import renderer
 from cepsql.shell.prompt import PROMPT

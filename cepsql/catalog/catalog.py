@@ -63,8 +63,10 @@ class Catalog:
             hint = f"INSERT INTO {name} and CREATE QUERY ... INTO {name} write to it"
             raise ProgrammingError(f"{found.name} is a sink and cannot be read", span, hint)
         if found is None and (query := names.query(name)) is not None:
-            where = f"its rows go to sink {query.sink}" if query.sink else "it has no sink"
-            hint = f"{where}; CREATE MATERIALIZED VIEW name AS ... keeps rows that are read"
+            written = f"SELECT * FROM {quoted_name(query.sink)} reads what it has written; " if query.sink else ""
+            kept = "" if query.sink else f"PRINT {quoted_name(query.name)} shows its last rows; "
+            follows = f"SUBSCRIBE {quoted_name(query.name)} follows it; "
+            hint = f"{written}{kept}{follows}CREATE MATERIALIZED VIEW name AS ... keeps its result"
             raise ProgrammingError(f"{query.name} is a query and cannot be read", span, hint)
         if found is None:
             beside = list(beside)

@@ -20,7 +20,8 @@ SQLITE = "sqlite"
 
 STORE_OPTIONS = {
     "store": f"'{SQLITE}' (default): a file beside the catalog; '{SQLITE_URL}path', or 'postgresql://host/database'",
-    "retain": "how long rows are kept, such as '10 minutes', counted in event time back from the newest row",
+    "retain": "how long rows that are only added are kept, such as '10 minutes', counted in event time back from the "
+    "newest row; with EMIT CHANGES how long its changes can be followed from; default there '10 minutes'",
     "user": "user of the database, in place of the one in its address",
     "password": "password of the database",
     "schema": "schema of the table in PostgreSQL",

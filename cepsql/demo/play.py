@@ -13,9 +13,10 @@ from cepsql.demo.colour import print_sql
 from cepsql.demo.progress_bar import ProgressBar
 from cepsql.demo.replay import Replay, lay_out
 from cepsql.demo.scenes import SCENES, Scene
-from cepsql.engine import Engine, Query, connect
+from cepsql.engine import Engine, connect
 from cepsql.errors import Error, ExitCode, InterfaceError, OperationalError
 from cepsql.options import Parser
+from cepsql.query import Query
 
 _INDENT = "   "
 _SHOWN = 3

@@ -382,10 +382,14 @@ class CreateAs:
 
 @dataclass(frozen=True)
 class Prepare:
-    """PREPARE name FROM statement; `sql` is the text of the statement, whose parameters are written `?`."""
+    """PREPARE name FROM statement; `sql` is the text of the statement.
+
+    parameters: the names of those that it has as :name, in the order of EXECUTE; empty: they are written `?`.
+    """
 
     name: Name
     sql: str
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -525,6 +529,14 @@ class Print:
 
 
 @dataclass(frozen=True)
+class Subscribe:
+    """SUBSCRIBE [TO] name [SINCE 'token']: the rows of a view and its changes, or those that leave a query."""
+
+    name: Name
+    since: str | None = None
+
+
+@dataclass(frozen=True)
 class Defined:
     """QUERY name or VIEW name in place of a query: the one that the catalog has under that name."""
 
@@ -603,6 +615,7 @@ Statement = (
     | ShowFunctions
     | Describe
     | Print
+    | Subscribe
     | Summarize
     | DescribeQuery
     | Explain

@@ -74,6 +74,7 @@ from cepsql.language.statements import (
     StartClause,
     Statement,
     StreamKey,
+    Subscribe,
     Summarize,
     ValueClause,
     WatermarkClause,
@@ -495,6 +496,10 @@ class _Translator:
         name = self._name(topic) if topic is not None else self._qualified(_needed(tree, "qualified_name"))
         return Print(name, _PRINTED if limit is None else int(limit), topic is not None)
 
+    def subscribe(self, tree: Tree) -> Subscribe:
+        since = next((token for token in _values(tree) if token.type == "OPTION_KEY"), None)
+        return Subscribe(self._qualified(_needed(tree, "qualified_name")), None if since is None else _unquote(since))
+
     def summarize(self, tree: Tree) -> Summarize:
         if (query := _subtree(tree, "query")) is not None:
             return Summarize(self.query(query))
@@ -528,12 +533,13 @@ class _Translator:
         return Explain(Defined("query", self._name(name)), None)
 
     def prepare(self, tree: Tree) -> Prepare:
-        name, whole = _values(tree)[0], _needed(tree, "statement_text")
+        (name, *parameters), whole = _values(tree), _needed(tree, "statement_text")
         inner = self.statement(whole.children[0])
         assert isinstance(inner, Query | Insert)
         end = (inner if isinstance(inner, Query) else inner.query).span.end
-        begin = next(t.start for t in self.text.tokens[_end(name) + 1 :])
-        return Prepare(self._name(name), self.text.sql[begin:end])
+        last = self.text.tokens[_end(parameters[-1] if parameters else name) + bool(parameters) + 1 :]
+        names = tuple(self._name(parameter).text for parameter in parameters)
+        return Prepare(self._name(name), self.text.sql[last[0].start : end], names)
 
     def execute(self, tree: Tree) -> ExecutePrepared:
         name, *values = _values(tree)

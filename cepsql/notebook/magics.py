@@ -12,7 +12,8 @@ from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.display import display
 
-from cepsql.engine import Answer, Engine, connect
+from cepsql.answer import Answer
+from cepsql.engine import Engine, connect
 from cepsql.errors import Error
 from cepsql.notebook.live import LiveView
 from cepsql.notebook.shown import Shown, shown_answer, shown_rows

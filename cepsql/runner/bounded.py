@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pyarrow as pa
 
-from cepsql.engine import Query
 from cepsql.errors import Error
+from cepsql.query import Query
 from cepsql.render import Renderer, renderer
 from cepsql.runner.console import Console
 from cepsql.runner.counted import counted

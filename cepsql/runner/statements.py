@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from cepsql.engine import Answer, Engine, Query
+from cepsql.answer import Answer
+from cepsql.engine import Engine
 from cepsql.errors import Error
 from cepsql.language.parse import split
+from cepsql.query import Query
 from cepsql.render import renderer
 from cepsql.runner.bounded import CUT, write_bounded
 from cepsql.runner.console import Console
 from cepsql.runner.counted import counted
+from cepsql.runner.follow import follow
 from cepsql.runner.notices import noticed
 from cepsql.runner.report import anchored
 from cepsql.runner.settings import Settings
@@ -41,6 +44,9 @@ def execute(
                 if may_drop is not None and (loss := engine.loss(statement)) is not None and not may_drop(loss):
                     console.say("not dropped")
                     return
+                if (followed := engine.subscription(statement)) is not None:
+                    follow(followed, engine.zone_name() or "UTC", settings, console, stop)
+                    continue
                 items = engine.execute(statement, dict(settings.args))
                 while (item := _next(items, engine, console)) is not None:
                     _show(engine, item, settings, console, stop)

@@ -15,7 +15,7 @@ from cepsql.runner.stream_rows import StreamRows, stream_rows
 from cepsql.runner.working import share_of
 
 if TYPE_CHECKING:
-    from cepsql.engine import Query
+    from cepsql.query import Query
     from cepsql.spark.checkpoint.progress import Progress
     from cepsql.spark.run.query import StandingQuery
 

@@ -22,6 +22,9 @@ NOTHING = "no stream, table or view is defined"
 Catalog = Callable[[], Iterable[Relation]]
 """Gives the relations that are defined; asked only where they matter, for it waits for the engine."""
 
+_TAILED = 10
+"""Rows that \\tail shows of those that left a query before."""
+
 _SWITCH = {"on": True, "off": False}
 
 _BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "PRINT", "(", "--", "/*")
@@ -67,6 +70,7 @@ class Change:
     times:  how often at most, None for no end.
     top:    show how the queries do, refreshing.
     details: show all that is known of the last error.
+    tail:    follow a query of this name, after so many of its last rows.
     plot:    draw two columns of the last statement, x and y, into a file; "" for the screen.
     """
 
@@ -84,6 +88,7 @@ class Change:
     top: bool = False
     details: bool = False
     plot: tuple[str, str, str] | None = None
+    tail: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,13 @@ def _all_queries(same: Change, argument: str, catalog: Catalog) -> Change:
 
 def _top(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, top=True)
+
+
+def _tail(same: Change, argument: str, catalog: Catalog) -> Change:
+    name, _, rows = argument.partition(" ")
+    if not name or (rows and not rows.strip().isdecimal()):
+        raise InterfaceError("\\tail takes the name of a query, and of how many last rows; \\dq lists queries")
+    return replace(same, tail=(name.strip("`"), int(rows or _TAILED)))
 
 
 def _live(same: Change, argument: str, catalog: Catalog) -> Change:
@@ -324,6 +336,7 @@ COMMANDS = (
     Command("\\o", "[FILE]", "write rows to a file, or to the screen again", _output),
     Command("\\pager", "[on|off|PROGRAM]", "turn pages of bounded results that do not fit the screen", _pager),
     Command("\\plot", "X Y [FILE]", "draw the last SELECT, or its matches, here or as a picture", _plot),
+    Command("\\tail", "QUERY [N]", "its last rows, and those that leave it from now on, until Ctrl-C", _tail),
     Command("\\timeout", "[SECONDS|off]", "end streams after so long", _timeout),
     Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
     Command("\\top", "", "how the queries that stand under names do, refreshing", _top),

@@ -197,6 +197,8 @@ class _Shell:
             self._repeat(change.watch, change.times)
         if change.top:
             self._top()
+        if change.tail is not None:
+            return self._tail(*change.tail)
         if change.plot is not None:
             return self._plot(*change.plot)
         if change.file is not None:
@@ -258,6 +260,17 @@ class _Shell:
         except KeyboardInterrupt:
             self._console.clear()
             self._console.echoed()
+
+    def _tail(self, name: str, rows: int) -> bool:
+        """Show the last rows of a query and those that leave it; tell whether that came to its end."""
+
+        def tail(engine: "Engine", stop: threading.Event) -> None:
+            from cepsql.runner.follow import follow
+
+            zone = engine.zone_name() or "UTC"
+            follow(engine.subscribe(name, last=rows), zone, self._settings, self._console, stop)
+
+        return self._interruptible(f"SUBSCRIBE {name}", tail)
 
     def _plot(self, x: str, y: str, file: str) -> bool:
         """Draw two columns of the last statement; tell whether that came to its end."""

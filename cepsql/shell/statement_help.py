@@ -105,6 +105,7 @@ TOPICS = {
     "DESCRIBE": Topic(("describe", "describe_query"), "DESCRIBE EXTENDED ticks;"),
     "PRINT": Topic(("print",), "PRINT ticks LIMIT 5;"),
     "SUMMARIZE": Topic(("summarize",), "SUMMARIZE ticks;"),
+    "SUBSCRIBE": Topic(("subscribe",), "SUBSCRIBE spent SINCE '51943ee7-12';"),
     "EXPLAIN": Topic(
         (
             "explain",

@@ -16,7 +16,10 @@ from cepsql.secrets import is_secret, redact
 from cepsql.sinks.columns import Columns, applies_changes, fitted_columns, written_columns
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.frames.column_types import column_types
+from cepsql.spark.frames.last_rows import last_rows
+from cepsql.spark.frames.pieces import collect_pieces
 from cepsql.spark.run.sink import BatchHook, BatchSink
+from cepsql.views.last_rows import LastRows
 
 LOGGER = logging.getLogger("cepsql")
 PATIENCE_SECONDS = 600.0
@@ -42,9 +45,11 @@ class FittedSink(BatchSink):
 
     sink, writer: what is written, and who writes.
     changes:      the rows have a column OPERATION, which says what each does to the result.
+    last_rows:    where the last rows are kept for those who want to see them, None for nowhere.
     """
 
     changes = False
+    last_rows: LastRows | None = None
 
     def __init__(self, sink: Sink, writer: WriterIdentity):
         super().__init__()
@@ -119,7 +124,39 @@ class FittedSink(BatchSink):
         if self.sink.columns and [(name, kind) for _, name, kind in fitted] != columns:
             # What tasks would write is not yet what the sink holds.
             frame, self.task_writer = frame.selectExpr(*written), None
-        return self.write(frame, batch)
+        return self._write_seen(frame, batch) if self._is_seen else self.write(frame, batch)
+
+    @property
+    def _is_seen(self) -> bool:
+        """Whether rows are kept beside those that are written."""
+        return self.last_rows is not None and (self.last_rows.most > 0 or self.last_rows.followed)
+
+    def _write_seen(self, frame: DataFrame, batch: int) -> int:
+        """Write the rows of a micro-batch, and keep the last of them; all while somebody follows."""
+        assert self.last_rows is not None
+        columns, whole = column_types(frame), self.last_rows.followed
+        if self.sink.format.lower() == "noop":
+            return self._keep(frame, batch, columns, whole)
+        # The stage below runs once.
+        self.task_writer = None
+        kept = frame.persist()
+        try:
+            rows = self.write(kept, batch)
+            self._keep(kept, batch, columns, whole)
+            return rows
+        finally:
+            kept.unpersist()
+
+    def _keep(self, frame: DataFrame, batch: int, columns: Columns, whole: bool) -> int:
+        """Keep the last rows of a micro-batch by one action, or all; return how many there are."""
+        assert self.last_rows is not None
+        if whole:
+            with collect_pieces(frame) as pieces:
+                self.last_rows.keep(batch, columns, pieces, whole=True)
+                return pieces.rows
+        rows, tables = last_rows(frame, self.last_rows.most)
+        self.last_rows.keep(batch, columns, tables, whole=rows == sum(table.num_rows for table in tables))
+        return rows
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a frame, by one action; return how many there were, also if they were written before."""

@@ -1,7 +1,8 @@
 """The table of a materialized view: its rows, and how far they are, are one transaction.
 
 A table of cepsql's own, `cepsql_views`, has a row for each view of the database. It tells that the table of the view is
-cepsql's, and the batch, the watermark and the offsets up to which its rows go.
+cepsql's, and the batch, the watermark and the offsets up to which its rows go. What batches changed is kept beside it
+(`cepsql.views.journal`).
 """
 
 import contextlib
@@ -17,6 +18,7 @@ from cepsql.sinks.columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.options import Options
 from cepsql.sinks.table import OPTIONS, TableSink
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.views.journal import KEPT_SECONDS, Journal, JournalBatch
 
 
 def positions_table(schema: str | None) -> sa.Table:
@@ -84,6 +86,7 @@ class ViewTable(TableSink):
             known = self._known(connection)
             if known is not None and known.id == self._id:
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
+                self._journal(connection).forget()
                 connection.execute(sa.delete(self._positions).where(self._place))
 
         self._at_once(remove)
@@ -104,13 +107,21 @@ class ViewTable(TableSink):
         known = self._known(connection)
         if known is None or known.checkpoint != self.writer.checkpoint:
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
+            self._journal(connection).forget()
             made = self._database.create_table(self._table, self._schema, self._columns, self._key)
             connection.exec_driver_sql(made)
             connection.execute(sa.delete(self._positions).where(self._place))
             begun = {"batch": -1, "watermark": None, "offsets": "[]", "written": time.time()}
             whose = {"view": self._table, "id": self._id, "checkpoint": self.writer.checkpoint}
             connection.execute(sa.insert(self._positions).values(whose | begun))
+            known = self._known(connection)
+        assert known is not None
+        position = JournalBatch(known.batch, known.watermark, tuple(json.loads(known.offsets)), known.written, 0)
+        self._journal(connection).make(position)
         self._make_indexes(connection)
+
+    def _journal(self, connection: sa.Connection) -> Journal:
+        return Journal(connection, self._table, self._schema)
 
     def _make_indexes(self, connection: sa.Connection) -> None:
         """Make the indexes that the view declares, and remove those that it declared before."""
@@ -133,11 +144,12 @@ class ViewTable(TableSink):
         position = self.position(batch)
         for column in self._timed:
             self._drop_old(connection, self._database.name(column))
+        written = time.time()
         now = {
             "batch": batch,
             "watermark": position.watermark,
             "offsets": json.dumps(position.offsets),
-            "written": time.time(),
+            "written": written,
         }
         changed = connection.execute(sa.update(self._positions).where(self._place).values(now))
         if not changed.rowcount:
@@ -145,6 +157,9 @@ class ViewTable(TableSink):
                 f"the store of view {self.sink.name} has lost what it knew of the view",
                 hint=f"put the table {POSITIONS} back, or CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT",
             )
+        # Rows that are only added may be kept for a shorter time than readers stay away.
+        kept = max(self._retain, KEPT_SECONDS) if self._timed else self._retain or KEPT_SECONDS
+        self._journal(connection).record(batch, position.watermark, position.offsets, written, kept)
 
     def _drop_old(self, connection: sa.Connection, column: str) -> None:
         """Remove the rows that are older than the newest one by more than `retain`."""

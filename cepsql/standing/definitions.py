@@ -14,6 +14,7 @@ from cepsql.plan.start import started_at
 OPTIONS = {
     "trigger": "time between micro-batches, such as '5 seconds'; as soon as there are rows by default",
     "start": "where a new checkpoint begins to read Kafka: earliest, latest or a time; else where streams say",
+    "keep_last": "how many of its last rows a query keeps for SUBSCRIBE and \\tail; 1000 by default, 0 with INTO",
     "checkpoint": "folder that holds the query's place in its input and its state; beside the catalog by default",
 }
 """Options of a query; settings such as cepsql.buckets and spark.sql.session.timeZone are options too."""
@@ -93,5 +94,7 @@ def _check_option(name: str, value: str, span: Span, check: CheckSetting) -> Non
         raise ProgrammingError(f"a query has no option {name}", span, known)
     if name == "checkpoint" and not value.strip():
         raise ProgrammingError("checkpoint is a folder, not ''", span)
+    if name == "keep_last" and not has_references(value) and not value.isdecimal():
+        raise ProgrammingError(f"keep_last is a number of rows, not '{value}'", span)
     if name == "trigger" and not has_references(value) and not is_duration(value):
         raise ProgrammingError(f"trigger is a time such as '5 seconds', not '{value}'", span)

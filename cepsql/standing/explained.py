@@ -30,7 +30,7 @@ _SHOWN_KEYS = 8
 
 
 class Host(QueryHost, CatalogHost, Protocol):
-    """What EXPLAIN needs of the `cepsql.engine.Engine` that executes it."""
+    """What EXPLAIN needs of the `cepsql.engine.context.Context` that executes it."""
 
 
 def defined_query(host: Host, defined: st.Defined) -> Query:

@@ -23,6 +23,7 @@ from cepsql.standing.beside import beside
 from cepsql.standing.reconciler import Reconciler, Starter
 from cepsql.standing.spark_start import await_start
 from cepsql.temporary import remove_temporary, temporary_folder
+from cepsql.views.last_rows import USUALLY_KEPT, LastRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,6 +85,27 @@ class Home:
         """Return the folder beside the catalog for the rows of a table, None for a catalog that is in no file."""
         file = self.states.database.file
         return None if file is None else beside(file, "rows", name)
+
+    def last_rows_folder(self, query: RegisteredQuery) -> Path:
+        """Return the folder beside the catalog for the last rows of a query.
+
+        Raises OperationalError for a catalog that is in no file.
+        """
+        file = self.states.database.file
+        if file is None:
+            raise OperationalError(
+                f"the rows of query {query.name} are kept beside a catalog that is in a file, and this one is in none",
+                hint="CREATE MATERIALIZED VIEW ... OPTIONS (store '...') AS the same query; SUBSCRIBE follows it",
+            )
+        return beside(file, "last_rows", f"{query.name.lower()}-{query.id}")
+
+    def last_rows(self, query: RegisteredQuery) -> LastRows | None:
+        """Return where a query that runs leaves its last rows, None beside a catalog that is in no file."""
+        if self.states.database.file is None:
+            return None
+        usually = USUALLY_KEPT if query.sink is None else 0
+        most = int(resolved(query.options, f"query {query.name}").get("keep_last", usually))
+        return LastRows(self.last_rows_folder(query), most)
 
     def folder(self, location: str) -> "CheckpointPath":
         """Return the folder of a checkpoint or savepoint, with the session that reaches it, if it needs one.

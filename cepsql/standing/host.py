@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Host(Protocol):
-    """What these statements need of the `cepsql.engine.Engine` that executes them."""
+    """What these statements need of the `cepsql.engine.context.Context` that executes them."""
 
     catalog: Catalog
     restrictions: Restrictions | None
@@ -27,6 +27,10 @@ class Host(Protocol):
 
     @property
     def queries(self) -> "Queries": ...
+
+    def check_open(self) -> None: ...
+
+    def zone_name(self) -> str | None: ...
 
     def plan(self, query: st.Query) -> Plan: ...
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Host(Protocol):
-    """What is needed of the `cepsql.engine.Engine` that would execute the statement."""
+    """What is needed of the `cepsql.engine.context.Context` that would execute the statement."""
 
     catalog: Catalog
 

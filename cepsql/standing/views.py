@@ -199,12 +199,6 @@ def _column(wanted: st.Name, columns: Mapping[str, ColumnDefinition]) -> ColumnD
 def _event_time(plan: Plan, columns: Mapping[str, ColumnDefinition], needed: bool, place: Span) -> str | None:
     """Return the column with the event time of rows that are only added, None for none."""
     if plan.changes:
-        if needed:
-            raise NotSupportedError(
-                "retain of a view whose rows change is not supported: a row stays until a change deletes it",
-                place,
-                "leave retain out; a window in GROUP BY with EMIT ON WINDOW CLOSE gives rows that are only added",
-            )
         return None
     mark = plan.properties.watermark
     found = None if mark is None else columns.get(mark.column.lower())

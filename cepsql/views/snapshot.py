@@ -6,6 +6,8 @@ Types are those of the definitions, never of the store.
 import json
 import os
 import sqlite3
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +27,12 @@ from cepsql.views.cells import column_values
 _BUSY_SECONDS = 5
 _UNDEFINED_TABLE = "42P01"
 """What PostgreSQL calls it that a table is not there; a database that is not there is another thing."""
+
+_MOST_STORES = 16
+"""Of so many stores connections are kept open between reads."""
+
+_stores: OrderedDict[tuple, sa.Engine] = OrderedDict()
+_stores_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -81,22 +89,22 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
     places = dict.fromkeys(_place(one.view) for one in wanted)
     for place in places:
         numbers = [number for number, one in enumerate(wanted) if _place(one.view) == place]
-        with _reading(wanted[numbers[0]].view) as connection:
+        with store_transaction(wanted[numbers[0]].view) as connection:
             for number in numbers:
-                found[number] = _read(connection, wanted[number])
+                found[number] = read_view(connection, wanted[number])
     return [found[number] for number in range(len(wanted))]
 
 
 def position_of(view: ViewSource) -> ViewPosition | None:
     """Return how far the rows of a view are, None if it has never run; raises as `read_views`."""
     try:
-        with _reading(view) as connection:
+        with store_transaction(view) as connection:
             return _position(connection, view)
-    except _NeverRun:
+    except NeverRun:
         return None
 
 
-class _NeverRun(OperationalError):
+class NeverRun(OperationalError):
     """The view has no table yet."""
 
 
@@ -105,11 +113,14 @@ def _place(view: ViewSource) -> tuple:
 
 
 @contextmanager
-def _reading(view: ViewSource) -> Iterator[sa.Connection]:
-    """Lend a connection to the store of a view that sees one moment of it and can change nothing."""
+def store_transaction(view: ViewSource) -> Iterator[sa.Connection]:
+    """Lend a connection to the store of a view that sees one moment of it and can change nothing.
+
+    Raises OperationalError if the store does not answer, or the view has never run.
+    """
     options = resolved(view.options, f"view {view.name}")
     hidden = [*secret_values(view.options), *referenced_values(view.options)]
-    engine = _sqlite(view, options["path"]) if view.format == "sqlite" else _postgresql(options)
+    engine = _store(view, options)
     try:
         with engine.connect() as connection:
             yield connection
@@ -118,29 +129,47 @@ def _reading(view: ViewSource) -> Iterator[sa.Connection]:
         if getattr(getattr(failure, "orig", None), "sqlstate", None) == _UNDEFINED_TABLE or "no such table" in reason:
             raise _never_run(view) from failure
         raise OperationalError(f"the store of view {view.name} cannot be read: {reason}") from failure
-    finally:
-        engine.dispose()
 
 
-def _never_run(view: ViewSource) -> _NeverRun:
-    return _NeverRun(
+def _store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
+    """Return the store of a view, whose connections stay open for the next read."""
+    which: tuple = (os.getpid(), view.format, *sorted(options.items()))
+    if view.format == "sqlite":
+        try:
+            found = os.stat(options["path"])
+        except OSError:
+            raise _never_run(view) from None
+        # Another file may have been put in its place.
+        which += (found.st_dev, found.st_ino)
+    with _stores_lock:
+        engine = _stores.pop(which, None)
+        if engine is None:
+            engine = _sqlite(options["path"]) if view.format == "sqlite" else _postgresql(options)
+        _stores[which] = engine
+        if len(_stores) > _MOST_STORES:
+            _, oldest = _stores.popitem(last=False)
+            # Those that are lent are closed when they come back.
+            oldest.dispose()
+    return engine
+
+
+def _never_run(view: ViewSource) -> NeverRun:
+    return NeverRun(
         f"view {view.name} has no rows yet: its query has never run",
         hint=f"START MATERIALIZED VIEW {view.name}; DESCRIBE QUERY {view.name} tells why it does not run",
     )
 
 
-def _sqlite(view: ViewSource, path: str) -> sa.Engine:
-    if not os.path.exists(path):
-        raise _never_run(view)
+def _sqlite(path: str) -> sa.Engine:
     address = f"file:{quote(os.path.abspath(path))}?mode=ro"
 
     def connect() -> sqlite3.Connection:
-        opened = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
-        # All that is read is of the moment of the first reading.
-        opened.execute("BEGIN")
-        return opened
+        return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
-    return sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, max_overflow=-1)
+    # All that is read is of the moment of the first reading.
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    return engine
 
 
 def _postgresql(options: dict[str, str]) -> sa.Engine:
@@ -154,7 +183,9 @@ def _postgresql(options: dict[str, str]) -> sa.Engine:
     url = url.set(username=options.get("user", url.username), password=options.get("password", url.password))
     engine = sa.create_engine(
         url,
-        poolclass=sa.NullPool,
+        poolclass=sa.QueuePool,
+        max_overflow=-1,
+        pool_pre_ping=True,
         isolation_level="REPEATABLE READ",
         connect_args=connection_settings(url, _BUSY_SECONDS),
     )
@@ -167,7 +198,8 @@ def _postgresql(options: dict[str, str]) -> sa.Engine:
     return engine
 
 
-def _read(connection: sa.Connection, wanted: Wanted) -> ViewRows:
+def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
+    """Return rows of a view within a transaction of its store; raises OperationalError if it has never run."""
     view = wanted.view
     known = _position(connection, view)
     if known is None:

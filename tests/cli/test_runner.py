@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
 
-from cepsql.engine import Answer
+from cepsql.answer import Answer
 from cepsql.errors import DataError, ProgrammingError, Span
 from cepsql.formats import FORMATS
 from cepsql.runner import view as view_module

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from golden import check, params
 
-from cepsql.engine import Engine, Query, connect
+from cepsql.engine import Engine, connect, dispatch
 from cepsql.errors import Error, InternalError
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
+from cepsql.query import Query
 
 FOLDER = Path(__file__).parent
 CASES = params(FOLDER, "*.txt")
@@ -53,11 +54,11 @@ def given(text: str) -> str:
     """Return what a text gives: runs, and the answers and plans, or told, and the message."""
     engine, said = fresh_engine(), []
     try:
-        for statement in engine._parsed(text):
+        for statement in engine._context.parsed(text):
             if isinstance(statement, LEFT_TO_SPARK) or (isinstance(statement, st.Explain) and statement.part is None):
-                engine._check(statement)
+                dispatch.check(engine._context, statement)
                 continue
-            item = engine._execute(statement)
+            item = dispatch.execute(engine._context, statement)
             if isinstance(item, Query):
                 said += plan_lines(item)
             else:

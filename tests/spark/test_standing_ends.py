@@ -178,7 +178,7 @@ def test_neither_engines_nor_queries_are_copied_or_pickled(engine):
                     use(made)
 
 
-@pytest.mark.parametrize("moment", ["cepsql.spark.stages.build.build", "cepsql.engine.Engine.keep"])
+@pytest.mark.parametrize("moment", ["cepsql.spark.stages.build.build", "cepsql.engine.context.Context.keep"])
 def test_ctrl_c_while_a_query_starts_lets_nothing_run(engine, monkeypatch, moment):
     home, _, name = moment.rpartition(".")
     place = functools.reduce(getattr, home.split(".")[1:], cepsql)

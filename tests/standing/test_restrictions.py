@@ -8,6 +8,7 @@ from cepsql import connect
 from cepsql.analysis.ddl.allowed_places import is_allowed_address, is_allowed_path
 from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
+from cepsql.engine.owned_start import start_owned
 from cepsql.errors import Error, ProgrammingError
 from cepsql.server.options import parser, restrictions
 
@@ -217,7 +218,7 @@ def test_a_start_checks_what_others_wrote(spark, root, number):
     with connect(spark, catalog=location, restrictions=allowed) as engine:
         definition = engine.catalog.query("q")
         with pytest.raises(Error, match=REFUSAL):
-            engine._start_owned(definition, None)
+            start_owned(engine._context, definition, None)
         assert not os.path.exists(root / "out" / "c")
 
 

@@ -8,10 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery, Sink
+from cepsql.catalog.view_store import view_sink
 from cepsql.engine import Engine
 from cepsql.scalar.types import parse_type
 from cepsql.sinks.options import Options
 from cepsql.sinks.sqlite import SQLite
+from cepsql.sinks.view import ViewTable
+from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.run.sink import Position
 
 
 def keep_view(
@@ -49,3 +53,48 @@ def arrow_column(values: Sequence, kind: str) -> pa.Array:
 
     wanted = parse_type(kind)
     return pa.array(values, pa.binary() if wanted.name == "binary" else arrow_type(wanted))
+
+
+class WrittenView:
+    """A view of which a test writes the batches, through the sink of its query.
+
+    changes: rows have `op` before the columns of the view, and replace or remove those of their key.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: str,
+        name: str,
+        columns: Sequence[tuple[str, str]],
+        key: Sequence[str] = (),
+        changes: bool = True,
+        checkpoint: str = "first",
+        options: Sequence[tuple[str, str]] = (),
+        event_time: str | None = None,
+    ):
+        defined = tuple(ColumnDefinition(column, kind) for column, kind in columns)
+        query = RegisteredQuery(name, None, "SELECT 1 AS a", id=name)
+        stored = (("store", store), *options)
+        self.view = MaterializedView(name, query, defined, tuple(key), (), stored, event_time, id=f"id of {name}")
+        engine.catalog.add(self.view, replace=True)
+        self.table = ViewTable(view_sink(self.view, engine.catalog.view_file), WriterIdentity(name, 1, checkpoint))
+        self.table.changes = changes
+        self._columns, self._key = list(columns), list(key)
+        given = [("op", "string"), *columns] if changes else list(columns)
+        self._schema = pa.schema([(column, arrow_column([], kind).type) for column, kind in given])
+        self.table.position = lambda batch: Position(batch * 1_000_000, (f'{{"logOffset":{batch}}}',))
+        self.table.check(given)
+        self.table.claim()
+
+    def write(self, batch: int, rows: Sequence[tuple]) -> None:
+        """Write a batch of rows in one transaction."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(self._schema)
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        self.table._write(_Pieces([pa.table(arrays, schema=self._schema)]), self._columns, self._key, batch)
+
+
+class _Pieces(list):
+    @property
+    def rows(self) -> int:
+        return sum(table.num_rows for table in self)

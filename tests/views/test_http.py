@@ -2,13 +2,16 @@
 
 import base64
 import contextlib
+import datetime
+import decimal
 import json
 import urllib.error
 import urllib.request
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from kept_views import keep_view
+from kept_views import WrittenView, keep_view
 
 import cepsql
 from cepsql.server.wire.http import HttpListener
@@ -107,3 +110,131 @@ def test_too_many_rows_are_refused(engine):
     with listening(engine, limits=Limits(rows=2)) as address:
         status, answer = asked(f"{address}/views/late")
         assert (status, answer["error"]) == (413, "the answer has more than 2 rows")
+
+
+# Changes, rows that are put in, and prepared calls
+
+
+def events_of(url: str, many: int, **headers: str) -> list[dict[str, str]]:
+    """Return so many server-sent events, then leave."""
+    found: list[dict[str, str]] = [{}]
+    given = {name.replace("_", "-"): text for name, text in headers.items()}
+    with urllib.request.urlopen(urllib.request.Request(url, headers=given), timeout=60) as answer:
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        for line in answer:
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name and value:
+                found[-1][name] = value
+            elif len(found) == many:
+                return found
+            else:
+                found.append({})
+    return found
+
+
+@pytest.fixture
+def changing(tmp_path):
+    with cepsql.connect(catalog=str(tmp_path / "catalog.db")) as engine:
+        columns = (("city", "string"), ("n", "bigint"))
+        view = WrittenView(engine, f"sqlite:///{tmp_path / 'v.db'}", "spent", columns, ["city"])
+        view.write(0, [("+I", "Rome", 1)])
+        yield engine, view
+
+
+def test_changes_are_server_sent_events(changing):
+    engine, view = changing
+    with listening(engine) as address:
+        (first,) = events_of(f"{address}/views/spent/changes", 1)
+        assert (first["event"], json.loads(first["data"])) == ("rows", [{"city": "Rome", "n": 1, "op": "+I"}])
+        view.write(1, [("-U", "Rome", 1), ("+U", "Rome", 2)])
+        view.write(2, [("+I", f"{n}", n) for n in range(1500)])
+        second, *third = events_of(f"{address}/views/spent/changes", 3, Last_Event_ID=first["id"])
+        assert [row["op"] for row in json.loads(second["data"])] == ["-U", "+U"]
+        # A large batch has its token at its end.
+        assert ["id" in event for event in third] == [False, True]
+        (fourth,) = events_of(f"{address}/views/spent/changes?since={second['id']}", 1)
+        assert fourth == third[0]
+        assert asked(f"{address}/views/spent/changes?since=x")[0] == 400
+        assert asked(f"{address}/views/spend/changes")[0] == 404
+    assert not engine.has_started
+
+
+def test_those_who_follow_are_not_too_many(changing):
+    engine, _ = changing
+    with (
+        listening(engine, limits=Limits(connections=3)) as address,
+        urllib.request.urlopen(f"{address}/views/spent/changes", timeout=60) as first,
+    ):
+        first.readline()
+        status, said = asked(f"{address}/views/spent/changes")
+        assert (status, said["error"]) == (503, "1 clients follow views already")
+        assert asked(f"{address}/views/spent")[0] == 200
+
+
+STREAM = "CREATE STREAM orders (city STRING, n INT, at TIMESTAMP, total DECIMAL(8, 2), WATERMARK FOR at AS at)"
+
+
+@pytest.mark.parametrize("format", ["json", "parquet"])
+def test_rows_are_put_into_a_stream(changing, tmp_path, format):
+    engine, _ = changing
+    folder = tmp_path / "orders"
+    engine.sql(f"{STREAM} USING {format} OPTIONS (path '{folder}')")
+    owner = Users(None, "owner")
+    row = '{"city": "Rome", "n": 1, "at": "2026-01-05T10:00:00Z", "total": 1.10}'
+    lines = f'{row}\n\n{{"CITY": null}}\n'.encode()
+    kind = {"Content_Type": "application/x-ndjson"}
+    with listening(engine, owner) as address:
+        assert asked(f"{address}/streams/orders", lines, **kind, Idempotency_Key="a") == (
+            200, {"rows": 2, "repeated": False}
+        )  # fmt: skip
+        again = asked(f"{address}/streams/ORDERS", lines, **kind, Idempotency_Key="a")[1]
+        assert again == {"rows": 2, "repeated": True}
+        status, said = asked(f"{address}/streams/orders", b"{}", **kind, Idempotency_Key="a")
+        assert status == 409 and said["error"].startswith("the key 'a' was given with other rows before")
+        assert asked(f"{address}/streams/orders", row.encode(), **kind)[0] == 200
+        files = list(folder.iterdir())
+        assert len(files) == 2 and all(file.name.startswith("post-") for file in files)
+        if format == "parquet":
+            ((one,),) = [table.to_pylist() for table in map(pq.read_table, files) if table.num_rows == 1]
+            assert one == {
+                "city": "Rome", "n": 1, "at": datetime.datetime(2026, 1, 5, 10, tzinfo=datetime.UTC),
+                "total": decimal.Decimal("1.10"),
+            }  # fmt: skip
+        for body, error in {
+            b"[1]": "line 1 is no JSON object",
+            b"{}\n{": "line 2 is no JSON object",
+            b'{"town": "x"}': "line 1: stream orders has no column town",
+            b'{"city": 5}': "line 1: city is STRING, and 5 is none",
+            b'{"n": 99999999999}': "line 1: n is INT, and 99999999999 is none",
+            b'{"n": true}': "line 1: n is INT, and true is none",
+            b'{"at": "noon"}': 'line 1: at is TIMESTAMP, and "noon" is none',
+            b'{"total": 1e400}': "line 1: total is DECIMAL(8, 2), and",
+            b'{"n": ' + b"[" * 100_000: "line 1 is no JSON object",
+        }.items():
+            status, said = asked(f"{address}/streams/orders", body, **kind)
+            assert status == 400 and said["error"].startswith(error), said
+        assert asked(f"{address}/streams/spent", b"{}", **kind)[0] == 400
+        assert asked(f"{address}/streams/orders", b"{}", Content_Type="text/plain")[0] == 415
+        assert len(list(folder.iterdir())) == 2
+    with listening(engine) as address:
+        assert asked(f"{address}/streams/orders", b"{}", **kind)[0] == 403
+
+
+def test_prepared_calls(changing):
+    engine, _ = changing
+    engine.sql("PREPARE by_city(town) AS SELECT city, n FROM spent WHERE city = :town")
+    engine.sql("PREPARE over AS SELECT city FROM spent WHERE n >= :least AND :least < n + 1")
+    with listening(engine) as address:
+        assert asked(f"{address}/call/by_city?town=Rome") == (200, [{"city": "Rome", "n": 1}])
+        assert asked(f"{address}/call/by_city?town=x%27%20OR%20%271%27=%271") == (200, [])
+        assert asked(f"{address}/call/over?least=1") == (200, [{"city": "Rome"}])
+        for path, error in {
+            "by_town": "there is no prepared statement by_town",
+            "by_city": "no value was given for :town",
+            "by_city?city=Rome": "by_city has no parameter city",
+            "over?least=one": "least is BIGINT, and 'one' is none",
+        }.items():
+            status, said = asked(f"{address}/call/{path}")
+            assert status == 400 and said["error"].startswith(error), said
+        execute = {"sql": "EXECUTE by_city('Rome')"}
+        assert asked(f"{address}/query", execute) == (200, [{"city": "Rome", "n": 1}])

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
-from kept_views import arrow_column, keep_view
+from kept_views import WrittenView, arrow_column, keep_view
 
 import cepsql
 from cepsql.errors import InterfaceError
@@ -286,3 +286,113 @@ def test_nothing_listens_elsewhere_without_users(tmp_path):
         with pytest.raises(InterfaceError) as caught:
             read_users(str(file))
         assert "secret" not in str(caught.value)
+
+
+# SUBSCRIBE
+
+
+@pytest.fixture
+def changing(tmp_path):
+    with cepsql.connect(catalog=str(tmp_path / "catalog.db")) as engine:
+        view = WrittenView(
+            engine, f"sqlite:///{tmp_path / 'v.db'}", "v", (("city", "string"), ("n", "bigint")), ["city"]
+        )
+        view.write(0, [("+I", "Rome\t", 1)])
+        with listening(engine) as port:
+            yield view, port
+
+
+def test_subscribe_is_a_result_that_goes_on(changing):
+    view, port = changing
+    with connected(port) as connection:
+        rows = connection.cursor().stream("SUBSCRIBE v")
+        first = next(rows)
+        assert first[:3] == ("Rome\t", 1, "+I")
+        view.write(1, [("-D", "Rome\t", 1)])
+        assert next(rows)[:3] == ("Rome\t", 1, "-D")
+        connection.cancel_safe()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            next(rows)
+        # The connection goes on.
+        assert connection.execute("SELECT COUNT(*) AS n FROM v").fetchall() == [(0,)]
+        with pytest.raises(psycopg.errors.SyntaxError, match="there is no view or query w"):
+            connection.execute("SUBSCRIBE w")
+        with pytest.raises(psycopg.Error, match="'x' is no token"):
+            connection.execute("SUBSCRIBE v SINCE 'x'")
+        since = next(connection.cursor().stream(f"SUBSCRIBE v SINCE '{first[3]}'"))
+        assert since[:3] == ("Rome\t", 1, "-D")
+
+
+def test_psql_follows_by_copy(changing):
+    view, port = changing
+    with connected(port) as connection, connection.cursor().copy("COPY (SUBSCRIBE v) TO STDOUT") as copy:
+        assert bytes(next(iter(copy))).startswith(b"Rome\\t\t1\t+I\t")
+        view.write(1, [("+I", None, 2)])
+        assert bytes(next(iter(copy))).startswith(b"\\N\t2\t+I\t")
+        connection.cancel_safe()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            next(iter(copy))
+
+
+def test_prepared_statements_are_shared(changing):
+    _, port = changing
+    with connected(port) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("PREPARE cities AS SELECT city FROM v")
+
+
+# Attacks
+
+
+def test_a_slow_reader_and_many_connections_harm_nobody(engine):
+    with listening(engine, limits=Limits(connections=5)) as port:
+        sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(1000)]
+        try:
+            # None of them says who it is, so none has a place.
+            with connected(port) as connection:
+                assert connection.execute("SELECT COUNT(*) AS n FROM spent").fetchall() == [(3,)]
+                others = [connected(port) for _ in range(4)]
+                with pytest.raises(psycopg.OperationalError, match="too many connections"):
+                    connected(port)
+                for other in others:
+                    other.close()
+        finally:
+            for each in sockets:
+                each.close()
+
+
+@pytest.mark.parametrize("sql", ["SELECT " + "1 + " * 2_500_000 + "1", "SELECT '" + "x" * 10_000_000 + "'"])
+def test_ten_megabytes_of_sql_are_refused(port, sql):
+    with pytest.raises(psycopg.OperationalError), connected(port) as connection:
+        connection.execute(sql)
+    with connected(port) as connection:
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["' OR 1=1 --", "'; DROP MATERIALIZED VIEW spent; --", "\\' OR 1=1 --", "$1", ":p1", "\x01", "\u2019 OR 1=1"],
+)
+def test_parameters_stay_values(port, value):
+    with connected(port) as connection:
+        for prepare in (False, True):
+            asked = "SELECT city FROM spent WHERE city = %s OR city = %s"
+            assert connection.execute(asked, (value, value), prepare=prepare).fetchall() == []
+        assert connection.execute("SHOW VIEWS").fetchall() == [("spent", "materialized view", "SELECT 1 AS a")]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE VIEW w AS SELECT 1 AS a", "DROP MATERIALIZED VIEW spent", "STOP MATERIALIZED VIEW spent",
+        "ALTER MATERIALIZED VIEW spent SET (trigger '1 second')", "SET spark.sql.ansi.enabled = true",
+        "INSERT INTO spent SELECT 1", "PREPARE p AS SELECT 1", "/* SELECT */ DROP MATERIALIZED VIEW spent",
+        "SELECT 1; DROP MATERIALIZED VIEW spent", "SELECT * FROM csv.`/etc/passwd`",
+        "EXPLAIN PHYSICAL SELECT * FROM spent", "CREATE TABLE t USING csv OPTIONS (path '/etc/passwd')",
+    ],
+)  # fmt: skip
+def test_a_reader_defines_nothing_in_any_way(engine, port, sql):
+    with connected(port) as connection:
+        with pytest.raises(psycopg.Error):
+            connection.execute(sql)
+        assert connection.execute("SHOW VIEWS").fetchall() == [("spent", "materialized view", "SELECT 1 AS a")]
+    assert not engine.has_started

@@ -8,16 +8,22 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepsql.answer import Answer
+from cepsql.catalog import MaterializedView
 from cepsql.engine import Engine
-from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError
+from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, in_text, suggestion
 from cepsql.language import statements as st
 from cepsql.language.tokens import QUOTED
-from cepsql.language.translate import statements
 from cepsql.query import Query
 from cepsql.server.wire.limits import Limits
+from cepsql.server.wire.text_values import compared_values
 from cepsql.server.wire.users import OWNER, User
+from cepsql.standing.subscription import Subscription
 
 _QUESTIONS = (st.Show, st.ShowCreate, st.ShowHistory, st.Describe, st.DescribeQuery, st.Explain)
+_READING = (st.Query, st.Print, st.ExecutePrepared)
+_KEPT_STATEMENTS, _KEPT_LENGTH = 100, 10_000
+"""So many statements of a connection are kept parsed, of so many characters each."""
+
 _SKIPPED = re.compile(rf"{QUOTED.pattern}|\$[0-9]+", re.DOTALL)
 """Parameters, and that in which a dollar begins none."""
 
@@ -49,6 +55,7 @@ class Answering:
 
     def __init__(self, engine: Engine, user: User, limits: Limits):
         self._engine, self._user, self._limits = engine, user, limits
+        self._known: dict[str, st.Statement] = {}
 
     def columns(self, sql: str, parameters: Sequence[object]) -> tuple[tuple[str, str], ...] | None:
         """Return the columns of what a statement gives, None for one that only acts; nothing is changed.
@@ -57,10 +64,11 @@ class Answering:
         Raises Error as `result`.
         """
         statement = self._parsed(sql)
-        if isinstance(statement, st.Query | st.Print):
-            return tuple(self._query(sql, parameters).columns)
+        if isinstance(statement, _READING):
+            return tuple(self._query(statement, sql, parameters).columns)
         self._check_allowed(statement)
-        return self._told(self._executed(sql, parameters)).columns if isinstance(statement, _QUESTIONS) else None
+        asks = isinstance(statement, _QUESTIONS)
+        return self._told(self._executed(statement, sql, parameters)).columns if asks else None
 
     def result(self, sql: str, parameters: Sequence[object]) -> Result:
         """Execute a statement.
@@ -68,31 +76,50 @@ class Answering:
         Raises Refused where the role does not allow it, TooMuch for an answer that is too large, and Error.
         """
         statement = self._parsed(sql)
-        if isinstance(statement, st.Query | st.Print):
-            return self._rows(self._query(sql, parameters))
+        if isinstance(statement, _READING):
+            return self._rows(self._query(statement, sql, parameters))
         self._check_allowed(statement)
         if isinstance(statement, _QUESTIONS):
-            return self._told(self._executed(sql, parameters))
+            return self._told(self._executed(statement, sql, parameters))
         with self._changing:
-            return self._told(self._executed(sql, parameters))
+            return self._told(self._executed(statement, sql, parameters))
 
     def _parsed(self, sql: str) -> st.Statement:
-        parsed = statements(_named(sql))
-        if len(parsed) != 1:
-            raise InterfaceError(f"one statement at a time, and these are {len(parsed)}")
-        return parsed[0]
+        # A statement is described before it is executed, and drivers send the same ones again.
+        found = self._known.get(sql)
+        if found is None:
+            parsed = self._engine.parsed(_named(sql))
+            if len(parsed) != 1:
+                raise InterfaceError(f"one statement at a time, and these are {len(parsed)}")
+            (found,) = parsed
+            if len(sql) <= _KEPT_LENGTH:
+                self._known[sql] = found
+            if len(self._known) > _KEPT_STATEMENTS:
+                self._known.pop(next(iter(self._known)), None)
+        return found
 
-    def _check_allowed(self, statement: st.Statement) -> None:
-        """Refuse what the role of the user does not allow."""
-        reads = isinstance(statement, _QUESTIONS) and getattr(statement, "part", None) not in _BY_SPARK
-        if self._user.role != OWNER and not reads:
+    def check_owner(self) -> None:
+        """Raise Refused for a user who may only read."""
+        if self._user.role != OWNER:
             raise Refused(
                 f"user {self._user.name} may read views, and change nothing",
                 hint="the role owner may: see docs/views.md",
             )
 
-    def _query(self, sql: str, parameters: Sequence[object]) -> Query:
-        query = self._engine.query(_named(sql), {f"p{number}": value for number, value in enumerate(parameters, 1)})
+    def _check_allowed(self, statement: st.Statement) -> None:
+        """Refuse what the role of the user does not allow."""
+        reads = isinstance(statement, _QUESTIONS) and getattr(statement, "part", None) not in _BY_SPARK
+        if not reads:
+            self.check_owner()
+
+    def _query(self, statement: st.Statement, sql: str, parameters: Sequence[object]) -> Query:
+        query = self._engine.executed(statement, _named(sql), _values(parameters))
+        if not isinstance(query, Query):
+            raise NotSupportedError("this statement is not supported over the network")
+        return self._checked(query)
+
+    def _checked(self, query: Query) -> Query:
+        """Return a query that the user may ask."""
         if query.streaming:
             raise NotSupportedError(
                 "a query over a stream has no end, and is not answered here",
@@ -108,12 +135,45 @@ class Answering:
 
     def table(self, sql: str, parameters: Sequence[object]) -> pa.Table:
         """Return the rows of a query; errors as of `result`."""
-        if not isinstance(self._parsed(sql), st.Query):
+        statement = self._parsed(sql)
+        if not isinstance(statement, st.Query | st.ExecutePrepared):
             raise NotSupportedError("only queries are answered so", hint="SELECT ... FROM a materialized view")
-        return self._table(self._query(sql, parameters))
+        return self._table(self._query(statement, sql, parameters))
+
+    def subscription(self, sql: str) -> Subscription:
+        """Return what SUBSCRIBE follows; raises Refused for a query, whose rows only an owner sees, and Error."""
+        statement = self._engine.parsed(sql)
+        if len(statement) == 1 and isinstance(statement[0], st.Subscribe):
+            names, name = self._engine.catalog.names, statement[0].name.text
+            if names.query(name) is not None and not isinstance(names.find(name), MaterializedView):
+                self.check_owner()
+        found = self._engine.subscription(sql)
+        if found is None:
+            raise InterfaceError("this is no SUBSCRIBE")
+        return found
+
+    def called(self, name: str, given: Mapping[str, str]) -> pa.Table:
+        """Return the rows of a prepared query.
+
+        given: the values of its parameters as text; those of columns that it compares them with are of their types.
+        Raises Error as `result`.
+        """
+        prepared = self._engine.prepared(st.Name(name, Span(0, 0)))
+        with in_text(prepared.sql):
+            statement = self._parsed(prepared.sql)
+            if not isinstance(statement, st.Query):
+                raise NotSupportedError(f"{name} writes rows, and only queries are called")
+            known = {parameter.text for parameter in statement.parameters}
+            for wrong in given.keys() - known:
+                hint = suggestion(wrong, sorted(known), "parameters")
+                raise InterfaceError(f"{name} has no parameter {wrong}", hint=hint)
+            values = compared_values(statement, given, self._engine.catalog.names.materialized)
+        query = self._engine.executed(statement, prepared.sql, values)
+        assert isinstance(query, Query)
+        return self._table(self._checked(query))
 
     def _rows(self, query: Query) -> Result:
-        return Result(tuple(query.columns), _tuples(self._table(query)))
+        return Result(tuple(query.columns), tuples(self._table(query)))
 
     def _table(self, query: Query) -> pa.Table:
         most = self._limits.rows
@@ -127,9 +187,8 @@ class Answering:
             raise TooMuch(f"the answer has more than {most} rows", hint="add WHERE or LIMIT, or read it in parts")
         return found
 
-    def _executed(self, sql: str, parameters: Sequence[object]) -> Answer:
-        values: Mapping[str, object] = {f"p{number}": value for number, value in enumerate(parameters, 1)}
-        found = self._engine.sql(_named(sql), values)
+    def _executed(self, statement: st.Statement, sql: str, parameters: Sequence[object]) -> Answer:
+        found = self._engine.executed(statement, _named(sql), _values(parameters))
         if isinstance(found, Query):
             raise NotSupportedError("this statement is not supported over the network")
         return found
@@ -141,6 +200,10 @@ class Answering:
             return Result(None, (), answer.message)
         rows = [tuple(None if cell is None else str(cell) for cell in row) for row in answer.rows]
         return Result(tuple((name, "string") for name in answer.columns), rows, answer.message)
+
+
+def _values(parameters: Sequence[object]) -> Mapping[str, object]:
+    return {f"p{number}": value for number, value in enumerate(parameters, 1)}
 
 
 def _named(sql: str) -> str:
@@ -158,7 +221,7 @@ def parameter_count(sql: str) -> int:
     return max((int(part[1:]) for part in found), default=0)
 
 
-def _tuples(rows: pa.Table) -> list[tuple]:
+def tuples(rows: pa.Table) -> list[tuple]:
     """Return rows as Python's values; a time with a zone is in UTC, far times are text."""
     from cepsql.render.times import for_python
 

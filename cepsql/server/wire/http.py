@@ -3,19 +3,18 @@
 import asyncio
 import base64
 import binascii
-import datetime
-import decimal
 import hmac
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
+import pyarrow as pa
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from cepsql.catalog import MaterializedView
@@ -23,15 +22,18 @@ from cepsql.catalog.create_text import quoted_name
 from cepsql.engine import Engine
 from cepsql.errors import Error, OperationalError, suggestion
 from cepsql.render.jsonlines import json_rows
-from cepsql.scalar.types import FRACTIONS, INTEGERS, is_decimal, parse_type
 from cepsql.server.wire.answering import Answering, Refused, TooMuch
+from cepsql.server.wire.events import events
 from cepsql.server.wire.limits import Limits
+from cepsql.server.wire.put_rows import Repeated, put_rows
 from cepsql.server.wire.reads import Reads
+from cepsql.server.wire.text_values import text_value
 from cepsql.server.wire.users import User, Users, is_loopback
 
 LOG = logging.getLogger("cepsql.server")
 _START_SECONDS = 30.0
 _RESERVED = ("limit",)
+_LINES = ("application/x-ndjson", "application/jsonl", "application/json")
 
 
 class _Wrong(Exception):
@@ -43,13 +45,15 @@ class _Wrong(Exception):
 
 
 def application(engine: Engine, users: Users, reads: Reads) -> Starlette:
-    """Return the application: GET /views, GET /views/NAME?column=value&limit=n, POST /query."""
+    """Return the application: GET /views, GET /views/NAME?column=value&limit=n, GET /views/NAME/changes, POST /query,
+    POST /streams/NAME, GET /call/NAME?parameter=value."""
+    following = 0
 
     def answered(give: Callable[[Request, Answering], Any]) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
             try:
                 rows = await give(request, Answering(engine, _user(request, users), reads.limits))
-                return Response(rows, media_type="application/json")
+                return rows if isinstance(rows, Response) else Response(rows, media_type="application/json")
             except _Wrong as wrong:
                 return _failed(wrong.status, wrong.message, wrong.hint)
             except Error as error:
@@ -71,7 +75,40 @@ def application(engine: Engine, users: Users, reads: Reads) -> Starlette:
         sql, values = await _asked(request, reads.limits)
         return await reads.run(_json, answering, sql, values)
 
+    async def changes(request: Request, answering: Answering) -> Response:
+        nonlocal following
+        view = _found(engine, request.path_params["name"])
+        since = request.query_params.get("since") or request.headers.get("last-event-id")
+        if following >= reads.limits.connections // 2:
+            raise _Wrong(503, f"{following} clients follow views already", "try again, or raise --max-connections")
+        subscription = await reads.run(engine.subscribe, view.name, since)
+
+        async def followed() -> AsyncIterator[str]:
+            nonlocal following
+            following += 1
+            try:
+                async for text in events(subscription, reads):
+                    yield text
+            finally:
+                following -= 1
+
+        return StreamingResponse(followed(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    async def put(request: Request, answering: Answering) -> str:
+        answering.check_owner()
+        if request.headers.get("content-type", "").partition(";")[0].strip() not in _LINES:
+            raise _Wrong(415, "rows are sent as lines of JSON", f"Content-Type: {_LINES[0]}")
+        body = await _body(request, reads.limits)
+        key = request.headers.get("idempotency-key")
+        return json.dumps(await reads.run(put_rows, engine, request.path_params["name"], body, key, limited=False))
+
+    async def call(request: Request, answering: Answering) -> str:
+        return await reads.run(_called, answering, request.path_params["name"], dict(request.query_params))
+
     routes = [
+        Route("/views/{name}/changes", answered(changes), methods=["GET"]),
+        Route("/streams/{name}", answered(put), methods=["POST"]),
+        Route("/call/{name}", answered(call), methods=["GET"]),
         Route("/views", answered(views), methods=["GET"]),
         Route("/views/{name}", answered(view), methods=["GET"]),
         Route("/query", answered(query), methods=["POST"]),
@@ -80,16 +117,28 @@ def application(engine: Engine, users: Users, reads: Reads) -> Starlette:
 
 
 def _view_json(answering: Answering, engine: Engine, request: Request) -> str:
-    name, known = request.path_params["name"], engine.catalog.names.materialized
+    view = _found(engine, request.path_params["name"])
+    return _json(answering, *_selection(view, request.query_params.multi_items()))
+
+
+def _found(engine: Engine, name: str) -> MaterializedView:
+    known = engine.catalog.names.materialized
     view = next((view for view in known if view.name.lower() == name.lower()), None)
     if view is None:
         hint = suggestion(name, [view.name for view in known], "views")
         raise _Wrong(404, f"there is no materialized view {name}", hint)
-    return _json(answering, *_selection(view, request.query_params.multi_items()))
+    return view
 
 
 def _json(answering: Answering, sql: str, values: list) -> str:
-    rows = answering.table(sql, values)
+    return _rows_json(answering.table(sql, values))
+
+
+def _called(answering: Answering, name: str, given: dict[str, str]) -> str:
+    return _rows_json(answering.called(name, given))
+
+
+def _rows_json(rows: pa.Table) -> str:
     return "[" + ",".join(json_rows(rows, rows.column_names, "UTC")) + "]"
 
 
@@ -129,31 +178,19 @@ def _selection(view: MaterializedView, given: list[tuple[str, str]]) -> tuple[st
         if column is None:
             hint = suggestion(name, [one.name for one in columns.values()], "columns")
             raise _Wrong(400, f"view {view.name} has no column {name}", hint)
-        values.append(_value(text, column.type, column.name))
+        values.append(text_value(text, column.type, column.name))
         conditions.append(f"{quoted_name(column.name)} = ${len(values)}")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return f"SELECT * FROM {quoted_name(view.name)}{where}{limit}", values
 
 
-def _value(text: str, type: str, name: str) -> object:
-    """Return the value of a column that a text stands for; raises _Wrong for one that is none."""
-    kind = parse_type(type)
-    try:
-        if kind in INTEGERS:
-            return int(text)
-        if kind in FRACTIONS:
-            return float(text)
-        if is_decimal(kind):
-            return decimal.Decimal(text)
-        if kind.name == "boolean":
-            return {"true": True, "false": False}[text.lower()]
-        if kind.name == "date":
-            return datetime.date.fromisoformat(text)
-        if kind.name in ("timestamp", "timestamp_ntz"):
-            return datetime.datetime.fromisoformat(text)
-    except (ValueError, KeyError, ArithmeticError):
-        raise _Wrong(400, f"{name} is {type.upper()}, and {text!r} is none") from None
-    return text
+async def _body(request: Request, limits: Limits) -> bytes:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > limits.bytes:
+            raise _Wrong(413, f"a request has at most {limits.bytes} bytes", "send it in parts")
+    return body
 
 
 async def _asked(request: Request, limits: Limits) -> tuple[str, list]:
@@ -161,11 +198,7 @@ async def _asked(request: Request, limits: Limits) -> tuple[str, list]:
     # A page of another site sends this type only if the server said that it may.
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise _Wrong(415, "a query is sent as JSON", "Content-Type: application/json")
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > limits.bytes:
-            raise _Wrong(413, f"a request has at most {limits.bytes} bytes")
+    body = await _body(request, limits)
     try:
         found = json.loads(body)
         sql, values = found["sql"], found.get("parameters", [])
@@ -177,7 +210,7 @@ async def _asked(request: Request, limits: Limits) -> tuple[str, list]:
 
 
 def _status(error: Error) -> int:
-    kinds = ((Refused, 403), (TooMuch, 413), (OperationalError, 503))
+    kinds = ((Refused, 403), (TooMuch, 413), (Repeated, 409), (OperationalError, 503))
     return next((status for kind, status in kinds if isinstance(error, kind)), 400)
 
 
@@ -221,7 +254,8 @@ class HttpListener:
         self.address: tuple[str, int] = (found[0], found[1])
 
     def close(self) -> None:
-        """Answer no more requests."""
+        """Answer no more requests, and end what follows views."""
+        self._reads.closed = True
         self._server.should_exit = True
         self._thread.join(10)
         self._reads.close()

@@ -7,16 +7,24 @@ import os
 import ssl
 import struct
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import pg_mimic
 from pg_mimic import messages
-from pg_mimic.connection import Connection
+from pg_mimic.connection import Connection, _field_specs, encode_row
 from pg_mimic.stream import ConnectionClosed, PgStream
 
 from cepsql.engine import Engine
 from cepsql.language.parse import split
+from cepsql.server.wire.following import (
+    COPIED,
+    COPY_DONE,
+    SUBSCRIBES,
+    FollowPortal,
+    copy_data,
+    copy_out_response,
+)
 from cepsql.server.wire.limits import Limits
 from cepsql.server.wire.reads import Reads
 from cepsql.server.wire.session import WireSession
@@ -67,7 +75,43 @@ class _Connection(Connection):
         if not parts:
             self.stream.write(messages.make_empty_query_response())
         for part in parts:
-            await self._execute_one_simple_statement(part)
+            copied = COPIED.match(part)
+            if copied or SUBSCRIBES.match(part):
+                await self._follow(copied[1] if copied else part, copies=copied is not None)
+            else:
+                await self._execute_one_simple_statement(part)
+
+    async def _handle_execute(self, parsed: Any) -> None:
+        entry = self._get_portal(parsed.portal_name)
+        if not isinstance(entry.portal, FollowPortal) or parsed.max_rows > 0:
+            return await super()._handle_execute(parsed)
+        return await self._write_rows(entry.portal, entry.columns or [], entry.result_format_codes, copies=False)
+
+    async def _follow(self, sql: str, copies: bool) -> None:
+        """Execute SUBSCRIBE until the client cancels it; as COPY TO STDOUT, or as a result."""
+        statement = await self.session.prepare(sql, [])
+        columns = await statement.describe() or []
+        if copies:
+            self.stream.write(copy_out_response(len(columns)))
+        else:
+            self.stream.write(messages.make_row_description(_field_specs(columns)))
+        await self._write_rows(statement.bind([]), columns, [], copies)
+
+    async def _write_rows(self, portal: pg_mimic.Portal, columns: Sequence, formats: list[int], copies: bool) -> None:
+        assert isinstance(portal, FollowPortal)
+        try:
+            more = True
+            while more:
+                await self.stream.drain()
+                rows, more = await portal.execute(0)
+                for row in rows:
+                    values = encode_row(row, columns, formats)
+                    self.stream.write(copy_data(values) if copies else messages.make_data_row(values))
+        finally:
+            portal.close()
+        if copies:
+            self.stream.write(COPY_DONE)
+        self.stream.write(messages.make_command_complete("COPY 0" if copies else "SELECT 0"))
 
 
 class _PasswordOf(pg_mimic.IdentityProvider):

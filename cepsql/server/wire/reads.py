@@ -16,6 +16,7 @@ class Reads:
 
     def __init__(self, limits: Limits):
         self.limits, self._pending = limits, 0
+        self.closed = False
         self._threads = ThreadPoolExecutor(limits.reads, "cepsql-reads")
 
     async def run(self, action, *arguments: Any, limited: bool = True) -> Any:
@@ -34,6 +35,7 @@ class Reads:
 
     def close(self) -> None:
         """Execute nothing more."""
+        self.closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _ended(self, done: asyncio.Future) -> None:

@@ -15,6 +15,7 @@ from pg_mimic.session import Statement, StaticStatement
 from cepsql.engine import Engine
 from cepsql.errors import DataError, Error, InterfaceError, NotSupportedError, OperationalError
 from cepsql.server.wire.answering import Answering, Refused, Result, TooMuch, parameter_count
+from cepsql.server.wire.following import SUBSCRIBES, FollowPortal, FollowStatement
 from cepsql.server.wire.reads import Reads
 from cepsql.server.wire.users import User
 
@@ -41,7 +42,7 @@ _SAMPLES = {
 _OURS = re.compile(
     r"(?is)\s*(?:SHOW\s+(?:STREAMS|TABLES|VIEWS|SINKS|QUERIES|SAVEPOINTS|FUNCTIONS)\b"
     r"|SHOW\s+(?:CREATE|MATERIALIZED|VIEW|QUERY)\b|(?:SET|RESET)\s+(?:cepsql|spark)\."
-    r"|(?:EXPLAIN|DESCRIBE|DESC|CREATE|DROP|ALTER|STOP|PAUSE|RESUME|RESTART|INSERT|PRINT)\b"
+    r"|(?:EXPLAIN|DESCRIBE|DESC|CREATE|DROP|ALTER|STOP|PAUSE|RESUME|RESTART|INSERT|PRINT|PREPARE|EXECUTE)\b"
     r"|START\s+(?:QUERY|VIEW|MATERIALIZED)\b)"
 )
 _CLIENT_SETTING = re.compile(r"(?is)\s*SET\s+(?:TIME\s+ZONE|SESSION\s+CHARACTERISTICS|TRANSACTION)\b")
@@ -133,6 +134,8 @@ class WireSession(pg_mimic.Session):
         """Return a statement that is executed later."""
         if len(sql.encode()) > self._reads.limits.bytes:
             raise pg_mimic.PgError("54000", f"a statement has at most {self._reads.limits.bytes} bytes")
+        if SUBSCRIBES.match(sql):
+            return await self._following(sql)
         if not _OURS.match(sql):
             asked = _QUALIFIED_CALL.sub(r"\1(", sql)
             known = await middleware.resolve(self._connection, asked, param_oids, self.middleware)
@@ -140,6 +143,15 @@ class WireSession(pg_mimic.Session):
                 return known
         missing = parameter_count(sql) - len(param_oids)
         return _WireStatement(self, sql, [*param_oids, *[None] * missing])
+
+    async def _following(self, sql: str) -> Statement:
+        """Return SUBSCRIBE as a statement; what hinders it is known at once."""
+        first = await self._asked(lambda sql, _: self._answers.subscription(sql), sql, ())
+        columns = [pg_mimic.ResultColumn(name, _oid(kind)) for name, kind in first.columns]
+        if not columns:
+            raise pg_mimic.PgError("55000", f"no row of query {first.name} was seen yet, so its columns are not known")
+        reader = self._connection.stream.reader
+        return FollowStatement(sql, columns, lambda: FollowPortal(first, self._reads, reader.at_eof, _translated))
 
     async def columns(self, sql: str, oids: Sequence[int | None]) -> list[pg_mimic.ResultColumn] | None:
         """Return the columns of a statement, None for one that only acts."""

@@ -1,0 +1,263 @@
+"""What statements are executed in: a catalog, a Spark session, settings, and the queries that stand under names."""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
+
+from sqlglot import exp
+
+from cepsql.analysis.ddl.restrictions import Restrictions
+from cepsql.analysis.ddl.source_options import check_reader
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.resolve import CTES, table_name
+from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Relation, Sink, Source
+from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.names import kind
+from cepsql.catalog.view_store import view_source
+from cepsql.engine.inferred_files import InferredFiles, file_format, file_source
+from cepsql.engine.owned_start import start_owned
+from cepsql.engine.prepared import PreparedStatements
+from cepsql.engine.registered_frames import Frames, registered
+from cepsql.engine.session import Session
+from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting, usually_names_quoted
+from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language import statements as st
+from cepsql.language.double_quotes import with_quoted_names
+from cepsql.language.file_tables import FILE, FileTable
+from cepsql.language.translate import statements
+from cepsql.pattern.program import MatchProgram
+from cepsql.plan.planner import Plan, plan_query
+from cepsql.query import Query, limited
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cepsql.spark.run.query import StandingQuery
+    from cepsql.standing.home import Home
+    from cepsql.standing.queries import Queries
+    from cepsql.views.relation import Rules
+
+_READING_SETTINGS = (ANSI, ZONE, "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
+"""Settings under which queries over views can be answered without Spark."""
+
+AnyDefinition = TypeVar("AnyDefinition", bound=Definition | Relation)
+
+NO_FRAMES: Frames = MappingProxyType({})
+
+
+class Context:
+    """A catalog, and the session in which statements over it run; `engine.Engine` is its front."""
+
+    def __init__(
+        self,
+        spark: "SparkSession | None",
+        master: str | None,
+        conf: Mapping[str, str],
+        catalog: Catalog | None = None,
+        restrictions: Restrictions | None = None,
+    ):
+        self.catalog = catalog or Catalog()
+        self.restrictions = restrictions
+        self.given_settings = Settings()
+        self.settings = self.given_settings.own
+        self.session = Session(self.catalog, spark, master, conf, self.given_settings.of_spark)
+        self.prepared = PreparedStatements()
+        self.inserting: StandingQuery | None = None
+        """The query that INSERT runs now."""
+        self.checking = False
+        """Whether statements are only analysed, so that Spark must not start."""
+        self._inferred = InferredFiles(lambda: self.spark)
+        self._home: Home | None = None
+        # A shell looks after its queries in a thread beside the one that executes statements.
+        self._home_lock = threading.RLock()
+        self._starts_abreast = False
+        self._standing: list[StandingQuery] = []
+
+    @property
+    def spark(self) -> "SparkSession":
+        """The Spark session, which starts when first asked for; raises OperationalError if it cannot."""
+        return self.session.spark
+
+    def check_open(self) -> None:
+        """Raise InterfaceError if the engine is closed, or was made by the process from which this one was forked."""
+        self.session.check_open()
+
+    @property
+    def queries(self) -> "Queries":
+        """The queries that stand under names."""
+        from cepsql.standing.queries import Queries
+
+        return Queries(lambda: self.home)
+
+    @property
+    def home(self) -> "Home":
+        """What keeps the queries that stand under names, made when first asked for."""
+        with self._home_lock:
+            return self._home or self.open_home()
+
+    def open_home(self, adopts: Callable[[], bool] | None = None, lease: float | None = None) -> "Home":
+        """Make `home`, in which this process takes over all queries of the catalog while `adopts` says so.
+
+        adopts: None: it takes over none, and starts those that it is told to in the engine's session.
+        lease: seconds after which another process may take over what this one, if it has died, ran.
+        """
+        from cepsql.standing.home import ABREAST, LEASE_SECONDS, Home
+
+        with self._home_lock:
+            self.check_open()
+            given = (self.catalog, lambda query, owned: start_owned(self, query, owned), lambda: self.spark)
+            seconds, restrictions = lease or LEASE_SECONDS, self.restrictions
+            if adopts is None:
+                self._home = Home(*given, lambda: False, seconds, restrictions)
+            else:
+                self._starts_abreast = True
+                # No statement gives this session settings, views or functions that a copy would not have.
+                self._home = Home(*given, adopts, seconds, restrictions, abreast=ABREAST)
+            return self._home
+
+    def keep(self, standing: "StandingQuery") -> None:
+        """Remember a standing query, to stop it when the engine is closed."""
+        self._standing = [known for known in self._standing if known.status == "running"]
+        self._standing.append(standing)
+
+    def sink(self, name: str) -> Sink:
+        """Return the sink of that name; raises ProgrammingError if there is none."""
+        return self.allowed(self.catalog.sink(name))
+
+    def set_settings(self) -> dict[str, str]:
+        """Return what SET has given in this engine and not RESET: settings of cepsql and of Spark SQL."""
+        of_spark = self.given_settings.of_spark
+        return self.settings | {key: value for key, value in of_spark.items() if key.startswith("spark.sql.")}
+
+    def check_setting(self, key: str, value: str | None, span: Span) -> None:
+        """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError at `span`."""
+        check_setting(key, value, span)
+
+    def search_limits(self, program: MatchProgram) -> MatchProgram:
+        """Return the program with the limits that SET gives its search."""
+        return limited(program, self.settings)
+
+    def typed_columns(self, plan: Plan) -> tuple[ColumnDefinition, ...]:
+        """Return the columns of a plan with the types that Spark gives them; starts Spark. Raises Error."""
+        return tuple(ColumnDefinition(name, kind) for name, kind in Query(self, plan).columns)
+
+    def reading_rules(self) -> "Rules":
+        """Return how a query over views is computed without Spark; raises Unlike where only Spark can."""
+        from cepsql.scalar.tree import Session as Rounding
+        from cepsql.scan.expression import Unlike
+        from cepsql.views.relation import Rules
+
+        spark = self.session.running
+        if spark is not None:
+            from cepsql.spark.sources.arrow_scan import scan_session, session_obstacle
+
+            obstacle = session_obstacle(spark)
+            if obstacle is not None:
+                raise Unlike(obstacle)
+            return Rules(scan_session(spark), zoned=True)
+        conf = self._conf
+        other = next((key for key in conf if key.startswith("spark.sql.") and key not in _READING_SETTINGS), None)
+        if other is not None:
+            raise Unlike(f"{other} is set")
+        return Rules(Rounding(conf.get(ANSI, "false").lower() == "true"), zoned=False)
+
+    def zone_name(self) -> str | None:
+        """Return the session's time zone; None where it is known only to Spark, which has not started."""
+        if self.session.running is not None:
+            return self.session.running.conf.get(ZONE)
+        from cepsql.views.local_zone import local_zone
+
+        return self._conf.get(ZONE) or local_zone()
+
+    @property
+    def _conf(self) -> dict[str, str]:
+        """The settings that a session of its own has, or will start with."""
+        return {**self.session.conf, **self.given_settings.of_spark}
+
+    def parsed(self, text: str) -> list[st.Statement]:
+        """Return the statements of a text, in which double quotes mean what they mean in this session."""
+        if isinstance(text, str) and '"' in text:
+            text = with_quoted_names(
+                text, self.given_settings.names_quoted(self.session), usually_names_quoted(self.session)
+            )
+        return statements(text)
+
+    def plan(self, query: st.Query, given: Frames = NO_FRAMES, defining: bool = False) -> Plan:
+        """Plan a query over what this engine knows, and over DataFrames by name, lower case; raises Error.
+
+        defining: it is that of a view.
+        """
+        self.check_open()
+        self.check_allowed(query.sql)
+        return plan_query(query, lambda table: given.get(table_name(table).lower()) or self.relation(table), defining)
+
+    def check_allowed(self, sql: str) -> None:
+        """Raise ProgrammingError for a query that does what the restrictions of this engine refuse."""
+        if self.restrictions is not None:
+            self.restrictions.check_sql(sql)
+
+    def allowed(self, definition: AnyDefinition) -> AnyDefinition:
+        """Return a definition, unless it names what the restrictions of this engine refuse."""
+        if self.restrictions is not None:
+            self.restrictions.check(definition)
+        return definition
+
+    def frames(self, given: Mapping[str, object]) -> Frames:
+        """Return DataFrames of any library as those of Spark, by their names in lower case."""
+        if not given:
+            return {}
+        spark = self.spark
+        from cepsql.spark.frames.frames import spark_frame
+
+        return {name.lower(): registered(name, spark_frame(spark, name, frame)) for name, frame in given.items()}
+
+    def relation(self, table: exp.Table) -> Relation:
+        """Return what a table in FROM is; raises Error."""
+        file = table.this.meta.get(FILE)
+        if file is not None:
+            return self._file_table(file, span_of(table.this))
+        name = table_name(table)
+        found = self.catalog.find(name)
+        given = self.session.given
+        if found is None and given is not None and given.catalog.tableExists(name):
+            found = registered(name, given.table(name))
+        found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
+        return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
+
+    def _file_table(self, file: FileTable, span: Span | None) -> Source:
+        """Return the files that a query reads as a table, with the columns that are inferred."""
+        source, format = file_source(file), file_format(file)
+        try:
+            check_reader(source)
+            self.allowed(source)
+            if self.checking:
+                raise NotSupportedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
+            return self._inferred.with_columns(source if format else replace(source, format=""))
+        except Error as error:
+            if format is None and self.catalog.find(file.path) is not None:
+                error.hint = f"the {kind(self.catalog.get(file.path))} {file.path} is named without quotes"
+            error.span = error.span or span
+            raise
+
+    def session_of_start(self) -> "AbstractContextManager[SparkSession]":
+        """Lend the session in which a query is started: where several are started at once, one of its own."""
+        return self.session.lent() if self._starts_abreast else nullcontext(self.spark)
+
+    def close(self, at_exit: bool = False) -> None:
+        """Stop the queries that run in it, and leave Spark unless this process ends now."""
+        if not self.session.is_of_this_process:
+            self.session.closed = True
+            return
+        with self._home_lock:
+            home, self._home = self._home, None
+        if home is not None:
+            home.close()
+        for standing in self._standing:
+            standing.stop()
+        self._standing.clear()
+        self.session.closed = True
+        if not at_exit:
+            self.session.leave()

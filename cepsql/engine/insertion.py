@@ -1,0 +1,75 @@
+"""INSERT INTO a sink, a stream or a table."""
+
+from collections.abc import Sequence
+
+from cepsql.answer import Answer
+from cepsql.catalog import Sink, Source
+from cepsql.engine.context import Context
+from cepsql.engine.registered_frames import Frames
+from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError, suggestion
+from cepsql.language import statements as st
+from cepsql.plan.references import valued_source
+from cepsql.query import Query
+
+
+def insert_target(context: Context, name: st.Name) -> Sink | Source:
+    """Return what INSERT INTO writes to; raises ProgrammingError if there is none or it is refused."""
+    found = context.catalog.names.find(name.text)
+    if isinstance(found, Source):
+        return context.allowed(found)
+    if found is None:
+        names = context.catalog.names
+        sources = [relation.name for relation in names.relations if isinstance(relation, Source)]
+        hint = suggestion(name.text, [*(sink.name for sink in names.sinks), *sources], "sinks, streams and tables")
+        raise ProgrammingError(f"there is no sink, stream or table {name.text}", name.span, hint)
+    return context.allowed(context.catalog.sink(name.text, name.span))
+
+
+def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st.Query, given: Frames) -> Answer:
+    """Write the rows that there are now; those of a stream until all of them are decided. Raises Error."""
+    target = insert_target(context, name)
+    into = target if isinstance(target, Source) else None
+    if columns and into is None:
+        raise NotSupportedError(
+            "a list of columns in INSERT INTO a sink is not supported",
+            columns[0].span,
+            "a sink finds columns by name: SELECT ... AS name",
+        )
+    query = Query(context, context.plan(rows, given))
+    if into is not None and not query.streaming:
+        try:
+            count = query.insert(valued_source(into), [column.text for column in columns])
+        except (NotSupportedError, ProgrammingError) as error:
+            error.span = error.span or name.span
+            raise
+        return _inserted(count, into.name, query)
+    if into is not None:
+        if columns:
+            message = "a list of columns for the rows of a stream is not supported"
+            raise NotSupportedError(message, columns[0].span, "name them in the query: SELECT ... AS name")
+        from cepsql.sinks.insertion import insertion_sink
+
+        sink = insertion_sink(into)
+    else:
+        assert isinstance(target, Sink)
+        sink = target
+    return _inserted(_streamed(context, query, sink) if query.streaming else query.write(sink), sink.name, query)
+
+
+def _streamed(context: Context, query: Query, sink: Sink) -> int:
+    """Write the rows of a stream until all that there are now are decided, and return how many these are."""
+    standing = query.start(sink=sink, drain=True)
+    context.inserting = standing
+    try:
+        standing.await_()
+    finally:
+        context.inserting = None
+    count = standing.progress.rows_out
+    if standing.status == "stopped":
+        raise OperationalError(f"INSERT was stopped after {count} rows")
+    return count
+
+
+def _inserted(count: int, name: str, query: Query) -> Answer:
+    message = f"{count} row{'' if count == 1 else 's'} written to {name}"
+    return Answer(message=message, notices=query.plan.quoted_columns)

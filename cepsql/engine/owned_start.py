@@ -1,0 +1,69 @@
+"""The start of a query that stands under a name, by the process that owns it."""
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from cepsql.catalog import Definition, RegisteredQuery, Sink
+from cepsql.catalog.references import resolved
+from cepsql.engine.settings import SETTINGS
+from cepsql.language import statements as st
+from cepsql.language.translate import statements
+from cepsql.loading import load_spark
+from cepsql.query import Host as QueryHost
+from cepsql.query import Query
+from cepsql.standing.host import Host as CatalogHost
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cepsql.catalog.leases import Lease
+    from cepsql.spark.run.query import StandingQuery
+
+
+class Owner(QueryHost, CatalogHost, Protocol):
+    """What a start needs of the `cepsql.engine.context.Context` in which it happens."""
+
+    def allowed(self, definition: Definition) -> Definition: ...
+
+    def session_of_start(self) -> "AbstractContextManager[SparkSession]": ...
+
+
+def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
+    """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark.
+
+    Raises Error, such as for what the restrictions of the engine refuse.
+    """
+    load_spark()
+    from cepsql.spark.jvm.failures import translated_failures
+    from cepsql.spark.jvm.settings import lent_settings
+    from cepsql.standing.replacement import kept_session, refuse_lost
+    from cepsql.standing.tuned import Tuned
+
+    refuse_lost(context.home, definition)
+    context.allowed(definition)
+    options = resolved(definition.options, f"query {definition.name}")
+    (statement,) = statements(definition.sql)
+    assert isinstance(statement, st.Query)
+    view = context.catalog.names.view_of(definition)
+    sink = context.catalog.target(definition)
+    for named in (view, None if view is not None else sink):
+        if named is not None:
+            context.allowed(named)
+    settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
+    own = {key: value for key, value in options.items() if key in SETTINGS}
+    with (
+        context.session_of_start() as spark,
+        translated_failures(definition.sql),
+        lent_settings(spark, kept_session(context.home, definition) | settings),
+    ):
+        tuned = Tuned(context, own, spark)
+        query = Query(tuned, context.plan(statement), options.get("start"))
+        query.last_rows = context.home.last_rows(definition) if view is None else None
+        return query.start(
+            sink=sink or Sink("nothing", (), "noop"),
+            name=definition.name,
+            epoch=lease.epoch,
+            checkpoint=context.home.checkpoint(definition),
+            trigger=options.get("trigger"),
+            upgrades=True,
+        )

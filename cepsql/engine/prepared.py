@@ -1,0 +1,67 @@
+"""Statements that PREPARE has given a name."""
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from cepsql.analysis.sql.parameters import bind_parameters, named_values
+from cepsql.analysis.sql.positions import span_of
+from cepsql.answer import Answer
+from cepsql.errors import InterfaceError, ProgrammingError, suggestion
+from cepsql.language import statements as st
+
+
+class PreparedStatements:
+    """What is prepared, by its names in lower case."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, st.Prepare] = {}
+
+    def prepare(self, prepare: st.Prepare) -> Answer:
+        """Execute PREPARE."""
+        name = prepare.name.text
+        self._named[name.lower()] = prepare
+        return Answer(message=f"{name} prepared; EXECUTE {name} runs it")
+
+    def deallocate(self, name: st.Name) -> Answer:
+        """Execute DEALLOCATE; raises ProgrammingError for a name that is not prepared."""
+        if self._named.pop(name.text.lower(), None) is None:
+            raise self._not_prepared(name)
+        return Answer(message=f"{name.text} deallocated")
+
+    def bound(
+        self, execute: st.ExecutePrepared, parsed: Callable[[str], list[st.Statement]]
+    ) -> tuple[str, st.Statement]:
+        """Return the text of a prepared statement, and the statement with the values that EXECUTE gives it.
+
+        Raises ProgrammingError for a name that is not prepared, and for values that do not fit.
+        """
+        sql, parameters = execute.sql, tuple[str, ...]()
+        if execute.name is not None:
+            prepared = self.named(execute.name)
+            sql, parameters = prepared.sql, prepared.parameters
+        assert sql is not None
+        inner = parsed(sql)
+        if len(inner) != 1 or not isinstance(inner[0], st.Query | st.Insert):
+            raise ProgrammingError("EXECUTE IMMEDIATE runs one query or INSERT", execute.span)
+        for value in execute.values:
+            if value.find(exp.Column, exp.Query, exp.Placeholder) is not None:
+                raise ProgrammingError("a value of EXECUTE is a constant", span_of(value, execute.span))
+        try:
+            if parameters and len(execute.values) != len(parameters):
+                raise InterfaceError(f"it takes {len(parameters)} values, and {len(execute.values)} were given")
+            given = dict(zip(parameters, execute.values, strict=True)) if parameters else execute.values
+            return sql, bind_parameters(inner[0], named_values(inner, given))
+        except InterfaceError as error:
+            raise ProgrammingError(error.message, execute.span) from None
+
+    def named(self, name: st.Name) -> st.Prepare:
+        """Return what PREPARE gave that name; raises ProgrammingError if it gave none."""
+        found = self._named.get(name.text.lower())
+        if found is None:
+            raise self._not_prepared(name)
+        return found
+
+    def _not_prepared(self, name: st.Name) -> ProgrammingError:
+        hint = suggestion(name.text, self._named, "prepared")
+        return ProgrammingError(f"there is no prepared statement {name.text}", name.span, hint)

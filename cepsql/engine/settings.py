@@ -1,0 +1,146 @@
+"""Settings that statements read and change: those of cepsql, and Spark's, which go on to its session."""
+
+from typing import TYPE_CHECKING
+
+from cepsql.analysis.ddl.restrictions import Restrictions
+from cepsql.analysis.ddl.setting_names import OWN, can_be_sparks, setting_hint
+from cepsql.answer import Answer
+from cepsql.errors import ProgrammingError, Span
+from cepsql.language import statements as st
+from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
+from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS
+from cepsql.secrets import is_secret
+
+if TYPE_CHECKING:
+    from cepsql.engine.session import Session
+
+ANSI = "spark.sql.ansi.enabled"
+"""Spark's setting that makes 1/0, overflows and casts that fail errors."""
+
+ZONE = "spark.sql.session.timeZone"
+"""Spark's setting for the time zone."""
+
+SETTINGS = {
+    "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
+    "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
+    "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
+    "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
+    "cepsql.undecided_rows": "rows of one key that may wait on a stream for the end of a match; with more the query "
+    f"fails; default {UNDECIDED_ROWS}",
+}
+"""Settings of cepsql itself, with what they mean; SET passes those of Spark to it."""
+
+
+class Settings:
+    """What SET has given in an engine, and RESET has not taken away.
+
+    own:      settings of cepsql.
+    of_spark: settings of Spark.
+    """
+
+    def __init__(self) -> None:
+        self.own: dict[str, str] = {}
+        self.of_spark: dict[str, str] = {}
+        self._names_quoted: bool | None = None
+
+    def names_quoted(self, session: "Session") -> bool:
+        """Tell whether double quotes mean names."""
+        return usually_names_quoted(session) if self._names_quoted is None else self._names_quoted
+
+    def change(self, statement: st.SetOption, session: "Session", restrictions: Restrictions | None) -> Answer:
+        """Execute SET: list the settings, show one or change one. Raises ProgrammingError."""
+        key, value = statement.key, statement.value
+        if key is None:
+            rows = tuple((name, self.own.get(name), meaning) for name, meaning in SETTINGS.items())
+            return Answer(("setting", "value", "meaning"), rows)
+        name = key.text
+        check_name(key, session)
+        if value is not None and restrictions is not None:
+            restrictions.check_setting(name)
+        if name.startswith(OWN):
+            check_setting(name, value, key.span)
+        if value is None:
+            return Answer(("setting", "value"), ((name, _shown(name, self._value(name, session))),))
+        if name in SETTINGS:
+            self.own[name] = value
+        elif name == NAMES_IN_DOUBLE_QUOTES:
+            if value.lower() not in ("true", "false"):
+                raise ProgrammingError(f"{name} must be true or false", key.span)
+            self._names_quoted = value.lower() == "true"
+        else:
+            self._change_spark(key, value, session)
+        return Answer(message=f"{name} set")
+
+    def reset(self, key: st.Name | None, session: "Session") -> Answer:
+        """Execute RESET of one setting, or of all. Raises ProgrammingError for one that there is not."""
+        if key is None:
+            self.own.clear()
+            self._names_quoted = None
+            for name in self.of_spark:
+                session.spark.conf.unset(name)
+            self.of_spark.clear()
+            return Answer(message="settings reset")
+        check_name(key, session)
+        if key.text in SETTINGS:
+            self.own.pop(key.text, None)
+        elif key.text == NAMES_IN_DOUBLE_QUOTES:
+            self._names_quoted = None
+        else:
+            session.spark.conf.unset(key.text)
+            self.of_spark.pop(key.text, None)
+        return Answer(message=f"{key.text} reset")
+
+    def _value(self, name: str, session: "Session") -> str | None:
+        if name == NAMES_IN_DOUBLE_QUOTES:
+            return str(self.names_quoted(session)).lower()
+        return self.own.get(name) if name in SETTINGS else session.spark.conf.get(name, None)
+
+    def _change_spark(self, key: st.Name, value: str, session: "Session") -> None:
+        spark = session.spark
+        from cepsql.spark.jvm.failures import translate_failure
+
+        try:
+            spark.conf.set(key.text, value)
+            self.of_spark[key.text] = value
+        except Exception as failure:
+            error = translate_failure(failure)
+            error.span = error.span or key.span
+            raise error from None
+
+
+def usually_names_quoted(session: "Session") -> bool:
+    """Tell whether double quotes mean names unless SET says otherwise; Spark asks for ANSI mode, too."""
+    if NAMES_IN_DOUBLE_QUOTES in session.conf:
+        return session.conf[NAMES_IN_DOUBLE_QUOTES].lower() == "true"
+    given = session.given
+    return given is not None and all(
+        str(given.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
+    )
+
+
+def check_name(key: st.Name, session: "Session") -> None:
+    """Raise ProgrammingError for a setting that neither cepsql nor Spark has, nor the session that was given."""
+    name = key.text
+    if name in SETTINGS or can_be_sparks(name) or (session.given is not None and session.given.conf.get(name, None)):
+        return
+    raise ProgrammingError(f"there is no setting {name}", key.span, setting_hint(name, SETTINGS))
+
+
+def check_setting(key: str, value: str | None, span: Span) -> None:
+    """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError at `span`."""
+    if key not in SETTINGS:
+        raise ProgrammingError(f"there is no setting {key}", span, setting_hint(key, SETTINGS))
+    if value is None:
+        return
+    if key == "cepsql.strict":
+        if value.lower() not in ("true", "false"):
+            raise ProgrammingError(f"{key} must be true or false", span)
+    elif key == "cepsql.scan":
+        if value not in ("auto", "spark"):
+            raise ProgrammingError("cepsql.scan is auto or spark", span)
+    elif not (value.isdigit() and int(value) > 0):
+        raise ProgrammingError(f"{key} must be a whole number above zero", span)
+
+
+def _shown(key: str, value: str | None) -> str | None:
+    return "*****" if value is not None and is_secret(key) else value

@@ -1,0 +1,49 @@
+"""The last rows of a frame, brought by one action that reads all."""
+
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from cepsql.spark.frames.arrow import arrow_columns, handed_out, map_rows, serialized
+from cepsql.spark.frames.worker import settle
+
+
+def last_rows(frame: DataFrame, most: int) -> tuple[int, list[pa.Table]]:
+    """Run a frame once; return how many rows it has, and the last ones, in order; of each task at most so many."""
+    handed = map_rows(arrow_columns(frame), partial(_last, most), "rows BIGINT, data BINARY").toArrow()
+    tables = []
+    for data in handed["data"]:
+        if data.is_valid:
+            with pa.ipc.open_stream(data.as_buffer()) as reader:
+                tables.append(handed_out(reader.read_all(), frame))
+    found: list[pa.Table] = []
+    for table in reversed(tables):
+        if most > 0:
+            found.insert(0, table.slice(max(0, table.num_rows - most)))
+            most -= table.num_rows
+    return sum(handed["rows"].to_pylist()), found
+
+
+def _last(most: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Give the number of rows of a task, and the last of them."""
+    settle()
+    kept: deque[pa.RecordBatch] = deque()
+    rows = held = 0
+    for batch in batches:
+        rows, held = rows + batch.num_rows, held + batch.num_rows
+        kept.append(batch)
+        while held - kept[0].num_rows >= most:
+            held -= kept.popleft().num_rows
+            if not kept:
+                break
+    for batch in kept:
+        if batch.num_rows:
+            yield _handed(0, serialized(batch))
+    yield _handed(rows, None)
+
+
+def _handed(rows: int, data: bytes | None) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([rows], pa.int64()), pa.array([data], pa.binary())], ["rows", "data"])

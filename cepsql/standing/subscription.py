@@ -1,0 +1,172 @@
+"""Rows as they come: those of a view and its changes, or those that leave a query, also one of another process."""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from cepsql.answer import Answer
+from cepsql.catalog import MaterializedView, RegisteredQuery, Sink
+from cepsql.catalog.create_text import quoted_name
+from cepsql.catalog.names import kind
+from cepsql.catalog.view_store import view_source
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.render import cells
+from cepsql.standing.host import Host
+from cepsql.views.last_rows import LastRowsFollower, kept_rows
+from cepsql.views.snapshot import NeverRun
+from cepsql.views.subscription import Changes, ViewFollower
+
+_LEAST_PAUSE, _MOST_PAUSE = 0.01, 0.2
+_FALLS_BACK = 1.5
+
+_CHECK_SECONDS = 1.0
+"""How often it is asked whether what is followed is still there."""
+
+
+class Follower(Protocol):
+    """What is followed.
+
+    columns: names and Spark types; those of a query whose rows nobody has seen yet are not known.
+    """
+
+    columns: list[tuple[str, str]]
+
+    def poll(self) -> Iterator[Changes]:
+        """Yield what is new, if anything is."""
+
+
+class Subscription:
+    """An iterator, and an async iterator, over `Changes`: rows that came at once, with the token after them.
+
+    It ends when it is closed, by any thread, and at the end of a `with` block; what hinders it is an Error.
+    """
+
+    def __init__(self, name: str, follower: Follower, check_open: Callable[[], None], check_there: Callable[[], None]):
+        self.name = name
+        self._follower, self._check_open, self._check_there = follower, check_open, check_there
+        self._checked = time.monotonic()
+        self._ready: deque[Changes] = deque()
+        self._closed = threading.Event()
+        self._pause = _LEAST_PAUSE
+        self.token: str | None = None
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Names and Spark types; empty where no row of a query was seen yet."""
+        return self._follower.columns
+
+    def poll(self) -> Changes | None:
+        """Return the next rows if there are some now; raises Error."""
+        self._check_open()
+        if time.monotonic() - self._checked > _CHECK_SECONDS:
+            self._check_there()
+            self._checked = time.monotonic()
+        if not self._ready and not self._closed.is_set():
+            try:
+                self._ready.extend(self._follower.poll())
+            except NeverRun:
+                # It begins when the query of the view does.
+                return None
+        if not self._ready or self._closed.is_set():
+            return None
+        found = self._ready.popleft()
+        self.token = found.token
+        return found
+
+    def close(self) -> None:
+        """End it; twice is as once."""
+        self._closed.set()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed.is_set()
+
+    def __repr__(self) -> str:
+        return f"<cepsql subscription to {self.name}{', closed' if self.closed else ''}>"
+
+    def __enter__(self) -> "Subscription":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> "Subscription":
+        return self
+
+    def __next__(self) -> Changes:
+        while not self.closed:
+            if (found := self.poll()) is not None:
+                self._pause = _LEAST_PAUSE
+                return found
+            self._closed.wait(self._waited())
+        raise StopIteration
+
+    async def __aenter__(self) -> "Subscription":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def __aiter__(self) -> "Subscription":
+        return self
+
+    async def __anext__(self) -> Changes:
+        while not self.closed:
+            if (found := await asyncio.to_thread(self.poll)) is not None:
+                self._pause = _LEAST_PAUSE
+                return found
+            await asyncio.sleep(self._waited())
+        raise StopAsyncIteration
+
+    def _waited(self) -> float:
+        """Return how long to wait now: the longer nothing came, the longer."""
+        pause, self._pause = self._pause, min(self._pause * _FALLS_BACK, _MOST_PAUSE)
+        return pause
+
+
+def subscribe(host: Host, name: str, since: str | None = None, last: int = 0, span: Span | None = None) -> Subscription:
+    """Follow a view or a query; see `cepsql.engine.Engine.subscribe`."""
+    names = host.catalog.names
+    found, query = names.find(name), names.query(name)
+    if isinstance(found, MaterializedView):
+        view, source = found, view_source(found, host.catalog.view_file)
+        return _subscription(host, view, ViewFollower(source, since))
+    if query is not None:
+        return _subscription(host, query, LastRowsFollower(host.home.last_rows_folder(query), query.name, since, last))
+    if found is not None:
+        what = "a sink" if isinstance(found, Sink) else f"a {kind(found)}"
+        hint = f"SELECT * FROM {name} reads it" if not isinstance(found, Sink) else "SUBSCRIBE the query that writes it"
+        raise ProgrammingError(f"{name} is {what}: views and queries can be followed", span, hint)
+    known = [*(view.name for view in names.materialized), *(query.name for query in names.queries)]
+    raise ProgrammingError(f"there is no view or query {name}", span, suggestion(name, known, "views and queries"))
+
+
+def printed_rows(host: Host, query: RegisteredQuery, most: int) -> Answer:
+    """Answer PRINT of a query: the last of the rows that it keeps. Raises NotSupportedError if it keeps none."""
+    found = kept_rows(host.home.last_rows_folder(query), most)
+    if found is None:
+        raise NotSupportedError(
+            f"query {query.name} keeps no rows",
+            hint=f"ALTER QUERY {quoted_name(query.name)} SET (keep_last 1000); SUBSCRIBE {query.name} follows it",
+        )
+    columns, rows = found
+    texts = [cells(column, host.zone_name() or "UTC") for column in rows.columns]
+    return Answer(tuple(name for name, _ in columns), tuple(zip(*texts, strict=True)))
+
+
+def _subscription(host: Host, followed: MaterializedView | RegisteredQuery, follower: Follower) -> Subscription:
+    return Subscription(followed.name, follower, host.check_open, lambda: _check_there(host, followed))
+
+
+def _check_there(host: Host, followed: MaterializedView | RegisteredQuery) -> None:
+    """Raise ProgrammingError if what is followed was dropped, or is another one now."""
+    names = host.catalog.names
+    now = names.find(followed.name) if isinstance(followed, MaterializedView) else names.query(followed.name)
+    if now is None:
+        raise ProgrammingError(f"{followed.name} was dropped")
+    if getattr(now, "id", None) != followed.id:
+        raise ProgrammingError(f"{followed.name} was replaced", hint=f"SUBSCRIBE {followed.name} follows it anew")

@@ -1,0 +1,210 @@
+"""The journal of a view: what each of its batches changed, written in the transaction of the batch by triggers.
+
+Two tables stand beside those of the views. `cepsql_batches` has a row for each batch that can be followed or looked
+back to: its position, and `last`, the place of its last change. A batch without a row is older than is kept.
+`cepsql_changes_NAME` has the columns of view NAME, after a place that grows and whether the row left the view or
+entered it; a row that changed left it and entered it. The changes after batch b are those after the place `last` of b.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+BATCHES = "cepsql_batches"
+PLACE, GONE = "cepsql_place", "cepsql_gone"
+
+KEPT_SECONDS = 600.0
+"""How long a batch can be looked back to after the next one, unless the view says otherwise."""
+
+_LONGEST_NAME = 63
+"""Bytes of a name in PostgreSQL; it cuts longer ones."""
+
+_LEAST_REMOVED = 20_000
+"""So many old changes at least go with a batch; more only if the batch brings more."""
+
+
+@dataclass(frozen=True)
+class JournalBatch:
+    """A batch in the journal; fields as of `cepsql.views.snapshot.ViewPosition`, and the place of its last change."""
+
+    batch: int
+    watermark: int | None
+    offsets: tuple[str, ...]
+    written: float
+    last: int
+
+
+@dataclass(frozen=True)
+class ChangedRow:
+    """A row that left a view or entered it."""
+
+    gone: bool
+    values: tuple[Any, ...]
+
+
+def changes_table(view: str) -> str:
+    """Return the name of the table with the changes of a view.
+
+    >>> changes_table("spent")
+    'cepsql_changes_spent'
+    """
+    name = f"cepsql_changes_{view}"
+    if len(name.encode()) <= _LONGEST_NAME:
+        return name
+    return f"cepsql_changes_{hashlib.sha256(view.encode()).hexdigest()[:32]}"
+
+
+def batches_table(schema: str | None) -> sa.Table:
+    """Return the table with the batches of the views of a database."""
+    return sa.Table(
+        BATCHES,
+        sa.MetaData(),
+        sa.Column("view", sa.Text, primary_key=True),
+        sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("watermark", sa.BigInteger),
+        sa.Column("offsets", sa.Text, nullable=False),
+        sa.Column("written", sa.Double, nullable=False),
+        sa.Column("last", sa.BigInteger, nullable=False),
+        schema=schema,
+    )
+
+
+class Journal:
+    """The journal of one view, within a transaction of its store that the caller has begun.
+
+    view: the name of the view, which is that of its table.
+    """
+
+    def __init__(self, connection: sa.Connection, view: str, schema: str | None = None):
+        self._connection, self._view, self._schema = connection, view, schema
+        self._batches = batches_table(schema)
+        self._mine = self._batches.c.view == view
+        self._quote: Callable[[str], str] = connection.dialect.identifier_preparer.quote_identifier
+        self._changes = self._named(changes_table(view))
+
+    # Written by the query of the view
+
+    def make(self, position: JournalBatch) -> None:
+        """Begin a journal where there is none, with the batch that the rows of the view are of."""
+        self._batches.create(self._connection, checkfirst=True)
+        if sa.inspect(self._connection).has_table(changes_table(self._view), self._schema):
+            return
+        if self._connection.dialect.name == "sqlite":
+            self._make_in_sqlite()
+        else:
+            self._make_in_postgresql()
+        self._connection.execute(sa.delete(self._batches).where(self._mine))
+        self._insert(position)
+
+    def forget(self) -> None:
+        """Remove the journal; the triggers go with the table of the view."""
+        self._connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._changes}")
+        if sa.inspect(self._connection).has_table(BATCHES, self._schema):
+            self._connection.execute(sa.delete(self._batches).where(self._mine))
+        if self._connection.dialect.name != "sqlite":
+            self._connection.exec_driver_sql(f"DROP FUNCTION IF EXISTS {self._changes}() CASCADE")
+
+    def record(self, batch: int, watermark: int | None, offsets: Sequence[str], written: float, kept: float) -> None:
+        """End a batch: what was written since the last one are its changes. Batches whose successor is older than
+        `kept` seconds are forgotten."""
+        before = self._last()
+        last = self._connection.exec_driver_sql(f"SELECT max({PLACE}) FROM {self._changes}").scalar()
+        found = JournalBatch(batch, watermark, tuple(offsets), written, max(before, last or 0))
+        self._insert(found)
+        self._forget_old(written - kept, max(_LEAST_REMOVED, 2 * (found.last - before)))
+
+    def _insert(self, batch: JournalBatch) -> None:
+        values = {"view": self._view, "batch": batch.batch, "watermark": batch.watermark, "written": batch.written}
+        values |= {"offsets": json.dumps(batch.offsets), "last": batch.last}
+        self._connection.execute(sa.insert(self._batches).values(values))
+
+    def _last(self) -> int:
+        newest = sa.select(sa.func.max(self._batches.c.last)).where(self._mine)
+        return self._connection.execute(newest).scalar() or 0
+
+    def _forget_old(self, before: float, most: int) -> None:
+        """Forget batches that were superseded before a time, and at most so many of their changes at once."""
+        old = sa.select(sa.func.max(self._batches.c.batch)).where(self._mine, self._batches.c.written < before)
+        oldest_kept = self._connection.execute(old).scalar()
+        if oldest_kept is None:
+            return
+        self._connection.execute(sa.delete(self._batches).where(self._mine, self._batches.c.batch < oldest_kept))
+        first = self._connection.exec_driver_sql(f"SELECT min({PLACE}) FROM {self._changes}").scalar()
+        base = sa.select(sa.func.min(self._batches.c.last)).where(self._mine)
+        last = self._connection.execute(base).scalar()
+        if first is not None and last is not None and first <= last:
+            end = min(int(last), int(first) + most)
+            self._connection.exec_driver_sql(f"DELETE FROM {self._changes} WHERE {PLACE} <= {end}")
+
+    # Read by others
+
+    def batches(self, since: int) -> list[JournalBatch]:
+        """Return the batches from one on, in order; none if that one is older than is kept."""
+        columns = self._batches.c
+        asked = sa.select(columns.batch, columns.watermark, columns.offsets, columns.written, columns.last)
+        asked = asked.where(self._mine, columns.batch >= since).order_by(columns.batch)
+        found = [JournalBatch(b, w, tuple(json.loads(o)), t, e) for b, w, o, t, e in self._connection.execute(asked)]
+        return found if found and found[0].batch == since else []
+
+    def changes(self, after: int, until: int, columns: Sequence[str]) -> Iterator[ChangedRow]:
+        """Yield the changes after one place and up to another one, in order."""
+        names = "".join(f", {self._quote(column)}" for column in columns)
+        asked = f"SELECT {GONE}{names} FROM {self._changes} WHERE {PLACE} > {after} AND {PLACE} <= {until}"
+        for row in self._connection.exec_driver_sql(f"{asked} ORDER BY {PLACE}"):
+            yield ChangedRow(bool(row[0]), tuple(row[1:]))
+
+    # How each database notes what changes
+
+    def _named(self, table: str) -> str:
+        return f"{self._quote(self._schema)}.{self._quote(table)}" if self._schema else self._quote(table)
+
+    def _make_in_sqlite(self) -> None:
+        run = self._connection.exec_driver_sql
+        described = run(f"PRAGMA table_info({self._named(self._view)})").all()
+        columns = "".join(f", {self._quote(row[1])} {row[2]}" for row in described)
+        run(f"CREATE TABLE {self._changes} ({PLACE} INTEGER PRIMARY KEY AUTOINCREMENT, {GONE} INT NOT NULL{columns})")
+        names = [self._quote(row[1]) for row in described]
+        listed = ", ".join([GONE, *names])
+
+        def noted(row: str, gone: int) -> str:
+            values = ", ".join([str(gone), *(f"{row}.{name}" for name in names)])
+            return f"INSERT INTO {self._changes} ({listed}) VALUES ({values});"
+
+        differs = " OR ".join(f"OLD.{name} IS NOT NEW.{name}" for name in names)
+        for event, when, noting in (
+            ("INSERT", "", noted("NEW", 0)),
+            ("DELETE", "", noted("OLD", 1)),
+            ("UPDATE", f" WHEN {differs}", f"{noted('OLD', 1)} {noted('NEW', 0)}"),
+        ):
+            trigger = self._quote(f"{changes_table(self._view)}_{event.lower()}")
+            on = f"AFTER {event} ON {self._named(self._view)}"
+            run(f"CREATE TRIGGER {trigger} {on} FOR EACH ROW{when} BEGIN {noting} END")
+
+    def _make_in_postgresql(self) -> None:
+        run, table = self._connection.exec_driver_sql, self._named(self._view)
+        run(f"CREATE TABLE {self._changes} ({PLACE} bigserial PRIMARY KEY, {GONE} boolean NOT NULL, LIKE {table})")
+        columns = sa.inspect(self._connection).get_columns(self._view, self._schema)
+        names = ", ".join(self._quote(column["name"]) for column in columns)
+
+        def noted(rows: str, gone: str) -> str:
+            return f"INSERT INTO {self._changes} ({GONE}, {names}) SELECT {gone}, {names} FROM {rows};"
+
+        run(
+            f"CREATE FUNCTION {self._changes}() RETURNS trigger LANGUAGE plpgsql AS $cepsql$ BEGIN "
+            f"IF TG_OP <> 'INSERT' THEN {noted('cepsql_old', 'true')} END IF; "
+            f"IF TG_OP <> 'DELETE' THEN {noted('cepsql_new', 'false')} END IF; "
+            "RETURN NULL; END $cepsql$"
+        )
+        for event, rows in (
+            ("INSERT", "NEW TABLE AS cepsql_new"),
+            ("DELETE", "OLD TABLE AS cepsql_old"),
+            ("UPDATE", "OLD TABLE AS cepsql_old NEW TABLE AS cepsql_new"),
+        ):
+            run(
+                f"CREATE TRIGGER cepsql_{event.lower()} AFTER {event} ON {table} REFERENCING {rows} "
+                f"FOR EACH STATEMENT EXECUTE FUNCTION {self._changes}()"
+            )
