@@ -287,7 +287,10 @@ def _nth(call: WindowCall, spans: Spans, column: pa.Array) -> pa.Array:
 
 
 def _gathered(call: WindowCall, kind: pa.DataType, spans: Spans, column: pa.Array) -> pa.Array:
-    """Return a function of the values of each frame, some frames after others so that they fit into memory."""
+    """Return a function of the values of each frame, some frames after others so that they fit into memory.
+
+    A list is in the order of the rows, one of different values in that of these.
+    """
     parts = [pa.array([], kind)]
     total = np.cumsum(spans.sizes)
     begin = 0
@@ -300,8 +303,9 @@ def _gathered(call: WindowCall, kind: pa.DataType, spans: Spans, column: pa.Arra
         values = column.take(pa.array(places))
         valid = values.is_valid().to_numpy(zero_copy_only=False)
         values, owner = values.filter(pa.array(valid)), owner[valid]
-        order = np.lexsort((ordinals(values, equal_zeros=True), owner))
-        values, owner = values.take(pa.array(order)), owner[order]
+        if call.function != "list" or call.distinct:
+            order = np.lexsort((ordinals(values, equal_zeros=True), owner))
+            values, owner = values.take(pa.array(order)), owner[order]
         if call.distinct:
             code = ordinals(values, equal_zeros=True)
             alone = np.append(True, (code[1:] != code[:-1]) | (owner[1:] != owner[:-1]))[: len(owner)]

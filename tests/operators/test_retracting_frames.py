@@ -134,15 +134,23 @@ def test_window_functions_are_those_of_the_rows_that_are_there(database, batches
     assert running.take([]) == []
 
 
+def test_lists_are_in_the_order_of_the_rows():
+    values = (Column("v1", "v"), Column(IDENTITY, "i"), Column(KIND, "c"))
+    layout = RowLayout((), AT_ONCE, (OrderColumn("o0", "o", descending=True),), values)
+    call = WindowCall("w", "list", "v1", Frame("rows", None, 0))
+    running = Running(RetractingFrames(layout, (call,), ("o0",), (pa.list_(pa.int64()),), False, True), SCHEMA)
+    nothing = dict.fromkeys(SCHEMA.names) | {"t": 0, KIND: 0}
+    found = running.take([nothing | {"o0": i, "v1": v, IDENTITY: f"{i}"} for i, v in enumerate([5, 7, None, 6])])
+    assert sorted((row["o0"], row["w"]) for _, row in found) == [(0, [6, 7, 5]), (1, [6, 7]), (2, [6]), (3, [6])]
+
+
 def test_only_rows_that_differ_come_out():
     layout = RowLayout(
         (), AT_ONCE, (OrderColumn("o0", "o"),), (Column("v1", "v"), Column(IDENTITY, "i"), Column(KIND, "c"))
     )
     call = WindowCall("w", "sum", "v1", Frame("rows", -1, 0))
     running = Running(RetractingFrames(layout, (call,), ("o0",), (pa.int64(),), False, True), SCHEMA)
-    rows = [
-        dict.fromkeys(SCHEMA.names) | {"t": 0, "o0": i, "v1": i, IDENTITY: f"{i}", KIND: 0} for i in range(9)
-    ]
+    rows = [dict.fromkeys(SCHEMA.names) | {"t": 0, "o0": i, "v1": i, IDENTITY: f"{i}", KIND: 0} for i in range(9)]
     assert len(running.take(rows)) == 9
     changed = running.take([rows[4] | {KIND: 3}])
     assert [(row["o0"], row["w"]) for kind, row in changed if kind in GONE_KINDS] == [(4, 7), (5, 9)]
