@@ -485,6 +485,7 @@ class Query:
         from cepsql.spark.frames.packet_files import make_packet_folder
         from cepsql.spark.run.query import StartOptions, start
         from cepsql.spark.sources.late_rows import begin_folders, remove_uncommitted
+        from cepsql.spark.sources.table_disks import check_tables
         from cepsql.spark.sources.table_refresh import TableRefresh
         from cepsql.spark.stages.neighbours import Sharing
 
@@ -506,7 +507,8 @@ class Query:
             if keeping is not None:
                 with used(folder.folder, "read"):
                     folder = replace(folder, files=host_files(folder.folder))
-            refresh = TableRefresh(self._engine.spark, folder.files, tables)
+            folder = check_tables(origins, folder)
+            refresh = TableRefresh(self._engine.spark, folder.files, tables, folder.mounts)
             refresh.begin()
             sharing = Sharing(folder.shared)
             scan = scan if plain else folder.scan
@@ -532,6 +534,9 @@ class Query:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
             target.task_writer = writer
+            if target.place is not None and target.mount is None:
+                folder = keep_records(folder, {}, {target.place: target.folder})
+                target.mount = folder.mounts.get(target.place)
             options = replace(
                 self._start_options(folder, sink),
                 drain=drain,
@@ -542,7 +547,7 @@ class Query:
                 observed=observed,
             )
             with used(folder.folder, "read"):
-                folder = keep_records(folder, begin_folders(options.late_files, folder.spark_folder, folder.records))
+                folder = begin_folders(options.late_files, folder)
                 remove_uncommitted([files.folder for files in options.late_files], folder.spark_folder)
         except BaseException:
             discard(folder)
@@ -602,7 +607,9 @@ class Query:
         columns: list[tuple[str, str]],
     ) -> "BatchSink":
         """Return what takes the rows, of these columns, checked."""
+        from cepsql.mounts import check_still_mounted
         from cepsql.sinks import WriterIdentity, open_sink
+        from cepsql.spark.checkpoint.checkpoint import disk_named
         from cepsql.spark.checkpoint.row_limit import RowLimit
         from cepsql.spark.run.row_queue import RowQueue
         from cepsql.spark.run.sink import RowSink
@@ -619,9 +626,14 @@ class Query:
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer, self.plan.changes)
         target.last_rows = None if self.last_rows is None else self.last_rows.of(checkpoint.id)
-        target.known = checkpoint.records.get(target.place or "")
+        place = target.place or ""
+        target.known = checkpoint.known_record(place, target.folder)
+        target.mount = checkpoint.mounts.get(place)
         try:
-            target.check(columns)
+            if target.folder is not None and place not in checkpoint.records:
+                check_still_mounted(target.mount, target.folder, f"sink {sink.name} at")
+            with disk_named(checkpoint, place, target.folder):
+                target.check(columns)
         except BaseException:
             target.close()
             raise

@@ -17,6 +17,7 @@ from cepsql.catalog.postgresql_link import connection_settings, set_in_transacti
 from cepsql.catalog.references import referenced_values, resolved
 from cepsql.catalog.schema import CATALOG, migrate
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.mounts import check_mounted
 from cepsql.secrets import redact, without_password
 
 _LOCK = 0x6365_7073
@@ -78,6 +79,8 @@ class Database:
         if self.file is not None:
             if create is False and not self.file.exists():
                 raise self._missing("is missing")
+            if not self.file.exists():
+                check_mounted(self.file.absolute(), "a catalog")
             with self._translated():
                 made = create is not False and _made(self.file)
             self._known = self.file

@@ -131,7 +131,8 @@ def _check_undecided(program: MatchProgram, ordered: OrderedRows, scan: np.ndarr
     raise OperationalError(
         f"{undecided[most]} rows{where} wait for the end of a match, and {program.undecided_rows} may: each "
         "micro-batch would search all of them again",
-        hint="bound the pattern by WITHIN, or PARTITION BY more columns; SET cepsql.undecided_rows allows more",
+        hint="bound the pattern by WITHIN, or PARTITION BY more columns; SET cepsql.undecided_rows, or ALTER QUERY ... "
+        "SET (cepsql.undecided_rows '...') of a query with a name, allows more",
     )
 
 

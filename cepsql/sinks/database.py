@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -18,6 +19,8 @@ class Database(ABC):
     engine: sa.Engine
     place: str
     """Where it is, without secrets."""
+    file: Path | None = None
+    """The file of this machine that it is; None: it is none."""
     is_known = False
     """Whether it was written to before, so that none is made in its place."""
     key_constraint: str

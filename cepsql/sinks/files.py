@@ -29,6 +29,7 @@ from pyspark.sql import functions as F
 from cepsql.catalog import Sink
 from cepsql.catalog.locations import local_path
 from cepsql.errors import InternalError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.mounts import check_mounted
 from cepsql.scan.task_file import written_rows
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.fitted import FittedSink
@@ -75,7 +76,7 @@ class FileSink(FittedSink):
         # What is written can be found by the query that wrote it, and two writers never take one name.
         self._prefix = re.sub(r"\W+", "-", writer.query) + f"-{writer.checkpoint[:8]}"
         self._record = self._folder / _OWN / f"{writer.checkpoint or writer.query}.json"
-        self.place = f"files {self._folder}"
+        self.place, self.folder = f"files {self._folder}", self._folder
 
     def check(self, columns: Columns) -> None:
         """Refuse columns that the format has no place for, and a folder that cannot be made."""
@@ -151,6 +152,7 @@ class FileSink(FittedSink):
         if self.known is not None or self.recorded:
             self._check_there()
             return
+        check_mounted(self._folder, f"the folder of sink {self.sink.name}")
         try:
             self._record.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -17,11 +17,13 @@ from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.locations import is_local, local_path
 from cepsql.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.language.tokens import quoted
+from cepsql.mounts import check_mounted
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, STRING, Type, is_decimal, parse_type
 from cepsql.sinks.columns import fits
 from cepsql.sinks.text_options import writing_options
 from cepsql.spark.checkpoint.checkpoint_path import synchronize
 from cepsql.spark.frames.column_types import column_types
+from cepsql.spark.sources.folder_watch import watched_folder
 
 _WRITTEN = ("csv", "json", "parquet", "orc", "text")
 """The formats of files that INSERT writes."""
@@ -132,22 +134,29 @@ def insert_files(frame: DataFrame, sink: Sink, source: Source) -> int:
     writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).coalesce(1).write.format(sink.format)
     writer = writer.options(**{name: value for name, value in writing.items() if name.lower() != "path"})
     try:
+        check_mounted(folder, f"the folder of {source.name}")
         staging.mkdir(parents=True)
-        # Not as a URI: Hadoop takes what is escaped in one for the name itself.
-        writer.mode("append").save(f"file://{staging}")
-        rows = counted.get["rows"]
-        parts = [path for path in staging.glob("part-*") if not path.name.endswith(".crc")]
-        if not rows or not parts:
-            return 0
-        (part,) = parts
-        name, changed = _next_name(folder, id, sink.format)
-        if not fnmatch.fnmatchcase(name, options.get("pathglobfilter", "*")):
-            raise NotSupportedError(f"{source.name} would not read the file {name}, by its pathGlobFilter")
-        synchronize(part)
-        os.utime(part, ns=(changed, changed))
-        os.replace(part, folder / name)
-        synchronize(folder)
-        return rows
+        with watched_folder(staging) as watch:
+            # Not as a URI: Hadoop takes what is escaped in one for the name itself.
+            writer.mode("append").save(f"file://{staging}")
+            rows = counted.get["rows"]
+            parts = [path for path in staging.glob("part-*") if not path.name.endswith(".crc")]
+            if not watch.stayed:
+                raise OperationalError(
+                    f"no row was inserted into {source.name}: the folder {folder} was moved or removed meanwhile, or "
+                    "its disk was unmounted"
+                )
+            if not rows or not parts:
+                return 0
+            (part,) = parts
+            name, changed = _next_name(folder, id, sink.format)
+            if not fnmatch.fnmatchcase(name, options.get("pathglobfilter", "*")):
+                raise NotSupportedError(f"{source.name} would not read the file {name}, by its pathGlobFilter")
+            synchronize(part)
+            os.utime(part, ns=(changed, changed))
+            os.replace(part, folder / name)
+            synchronize(folder)
+            return rows
     except OSError as error:
         raise OperationalError(f"rows cannot be written to {folder}: {error.strerror or error}") from error
     finally:

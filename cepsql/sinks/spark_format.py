@@ -19,6 +19,8 @@ from cepsql.analysis.ddl.format_names import SINK_FORMATS, near_format
 from cepsql.catalog import Sink
 from cepsql.catalog.locations import local_path
 from cepsql.errors import NotSupportedError
+from cepsql.mounts import check_mounted, check_still_mounted
+from cepsql.sinks.columns import Columns
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.text_options import writing_options
 from cepsql.sinks.writer import WriterIdentity
@@ -45,11 +47,19 @@ class SparkSink(FittedSink):
         self._path = next((value for name, value in sink.options if name.lower() == "path"), "")
         self._local = Path(local_path(self._path)) if urlparse(self._path).scheme in ("", "file") else None
         self._checked = False
-        if sink.format.lower() == "delta":
-            self.place = f"delta {self._local or self._path}"
+        if self._path:
+            self.place, self.folder = f"{sink.format.lower()} {self._local or self._path}", self._local
+
+    def check(self, columns: Columns) -> None:
+        """Refuse columns that do not fit, and a folder at an empty mount point."""
+        super().check(columns)
+        if self._local is not None and not (self._local.is_dir() and any(self._local.iterdir())):
+            check_mounted(self._local, f"the folder of sink {self.sink.name}")
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch; Delta Lake is told its number, so that it knows one that comes again."""
+        if self._local is not None and not self.recorded:
+            check_still_mounted(self.mount, self._local, f"sink {self.sink.name} at")
         try:
             return self._written_once(frame, batch) if self.sink.format.lower() == "delta" else self._written(frame)
         except (PySparkException, Py4JJavaError) as failure:

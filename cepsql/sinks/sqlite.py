@@ -5,6 +5,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ import sqlalchemy as sa
 from cepsql.catalog import Sink
 from cepsql.catalog.database_failures import first_line
 from cepsql.errors import DataError, OperationalError, ProgrammingError
+from cepsql.mounts import check_mounted
 from cepsql.render.scalars import duration_text
 from cepsql.render.times import far_texts, has_far_times
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
@@ -45,7 +47,7 @@ class SQLite(Database):
         self.engine = sa.create_engine(
             sa.URL.create("sqlite", database=path), connect_args={"timeout": _BUSY_SECONDS}, poolclass=sa.NullPool
         )
-        self._sink, self._path, self.place = sink.name, path, path
+        self._sink, self._path, self.place, self.file = sink.name, path, path, Path(path)
         sa.event.listen(self.engine, "do_connect", self._connected)
         sa.event.listen(self.engine, "connect", _leave_transactions_to_us)
         sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
@@ -57,6 +59,8 @@ class SQLite(Database):
         """
         there = os.path.exists(self._path)
         if not self.is_known:
+            if not there:
+                check_mounted(Path(self._path), f"the database of sink {self._sink}")
             self.is_known = there
             return None
         if not there:

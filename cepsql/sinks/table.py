@@ -57,6 +57,7 @@ class TableSink(FittedSink):
         self._database: Database = _open_database(sink, options)
         self._table, self._schema = options.text("table") or sink.name, options.text("schema")
         self.place = f"{sink.format.lower()} {self._database.place} {self._database.name(self._table, self._schema)}"
+        self.folder = self._database.file
         # The transactions of the query have a name, which is short.
         who = hashlib.sha256(repr((self._schema, self._table, writer.query)).encode()).hexdigest()[:16]
         self._name = f"cepsql-{who}"

@@ -66,17 +66,20 @@ def begin_from(home: "Home", query: RegisteredQuery, plan: Plan, name: str, span
     begin_checkpoint(home.folder(savepoint.folder), home.folder(home.checkpoint(query)))
 
 
-def drop_savepoint(home: "Home", name: str, span: Span) -> str | None:
+def drop_savepoint(home: "Home", name: str, span: Span) -> str:
     """Forget a savepoint and remove its folder; queries that began with it have copies of their own.
 
-    Return the folder if it could not be removed, as on a disk that is read-only.
+    Return as a note that the folder is left, as on a disk that is read-only or not mounted, '' if it is not.
     """
     from cepsql.spark.checkpoint.checkpoint_path import remove_tree
 
     folder = home.folder(found_savepoint(home, name, span).folder)
+    there = folder.exists()
     home.savepoints.remove(name)
     remove_tree(folder)
-    return str(folder) if folder.exists() else None
+    if folder.exists():
+        return f"; its folder {folder} could not be removed"
+    return "" if there else f"; its folder {folder} was not there: if its disk is not mounted, it is still on it"
 
 
 def found_savepoint(home: "Home", name: str, span: Span) -> Savepoint:

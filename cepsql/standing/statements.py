@@ -281,8 +281,7 @@ def _drop_savepoint(host: Host, drop: st.DropSavepoint) -> Answer:
     name = drop.name.text
     if drop.if_exists and host.home.savepoints.get(name) is None:
         return Answer(message=f"there is no savepoint {name}")
-    left = drop_savepoint(host.home, name, drop.name.span)
-    note = "" if left is None else f"; its folder {left} could not be removed"
+    note = drop_savepoint(host.home, name, drop.name.span)
     return Answer(message=f"savepoint {name} dropped{note}")
 
 

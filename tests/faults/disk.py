@@ -29,11 +29,12 @@ class Disk:
             self.folder.rename(self._content)
             self.folder.mkdir()
 
-    def come(self) -> None:
-        """Put the content back; what was written in its place is gone."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def come(self, keep: bool = False) -> None:
+        """Put the content back; what was written in its place is gone, or hidden below a mounted one if it is kept."""
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
         if self.is_mounted:
-            self.folder.mkdir()
+            self.folder.mkdir(exist_ok=True)
             assert self._mount()
         else:
             self._content.rename(self.folder)

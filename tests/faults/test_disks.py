@@ -18,6 +18,7 @@ from numbered_files import put
 from pyspark.sql import DataFrameWriter
 
 import cepsql
+import cepsql.mounts
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
 from cepsql.sinks.files import FileSink
@@ -131,6 +132,143 @@ def test_late_rows_wait_for_their_disk(spark, tmp_path, disk, late, at_mount_poi
     found = queries.engine.sql("SELECT reason, x FROM late_s").collect()
     assert sorted(map(str, map(tuple, found))) == ["('late', 2)", "('late', 4)", "('late', 6)", "('malformed', None)"]
     assert [path.name[:5] for path in (folder / "_cepsql").iterdir()] == ["late-"]
+
+
+def test_late_rows_wait_for_a_disk_that_goes_before_the_first_batch(spark, tmp_path, disk):
+    queries = Queries(spark, tmp_path, MATCH, late_folder=disk.folder / "late")
+    (tmp_path / "in").mkdir()
+    with queries.start() as standing:
+        disk.go()
+        put(tmp_path, 0, "10:00,0")
+        put(tmp_path, 1, "11:00,1", "01:00,2")
+        with pytest.raises(OperationalError, match=GONE):
+            standing.await_(60)
+    queries.is_refused()
+    assert disk.left() == []
+    disk.come()
+    queries.run()
+    assert queries.engine.sql("SELECT x FROM late_s").collect() == [(2,)]
+    assert written(spark, queries.sink) == [0, 1]
+
+
+@pytest.mark.parametrize("format", ["json", "sqlite"])
+@pytest.mark.parametrize("disk", [True], indirect=True)
+def test_a_query_that_began_at_an_empty_mount_point_goes_on_once_the_disk_is_there(spark, tmp_path, disk, format):
+    disk.go()
+    queries = Queries(spark, tmp_path, MATCH, late_folder=disk.folder / "late", sink=sink_of(format, disk.folder / "o"))
+    (tmp_path / "in").mkdir()
+    with queries.start():
+        """No row has come."""
+    disk.come(keep=True)
+    put(tmp_path, 0, "10:00,0")
+    put(tmp_path, 1, "11:00,1", "01:00,2")
+    queries.run()
+    assert written(spark, queries.sink) == [0, 1]
+    assert queries.engine.sql("SELECT x FROM late_s").collect() == [(2,)]
+
+
+@pytest.mark.parametrize("disk", [True], indirect=True)
+def test_rows_below_a_disk_that_was_mounted_later_are_not_forgotten(spark, tmp_path, disk):
+    disk.go()
+    queries = Queries(spark, tmp_path, MATCH, late_folder=disk.folder / "late", sink=sink_of("json", disk.folder / "o"))
+    put(tmp_path, 0, "10:00,0")
+    put(tmp_path, 1, "11:00,1", "01:00,2")
+    queries.run()
+    disk.come(keep=True)
+    with pytest.raises(OperationalError, match=GONE) as refused:
+        queries.run()
+    assert f"a disk was mounted at {disk.folder} after" in refused.value.hint
+    disk.go()
+    shutil.move(disk.folder / "late", tmp_path / "late")
+    shutil.move(disk.folder / "o", tmp_path / "o")
+    disk.come(keep=True)
+    shutil.move(tmp_path / "o", disk.folder / "o")
+    with pytest.raises(OperationalError, match="late rows lacks the mark") as refused:
+        queries.run()
+    assert f"a disk was mounted at {disk.folder} after" in refused.value.hint
+    shutil.move(tmp_path / "late", disk.folder / "late")
+    put(tmp_path, 2, "12:00,3", "02:00,4")
+    queries.run()
+    assert written(spark, queries.sink) == [0, 1, 3]
+    assert sorted(queries.engine.sql("SELECT x FROM late_s").collect()) == [(2,), (4,)]
+
+
+@pytest.mark.parametrize("what", ["parquet", "sqlite", "late", "checkpoint"])
+def test_nothing_is_made_at_an_empty_mount_point_of_a_disk_that_shall_be_mounted(
+    spark, tmp_path, disk, monkeypatch, what
+):
+    (tmp_path / "fstab").write_text(f"# disks\nUUID=1 {disk.folder} ext4 defaults 0 2\n")
+    monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "fstab")
+    sink = sink_of(what, disk.folder / "out") if what in ("parquet", "sqlite") else None
+    place = disk.folder / "place"
+    queries = Queries(spark, tmp_path, MATCH, sink=sink, **{"late_folder" if what == "late" else "checkpoint": place})
+    if sink is not None:
+        queries.checkpoint = tmp_path / "checkpoint"
+    (tmp_path / "in").mkdir()
+    disk.go()
+    with pytest.raises(OperationalError, match=f"the disk of {disk.folder} is not mounted"):
+        queries.run()
+    assert disk.left() == []
+    disk.come()
+    if disk.is_mounted:
+        queries.run()
+
+
+@pytest.mark.parametrize("disk", [True], indirect=True)
+def test_a_table_whose_disk_is_away_is_not_taken_for_empty(spark, tmp_path, disk):
+    (disk.folder / "names").mkdir()
+    (disk.folder / "names" / "0.csv").write_text("1,one\n")
+    queries = Queries(spark, tmp_path)
+    queries.engine.sql(
+        "CREATE TABLE n (k INT, name STRING) USING csv "
+        f"OPTIONS (path '{disk.folder}/names') REFRESH EVERY INTERVAL '1' SECOND"
+    )
+    queries.query = queries.engine.query("SELECT s.x, s.k FROM s JOIN n ON n.k = s.k")
+    put(tmp_path, 0, "00:00,0")
+    with queries.start() as standing:
+        standing.process_available()
+        disk.go()
+        (disk.folder / "names").mkdir()
+        failures = standing.progress.refresh_failures
+        while standing.progress.refresh_failures < failures + 2:
+            time.sleep(0.1)
+        put(tmp_path, 1, "01:00,1")
+        standing.process_available()
+    # A query without a snapshot would read no row.
+    shutil.rmtree(queries.checkpoint / "tables")
+    queries.is_refused("was on the disk of .* which is not mounted")
+    shutil.rmtree(disk.folder / "names")
+    disk.come()
+    put(tmp_path, 2, "02:00,2")
+    queries.run()
+    assert written(spark, queries.sink) == [0, 1, 2]
+
+
+def test_rows_of_an_insert_are_not_left_at_an_empty_mount_point(spark, tmp_path, disk, monkeypatch):
+    engine = cepsql.connect(spark)
+    engine.sql(f"CREATE STREAM t (x INT) USING json OPTIONS (path '{disk.folder}/in')")
+    engine.sql("INSERT INTO t VALUES (1)")
+    save = DataFrameWriter.save
+
+    def saved(writer, *arguments):
+        disk.go()
+        save(writer, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DataFrameWriter, "save", saved)
+        with pytest.raises(OperationalError, match="no row was inserted into t"):
+            engine.sql("INSERT INTO t VALUES (2)")
+    disk.come()
+    assert [row.x for row in spark.read.schema("x INT").json(f"{disk.folder}/in").collect()] == [1]
+
+
+def test_a_catalog_is_not_made_at_an_empty_mount_point(tmp_path, disk, monkeypatch):
+    (tmp_path / "fstab").write_text(f"UUID=1 {disk.folder} ext4 defaults 0 2\n")
+    monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "fstab")
+    disk.go()
+    with pytest.raises(OperationalError, match=f"the disk of {disk.folder} is not mounted"):
+        cepsql.connect(catalog=disk.folder / "queries.db")
+    assert disk.left() == []
 
 
 def test_a_batch_that_was_planned_beside_the_checkpoint_is_not_written(spark, tmp_path, disk):

@@ -1,18 +1,20 @@
 """The folder in which a standing query keeps what it needs to go on after a restart."""
 
+import contextlib
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from cepsql.analysis.sql.canonical import canonical_json, digest
 from cepsql.errors import OperationalError
+from cepsql.mounts import check_mounted, covering, mount_point
 from cepsql.plan.identity import kept_description
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.checkpoint.begin import write_begin
 from cepsql.spark.checkpoint.checkpoint_claim import CLAIMS
-from cepsql.spark.checkpoint.checkpoint_files import SPARK, check_files, forget_unbegun, last_planned
+from cepsql.spark.checkpoint.checkpoint_files import SPARK, check_files, forget_unbegun, last_committed, last_planned
 from cepsql.spark.checkpoint.checkpoint_lock import CheckpointLock, FileLock, lock_checkpoint
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, make_folder, remove_tree, used, write_whole
 from cepsql.spark.checkpoint.control import is_ended
@@ -56,6 +58,7 @@ class Checkpoint:
     packets:  where tasks leave large packets while the query runs; None: Spark takes them.
     records:  the places that hold a record of the query, such as the folder of its sink, with the id of each record.
               A place without the record is not the one that the query has written to: its disk may not be mounted.
+    mounts:   the mount points of these places when the records were made, as far as they are known.
     """
 
     folder: CheckpointPath
@@ -73,6 +76,7 @@ class Checkpoint:
     forgot: float | None = None
     packets: Path | None = None
     records: Mapping[str, str] = field(default_factory=dict)
+    mounts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def spark(self) -> str:
@@ -93,6 +97,21 @@ class Checkpoint:
     def control_folder(self) -> CheckpointPath:
         """The folder in which `cepsql.spark.checkpoint.control` ends the input."""
         return self.folder / "control"
+
+    def known_record(self, place: str, path: Path | None) -> str | None:
+        """Return the id of the record in a place, None if it has none that matters.
+
+        path: leads to the place; None: it is no place of this machine.
+        The query may have begun at an empty mount point. If no batch was committed, it begins on the disk once that is
+        mounted: all rows come again.
+        """
+        if self.covering(place, path) is not None and last_committed(self.spark_folder) is None:
+            return None
+        return self.records.get(place)
+
+    def covering(self, place: str, path: Path | None) -> Path | None:
+        """Return the mount point of a disk that was mounted over a place since its record was made, if one was."""
+        return None if path is None else covering(self.mounts.get(place), path)
 
 
 def open_checkpoint(
@@ -126,6 +145,8 @@ def open_checkpoint(
             message = f"{path} holds other files and no checkpoint of cepsql"
             raise OperationalError(message, hint="name a folder of its own")
         if not temporary:
+            if isinstance(path, Path):
+                check_mounted(path, "a checkpoint")
             make_folder(path)
             lock = lock_checkpoint(path, epoch)
             checkpoint = replace(checkpoint, folder=lock.folder, lock=lock)
@@ -171,7 +192,7 @@ def _opened(
         check_files(checkpoint.spark_folder)
         forget_unplanned(checkpoint.spark_folder, last_planned(checkpoint.spark_folder))
         epoch = plan["epoch"] + 1 if epoch is None else epoch
-        checkpoint = replace(checkpoint, records=plan.get("records", {}))
+        checkpoint = replace(checkpoint, records=plan.get("records", {}), mounts=plan.get("mounts", {}))
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.
             rebuilds, part = begin_rebuilding(checkpoint.folder, checkpoint.id, plan["rebuilds"])
@@ -201,13 +222,34 @@ def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
     return known
 
 
-def keep_records(checkpoint: Checkpoint, records: Mapping[str, str]) -> Checkpoint:
-    """Record which places hold a record of the query, by the ids of the records; return the checkpoint that knows."""
-    if records.items() <= checkpoint.records.items():
+def keep_records(
+    checkpoint: Checkpoint, records: Mapping[str, str], paths: Mapping[str, Path | None] | None = None
+) -> Checkpoint:
+    """Record which places hold a record of the query, by the ids of the records; return the checkpoint that knows.
+
+    paths: of the places on this machine.
+    """
+    mounts = {place: str(mount_point(path)) for place, path in (paths or {}).items() if path is not None}
+    if records.items() <= checkpoint.records.items() and mounts.items() <= checkpoint.mounts.items():
         return checkpoint
-    known = replace(checkpoint, records={**checkpoint.records, **records})
+    known = replace(checkpoint, records={**checkpoint.records, **records}, mounts={**checkpoint.mounts, **mounts})
     _write_plan(known, finished=False)
     return known
+
+
+@contextlib.contextmanager
+def disk_named(checkpoint: Checkpoint, place: str, path: Path | None) -> Iterator[None]:
+    """Let an OperationalError of a place without its record tell of a disk that was mounted since that was made."""
+    try:
+        yield
+    except OperationalError as error:
+        mount = checkpoint.covering(place, path)
+        if mount is not None:
+            error.hint = (
+                f"a disk was mounted at {mount} after the query had begun to write there, and hides what it wrote: "
+                "unmount it, move that elsewhere, and put it onto the disk; the next start resumes with this batch"
+            )
+        raise
 
 
 def keep_forgotten(checkpoint: Checkpoint, age: float) -> Checkpoint:
@@ -291,6 +333,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
         "forgot": checkpoint.forgot,
         "records": dict(checkpoint.records),
+        "mounts": dict(checkpoint.mounts),
     }
     if isinstance(checkpoint.lock, FileLock):
         # Nothing is written into another folder in its place.

@@ -35,7 +35,10 @@ class FileLock:
 
     def check(self) -> None:
         """Raise OperationalError if a later owner of the query has taken the checkpoint over, or it is gone."""
-        if self.file.closed:
+        try:
+            held = os.fstat(self.file.fileno())
+        except ValueError:
+            # It was released, perhaps just now by another thread.
             return
         try:
             found = os.stat(self.path)
@@ -43,7 +46,7 @@ class FileLock:
             raise gone(self.folder) from None
         except OSError as error:
             raise OperationalError(f"the checkpoint {self.folder} cannot be read: {error.strerror}") from error
-        if not os.path.samestat(found, os.fstat(self.file.fileno())):
+        if not os.path.samestat(found, held):
             raise taken_over(self.folder)
 
     @contextlib.contextmanager

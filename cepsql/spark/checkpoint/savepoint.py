@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 
 from cepsql.errors import OperationalError
+from cepsql.mounts import check_mounted
 from cepsql.spark.checkpoint.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint.checkpoint_files import (
     SPARK,
@@ -75,6 +76,8 @@ def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) ->
     # What has no plan.json is no checkpoint, so that this comes last where folders are not moved in one step. What was
     # begun under a name that others may use at the same time stays there.
     in_place = on_object_store(target)
+    if isinstance(target, Path):
+        check_mounted(target, "a copy of a checkpoint")
     hidden = target if in_place else target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
     whole = False
     try:

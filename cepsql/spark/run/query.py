@@ -550,7 +550,7 @@ class StandingQuery:
         """Let the checkpoint know of the query's record at its sink, before rows of another batch are written there."""
         sink, id = self._sink, self._checkpoint.id
         if sink.place is not None and sink.recorded and sink.known != id:
-            self._checkpoint = keep_records(self._checkpoint, {sink.place: id})
+            self._checkpoint = keep_records(self._checkpoint, {sink.place: id}, {sink.place: sink.folder})
             sink.known = id
 
     def _is_ending(self) -> bool:
@@ -593,10 +593,9 @@ class StandingQuery:
             raise
 
     def _begin_late_folders(self) -> None:
-        """Leave marks in the folders of late rows, which Spark's id of the query, new with its first batch, names."""
+        """Make sure that the folders of late rows have their marks before the first batch."""
         if not self._late_begun:
-            known = begin_folders(self._options.late_files, self._checkpoint.spark_folder, self._checkpoint.records)
-            self._checkpoint = keep_records(self._checkpoint, known)
+            self._checkpoint = begin_folders(self._options.late_files, self._checkpoint)
             self._late_begun = True
 
     def _after_batch(self, batch: int) -> None:

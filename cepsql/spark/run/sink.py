@@ -4,6 +4,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -74,6 +75,8 @@ class BatchSink:
     planned: the number of the last batch that the checkpoint knew when Spark was started, -1 if it knew none; None
              where batches are not numbered by a checkpoint.
     place:   the name, in a checkpoint, of the place that holds a record of the query; None: no place does.
+    folder:  the file or folder of this machine that is that place; None: it is none.
+    mount:   the mount point of that when the query began to write there; None: not known.
     known:   the id of the record that the checkpoint knows in that place; None: it knows of none.
     recorded: whether the record is there.
     """
@@ -91,6 +94,8 @@ class BatchSink:
         self.begun: int | None = None
         self.planned: int | None = None
         self.place: str | None = None
+        self.folder: Path | None = None
+        self.mount: str | None = None
         self.known: str | None = None
         self.recorded = False
         self.position: Callable[[int], Position] = lambda batch: Position(None, ())

@@ -3,14 +3,15 @@
 A micro-batch that is done again, after a failure or by a second task, writes files of the same names with the same rows
 in place of the first ones. Files of a batch that was not committed before a restart are removed when the query goes on.
 
-The query leaves a mark in each folder, under the id that Spark's checkpoint gives it, and the checkpoint knows that it
-is there (`cepsql.ordered.late_file`).
+The query leaves a mark in each folder when it starts, under the id that Spark's checkpoint gives it, and the checkpoint
+knows that it is there (`cepsql.ordered.late_file`).
 """
 
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from cepsql.catalog import Relation, Source
 from cepsql.catalog.file_names import file_name
 from cepsql.catalog.locations import local_path
 from cepsql.errors import OperationalError
+from cepsql.mounts import check_mounted
 from cepsql.ordered.columns import marked, plain_batch, stack
 from cepsql.ordered.late_file import (
     Unmarked,
@@ -36,8 +38,9 @@ from cepsql.ordered.late_file import (
     write_file,
 )
 from cepsql.ordered.rejected import set_aside
+from cepsql.spark.checkpoint.checkpoint import Checkpoint, disk_named, keep_records
 from cepsql.spark.checkpoint.checkpoint_files import last_committed
-from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath
+from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, make_folder, write_whole
 from cepsql.spark.frames.arrow import map_rows
 from cepsql.spark.sources.source import AHEAD, MALFORMED, WHOLE, count_source
 from cepsql.spark.sources.time_alerts import LateAlert
@@ -111,24 +114,31 @@ def _used(folder: str, query: str | None, failed: str) -> Iterator[None]:
         raise OperationalError(f"{failed}: {error.strerror or error}") from error
 
 
-def begin_folders(files: Iterable[LateFiles], spark: CheckpointPath, records: Mapping[str, str]) -> dict[str, str]:
+def begin_folders(files: Iterable[LateFiles], checkpoint: Checkpoint) -> Checkpoint:
     """Leave the mark of the query in the folders of its late rows, as far as it is not there.
 
-    spark:   Spark's checkpoint; before Spark has begun it there is no mark to leave.
-    records: what the checkpoint knows, by place. Returns it with what is new.
+    Return the checkpoint that knows of the marks.
     Raises OperationalError if a folder lacks the mark that the checkpoint knows.
     """
-    query, known = _query_id(spark), dict(records)
-    for one in files:
-        folder, place = one.folder, f"late rows {one.folder}"
-        with _used(folder, records.get(place), f"late rows of {one.stream} cannot be written to {folder}"):
-            if place in records:
-                with marked_folder(Path(folder), records[place]):
+    places = {f"late rows {one.folder}": one for one in files}
+    if not places:
+        return checkpoint
+    query = _begun_query(checkpoint.spark_folder)
+    for place, one in places.items():
+        folder = Path(one.folder)
+        known = checkpoint.known_record(place, folder)
+        with (
+            disk_named(checkpoint, place, folder),
+            _used(one.folder, known, f"late rows of {one.stream} cannot be written to {folder}"),
+        ):
+            if known is not None:
+                with marked_folder(folder, known):
                     pass
-            if query is not None and records.get(place) != query:
-                mark_folder(Path(folder), query)
-                known[place] = query
-    return known
+            if known != query:
+                check_mounted(folder, f"the folder of late rows of {one.stream}")
+                mark_folder(folder, query)
+    paths = {place: Path(one.folder) for place, one in places.items()}
+    return keep_records(checkpoint, dict.fromkeys(places, query), paths)
 
 
 def remove_marks(folders: Iterable[str], spark: CheckpointPath) -> None:
@@ -137,6 +147,16 @@ def remove_marks(folders: Iterable[str], spark: CheckpointPath) -> None:
     if query is not None:
         for folder in folders:
             remove_mark(Path(folder), query)
+
+
+def _begun_query(spark: CheckpointPath) -> str:
+    """Return the id of the query of Spark's checkpoint; before Spark has begun that it gets one."""
+    known = _query_id(spark)
+    if known is None:
+        known = str(uuid.uuid4())
+        make_folder(spark)
+        write_whole(spark / "metadata", json.dumps({"id": known}))
+    return known
 
 
 def _query_id(spark: CheckpointPath) -> str | None:

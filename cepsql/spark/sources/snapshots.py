@@ -21,6 +21,7 @@ from cepsql.spark.checkpoint.host_files import TABLES, HostFiles
 from cepsql.spark.frames.kept_rows import keep_rows, kept_rows
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.source import read_source, without_marks
+from cepsql.spark.sources.table_disks import check_table
 from cepsql.spark.sources.table_files import FileState, local_files
 
 _SUFFIX = ".arrow"
@@ -44,17 +45,19 @@ def snapshot_rows(spark: SparkSession, files: HostFiles, source: Source) -> Data
     return rows.hint("merge") if large else rows
 
 
-def take_snapshot(spark: SparkSession, files: HostFiles, source: Source, clock: int) -> None:
+def take_snapshot(spark: SparkSession, files: HostFiles, source: Source, clock: int, mount: str | None = None) -> None:
     """Read a table now, and keep its rows as the snapshot of `clock`, milliseconds since the epoch.
 
     Spark reads a file that is replaced meanwhile to the length that the earlier one had: then the table is read again.
-    Raises what reading the source raises, OperationalError if its files never rest, OSError.
+    mount: where the disk of the table was mounted when the query began; None: not known.
+    Raises what reading the source raises, OperationalError if its files never rest or its disk is not there, OSError.
     """
     types = StructType.fromDDL(_schema(source))
     assert isinstance(types, StructType)
     folder = snapshot_folder(files, source)
     begun = folder / f".reading{_SUFFIX}"
     for _ in range(_READINGS):
+        check_table(source, mount)
         before = local_files(source)
         keep_rows(without_marks(read_source(spark, source)).to(types), begun)
         now = local_files(source)
@@ -65,6 +68,7 @@ def take_snapshot(spark: SparkSession, files: HostFiles, source: Source, clock: 
         if not all(file in now and _is_longer(state, now[file]) for file, state in before.items()):
             begun.unlink()
             raise OperationalError(f"the files of the table {source.name} change all the time while they are read")
+    check_table(source, mount)
     files.put(begun, _file(folder, clock))
 
 

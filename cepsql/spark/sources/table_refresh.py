@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -15,6 +15,7 @@ from cepsql.secrets import secret_values
 from cepsql.spark.checkpoint.host_files import HostFiles
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.sources.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
+from cepsql.spark.sources.table_disks import table_place
 from cepsql.spark.sources.table_files import TableFiles
 
 LOGGER = logging.getLogger("cepsql")
@@ -28,10 +29,16 @@ class TableRefresh:
     tables: all tables that it reads.
     """
 
-    def __init__(self, spark: SparkSession, files: HostFiles | None, tables: Iterable[Source]):
+    def __init__(
+        self,
+        spark: SparkSession,
+        files: HostFiles | None,
+        tables: Iterable[Source],
+        mounts: Mapping[str, str] | None = None,
+    ):
         tables = tuple(tables)
         self.failures = 0
-        self._spark, self._given = spark, files
+        self._spark, self._given, self._mounts = spark, files, mounts or {}
         self._tables = [table for table in tables if table.refresh is not None]
         self._table_files = TableFiles(tables)
         self._failing: set[str] = set()
@@ -76,7 +83,8 @@ class TableRefresh:
 
     def _refresh(self, table: Source, needed: bool) -> None:
         try:
-            take_snapshot(self._spark, self._files, table, _now())
+            mount = self._mounts.get(table_place(table))
+            take_snapshot(self._spark, self._files, table, _now(), mount)
             drop_snapshots(self._files, table, self._planned[0])
         except Exception as exception:
             error = translate_failure(exception, secret_values(table.options))

@@ -1,0 +1,86 @@
+"""File systems that are mounted, and mount points whose file system is not mounted now."""
+
+import os
+import re
+from functools import reduce
+from pathlib import Path
+
+from cepsql.errors import OperationalError
+
+MOUNTED, EXPECTED = Path("/proc/self/mountinfo"), Path("/etc/fstab")
+"""What is mounted, and what the machine is to mount. Neither is everywhere."""
+
+
+def mount_point(path: Path) -> Path:
+    """Return the mount point of the file system that a path leads to, or would lead to once it is made."""
+    real = Path(os.path.realpath(path))
+    places = {real, *real.parents} & {*_mounted(), Path(real.anchor)}
+    return reduce(lambda deepest, place: max(deepest, place, key=lambda one: len(one.parts)), places)
+
+
+def covering(before: str | None, path: Path) -> Path | None:
+    """Return the mount point of a file system that was mounted over a path since its mount point was `before`."""
+    now = mount_point(path)
+    return now if before is not None and Path(before) in now.parents else None
+
+
+def check_still_mounted(before: str | None, path: Path, what: str) -> None:
+    """Raise OperationalError if the file system that was mounted at `before` is no longer the one of a path."""
+    now = mount_point(path)
+    if before is not None and Path(before) not in (now, *now.parents):
+        raise OperationalError(
+            f"{what} {path} was on the disk of {before}, which is not mounted",
+            hint="mount it: the next start resumes with this batch",
+        )
+
+
+def check_mounted(path: Path, what: str) -> None:
+    """Raise OperationalError if a path leads to an empty mount point of a disk that the machine is to mount.
+
+    What is written there would be hidden once the disk is mounted.
+    what: is to be there, as the subject of the error.
+    """
+    place = unmounted(path)
+    if place is not None:
+        raise OperationalError(
+            f"{what} cannot be at {path}: the disk of {place} is not mounted",
+            hint=f"mount it; if none belongs there, remove {place} from {EXPECTED}",
+        )
+
+
+def unmounted(path: Path) -> Path | None:
+    """Return the empty mount point that a path leads to, None if it leads to none.
+
+    It is one of those that the machine is to mount: what is written there is hidden once that has happened.
+    """
+    real = Path(os.path.realpath(path))
+    above, mounted = {real, *real.parents}, set(_mounted())
+    away = (place for place in _listed(EXPECTED, 1) if place in above and place not in mounted)
+    return next((place for place in away if _is_empty(place)), None)
+
+
+def _mounted() -> list[Path]:
+    return _listed(MOUNTED, 4)
+
+
+def _listed(file: Path, field: int) -> list[Path]:
+    """Return the mount points that a file lists, one in each line, in that field."""
+    try:
+        lines = file.read_text("utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    fields = (line.split() for line in lines if not line.lstrip().startswith("#"))
+    found = (each[field] for each in fields if len(each) > field)
+    return [Path(_unescaped(place)) for place in found if place.startswith("/")]
+
+
+def _unescaped(text: str) -> str:
+    """Return a path as it is: blanks in it are written as octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+
+
+def _is_empty(folder: Path) -> bool:
+    try:
+        return not any(folder.iterdir())
+    except OSError:
+        return False
