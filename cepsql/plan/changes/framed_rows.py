@@ -230,7 +230,7 @@ def _planned(call: exp.Window, columns: RowsBelow, place: Span) -> PlannedWindow
     if isinstance(function, exp.NthValue):
         number = row_count(function.args["offset"], place)
         return PlannedWindow(nothing, spoken, "nth", columns.take(function.this).name, frame, number, None, ignores)
-    kind = _NATIVE.get(type(function))
+    kind = next((name for known, name in _NATIVE.items() if type(function) is known), None)
     if isinstance(function, exp.CountIf) and taken is not None:
         argument = where(taken.filter, where(function.this, exp.Literal.number(1)))
         return PlannedWindow(nothing, spoken, "count", columns.take(argument).name, frame)
