@@ -13,6 +13,7 @@ from cepsql.engine.settings import check_name
 from cepsql.errors import NotSupportedError, in_text
 from cepsql.language import statements as st
 from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
+from cepsql.plan.passes import recorded_steps
 from cepsql.plan.planner import plan_query
 from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.query import Query
@@ -63,7 +64,9 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
         case st.Explain(query, part):
             from cepsql.standing.explained import explained
 
-            return explained(_explained(context, query, given), part, context.session.running)
+            with recorded_steps(part == "planning") as steps:
+                asked = _explained(context, query, given)
+            return explained(asked, part, context.session.running, steps)
         case st.ExplainMatch(query):
             from cepsql.standing.explained import explained_match
 

@@ -42,6 +42,7 @@ from cepsql.pattern.program import (
     Scalar,
 )
 from cepsql.plan.groups.window_groups import window_call
+from cepsql.plan.passes import Step
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import (
     AddedRows,
@@ -90,6 +91,18 @@ def explain_rewritten(plan: Plan) -> str:
             lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
     lines.append(_query(plan.root))
     return "\n".join(lines)
+
+
+def explain_planning(steps: Sequence[Step]) -> str:
+    """Return each pass of planning that changed the query, what holds after it, and the query then.
+
+    The input of an operator is planned when the operator is, so that its passes come first.
+    """
+    parts = []
+    for step in steps:
+        of = "" if step.of is None else f", of the input of {step.of}"
+        parts.append("\n".join([f"== {step.name}{of} ==", step.sentence, *_indented(list(step.after))]))
+    return "\n\n".join(parts)
 
 
 def explain_logical(

@@ -546,7 +546,7 @@ class Defined:
 
 @dataclass(frozen=True)
 class Explain:
-    """EXPLAIN a query; `part` is rewritten, logical, pattern, physical or all, None for the plan and its patterns.
+    """EXPLAIN a query; `part` is rewritten, logical, planning, pattern, physical or all, None for plan and patterns.
 
     EXPLAIN PATTERN AS DOT or MERMAID has the part "dot" or "mermaid".
     """

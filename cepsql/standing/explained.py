@@ -1,6 +1,6 @@
 """EXPLAIN of a query, or of one that the catalog has under a name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,9 +14,16 @@ from cepsql.catalog.references import resolved
 from cepsql.errors import ProgrammingError
 from cepsql.explain.match_key import asked_match, key_columns
 from cepsql.explain.picture import picture
-from cepsql.explain.text import explain_drawings, explain_logical, explain_pattern, explain_rewritten
+from cepsql.explain.text import (
+    explain_drawings,
+    explain_logical,
+    explain_pattern,
+    explain_planning,
+    explain_rewritten,
+)
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
+from cepsql.plan.passes import Step
 from cepsql.plan.planner import Plan
 from cepsql.query import Host as QueryHost
 from cepsql.query import Query
@@ -63,11 +70,14 @@ def _query(sql: str) -> st.Query:
     return statement
 
 
-def explained(query: Query, part: str | None, spark: "SparkSession | None") -> Answer:
+def explained(query: Query, part: str | None, spark: "SparkSession | None", steps: Sequence[Step] = ()) -> Answer:
     """Answer EXPLAIN, of one part of what is known or of the plan with its patterns drawn.
 
     spark: the session, if there is one, whose settings decide who reads the files of streams.
+    steps: what each pass of planning changed.
     """
+    if part == "planning":
+        return lines(explain_planning(steps))
     if part in st.PICTURES:
         return Answer(text=picture(query.plan, part))
 

@@ -202,6 +202,11 @@ EXPLAIN SELECT 1
 explain the plan
 query: SELECT 1
 ====
+EXPLAIN PLANNING SELECT 1
+----
+explain planning
+query: SELECT 1
+====
 EXPLAIN REWRITTEN SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A))
 ----
 explain rewritten

@@ -68,7 +68,7 @@ MATCH = "SELECT * FROM ticks MATCH_RECOGNIZE ("
         ("CREATE STREAM s (a INT)", {"USING"}, {"NAME"}),
         ("CREATE STREAM s (a INT) USING json", {"OPTIONS", "$END"}, {"USING"}),
         ("DROP VIEW", {"IF", "NAME"}, {"SQL"}),
-        ("EXPLAIN", {"PATTERN", "LOGICAL", "REWRITTEN", "PHYSICAL", "SQL"}, {"CREATE"}),
+        ("EXPLAIN", {"PATTERN", "LOGICAL", "PLANNING", "REWRITTEN", "PHYSICAL", "SQL"}, {"CREATE"}),
         ("SELECT * FROM", {"RELATION"}, {"MATCH_RECOGNIZE"}),
         ("SELECT * FROM ticks", {"MATCH_RECOGNIZE", "$END"}, {"MEASURES"}),
         (MATCH, {"PARTITION_BY", "ORDER_BY", "MEASURES", "PATTERN"}, {"DEFINE", "WITHIN"}),

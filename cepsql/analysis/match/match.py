@@ -1,6 +1,6 @@
 """A MATCH_RECOGNIZE clause, its names resolved, becomes a match program and the SQL around it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from cepsql.analysis.sql.function_calls import gives_rows, spoken_function, spok
 from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.properties import order_hint
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import DeduplicateClause, MatchClause, Name
@@ -79,9 +80,11 @@ def plan_match(
     columns: tuple[ColumnDefinition, ...],
     streaming: bool,
     watermark: Watermark | None,
+    others: Sequence[Watermark] = (),
 ) -> MatchPlan:
     """Plan a clause over an input with these columns and, if it is a stream, this event time.
 
+    others: further event times by which the input could be followed.
     Raises ProgrammingError for what is wrong and NotSupportedError for what is not executed, with positions.
     """
     clause, *beside = map(with_calendar_within, (clause, *clause.beside))
@@ -91,7 +94,7 @@ def plan_match(
         _check_size(each)
     scopes = [_scope(each, columns) for each in clauses]
     scope = scopes[0]
-    time, order_columns, order = _order(clause, scope, streaming, watermark)
+    time, order_columns, order = _order(clause, scope, streaming, watermark, others)
     clauses = tuple(_without_named_time(each, time) for each in clauses)
     limits = [_within(each, time) for each in clauses]
     timely = time is not None and scope.type_of(time) == "timestamp"
@@ -340,13 +343,17 @@ def _known_variable(name: Name, variables: tuple[str, ...], where: str) -> None:
 
 
 def _order(
-    clause: MatchClause, scope: MatchScope, streaming: bool, watermark: Watermark | None
+    clause: MatchClause,
+    scope: MatchScope,
+    streaming: bool,
+    watermark: Watermark | None,
+    others: Sequence[Watermark],
 ) -> tuple[exp.Expr | None, tuple[OrderColumn, ...], tuple[str, ...]]:
     """Return the column (or field) of the time, None without one, the further order columns, and Spark's ORDER BY."""
     items = clause.order_by
     sql = tuple(order_sql(item, scope) for item in items)
     if streaming:
-        check_stream_order(clause, scope, watermark, "MATCH_RECOGNIZE" if clause.frame is None else "OVER")
+        check_stream_order(clause, scope, watermark, "MATCH_RECOGNIZE" if clause.frame is None else "OVER", others)
         further = tuple(
             OrderColumn(f"o{i}", scope.row_sql(item.this), bool(item.args.get("desc")), _nulls_first(item))
             for i, item in enumerate(items[1:])
@@ -362,16 +369,23 @@ def _order(
 
 
 def check_stream_order(
-    clause: MatchClause | DeduplicateClause, scope: MatchScope, watermark: Watermark | None, spoken: str
+    clause: MatchClause | DeduplicateClause,
+    scope: MatchScope,
+    watermark: Watermark | None,
+    spoken: str,
+    others: Sequence[Watermark] = (),
 ) -> None:
-    """Raise ProgrammingError if the ORDER BY of an operator over a stream does not begin with the event time."""
+    """Raise ProgrammingError if the ORDER BY of an operator over a stream does not begin with the event time.
+
+    others: further event times by which the rows could be followed.
+    """
     if watermark is None:
         raise ProgrammingError(
             f"{spoken} over a stream needs a stream with a watermark",
             clause.span,
             "say WATERMARK FOR ts AS ts - INTERVAL '10' SECONDS in CREATE STREAM, and keep that column in the subquery",
         )
-    hint = f"ORDER BY {watermark.column}, which is the event time of the stream"
+    hint = order_hint((watermark, *others))
     if not clause.order_by:
         raise ProgrammingError(f"{spoken} over a stream needs ORDER BY", clause.span, hint)
     first = clause.order_by[0]

@@ -1,5 +1,6 @@
 """What is asked of a deduplication: the first row of each key within a time, in the order of event time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -40,10 +41,15 @@ class FirstRows:
 
 
 def plan_deduplicate(
-    clause: DeduplicateClause, columns: tuple[ColumnDefinition, ...], streaming: bool, watermark: Watermark | None
+    clause: DeduplicateClause,
+    columns: tuple[ColumnDefinition, ...],
+    streaming: bool,
+    watermark: Watermark | None,
+    others: Sequence[Watermark] = (),
 ) -> FirstRows:
     """Plan a clause over rows with these columns and, if they are a stream, this event time.
 
+    others: further event times by which the rows could be followed.
     Raises ProgrammingError and NotSupportedError, with positions.
     """
     relation = clause.input.find(exp.From)
@@ -53,7 +59,7 @@ def plan_deduplicate(
     scope = MatchScope(known, (), {}, table.alias_or_name.lower() or None, clause.span)
     keys = tuple(_column(key, scope, "PARTITION BY", clause.span) for key in clause.partition_by)
     if streaming:
-        check_stream_order(clause, scope, watermark, "DEDUPLICATE")
+        check_stream_order(clause, scope, watermark, "DEDUPLICATE", others)
     first = clause.order_by[0]
     time = _column(first.this, scope, "ORDER BY", clause.span)
     if first.args.get("desc") or scope.type_of(first.this).split("(")[0] not in _TIMES:

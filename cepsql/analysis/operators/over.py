@@ -8,6 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.operators.frames import RANKS, Reach, reach_of
 from cepsql.analysis.operators.running_calls import running_call
 from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.properties import order_hint
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.tokens import quoted
@@ -75,11 +76,13 @@ def plan_over(
     watermark: Watermark | None,
     calls: Sequence[tuple[str, str, exp.Window]],
     place: Span,
+    others: Sequence[Watermark] = (),
 ) -> Frames:
     """Plan calls over a stream with these columns and this event time.
 
     calls: the name and the type of each call's column, and the call; its PARTITION BY, which all have in common, and
            its ORDER BY, too, hold columns only.
+    others: further event times by which the rows could be followed.
     All rows with the same event time come out together: a partition by it is whole, and takes any frame and order.
     Raises ProgrammingError and NotSupportedError, with positions.
     """
@@ -91,7 +94,7 @@ def plan_over(
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, Reach()) for n, t, call in calls)
     else:
         ranks = any(isinstance(call.this, RANKS) for _, _, call in calls)
-        time, later = _check_order(order, watermark, place, ranks), order[1:]
+        time, later = _check_order(order, watermark, others, place, ranks), order[1:]
         kind = next(column.type.lower() for column in columns if column.name == time)
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)
     layout = RowLayout(
@@ -112,9 +115,17 @@ def is_whole(time: str, keys: Sequence[str]) -> bool:
     return time.lower() in (key.lower() for key in keys)
 
 
-def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, place: Span, ranks: bool) -> str:
+def _check_order(
+    order: Sequence[exp.Ordered],
+    watermark: Watermark | None,
+    others: Sequence[Watermark],
+    place: Span,
+    ranks: bool,
+) -> str:
     """Return the column with the event time, by which the rows must be in order; `ranks`: a call ranks them."""
     hint = "ORDER BY the event time of the stream, which WATERMARK FOR says in CREATE STREAM, as it is"
+    if watermark is not None and others:
+        hint = order_hint((watermark, *others))
     if not order:
         raise ProgrammingError("OVER on a stream needs ORDER BY", place, hint)
     if ranks:

@@ -100,19 +100,36 @@ class WindowGroups:
             return None
         if isinstance(window, Instants):
             return Watermark(self.time, 0)
-        if self.given != START:
-            return Watermark(self.given, _LAST_MILLISECOND if self.given == TIME else 0)
+        return self._followed_by(self.given)
+
+    @property
+    def others(self) -> tuple[Watermark, ...]:
+        """Further event times by which what comes out on close can be followed."""
+        if self.emission != ON_CLOSE or isinstance(self.window, Instants):
+            return ()
+        found = (self._followed_by(time) for time in (END, START, TIME) if time != self.given)
+        return tuple(mark for mark in found if mark is not None)
+
+    def _followed_by(self, time: str) -> Watermark | None:
+        window = self.window
+        if time != START:
+            return Watermark(time, _LAST_MILLISECOND if time == TIME else 0)
         if isinstance(window, SessionWindow):
             return None
+        assert not isinstance(window, Instants)
         return Watermark(START, window.size if isinstance(window, FixedWindow) else window.longest)
 
 
-def plan_window(call: exp.Expr, place: Span | None) -> FixedWindow | SessionWindow:
-    """Plan a call of Spark's window or session_window.
+def plan_window(call: exp.Expr, place: Span | None) -> FixedWindow | SessionWindow | NotSupportedError:
+    """Plan a call of Spark's window or session_window, or return that its size is not constant.
 
-    Raises ProgrammingError and NotSupportedError for sizes that are not constant.
+    Raises ProgrammingError for sizes that no window has.
     """
     arguments, place = call.expressions[1:], span_of(call, place)
+    changing = next((argument for argument in arguments if not _is_constant(argument)), None)
+    if changing is not None:
+        at = span_of(changing, place)
+        return NotSupportedError("the length of a window must be constant here", at, "for example '5 minutes'")
     if call.name.upper() == "SESSION_WINDOW":
         (gap,) = _lengths(arguments, place, 1)
         return SessionWindow(gap)
@@ -168,6 +185,9 @@ def _length(argument: exp.Expr, place: Span | None) -> int:
     place = span_of(argument, place)
     if isinstance(argument, exp.Literal) and argument.is_string:
         return duration_micros(argument.name, place)
-    if not isinstance(argument, exp.Interval):
-        raise NotSupportedError("the length of a window must be constant here", place, "for example '5 minutes'")
+    assert isinstance(argument, exp.Interval)
     return interval_micros(argument, place)
+
+
+def _is_constant(argument: exp.Expr) -> bool:
+    return isinstance(argument, exp.Interval) or (isinstance(argument, exp.Literal) and argument.is_string)

@@ -1,5 +1,6 @@
 """What is known of rows without reading them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cepsql.catalog import ColumnDefinition, Watermark
@@ -26,6 +27,7 @@ class Properties:
     merged:    they are those of several streams (UNION ALL), each with a delay of its own.
     ordered:   they come from an ordered operator over a stream, which can tell how far it is by markers.
     changes:   they add rows to a table and take rows away, as the columns IDENTITY and CHANGE say.
+    others:    further event times by which the rows can be followed in place of `watermark`.
     """
 
     name: str
@@ -35,6 +37,12 @@ class Properties:
     ordered: bool = False
     merged: bool = False
     changes: bool = False
+    others: tuple[Watermark, ...] = ()
+
+    @property
+    def offers(self) -> tuple[Watermark, ...]:
+        """All event times by which the rows can be followed, the one by which they are first."""
+        return self.others if self.watermark is None else (self.watermark, *self.others)
 
     @property
     def event_time(self) -> Watermark:
@@ -47,3 +55,12 @@ class Properties:
         """The type of the event time of rows that have one."""
         time = self.event_time.column.lower()
         return next(column.type for column in self.columns if column.name.lower() == time)
+
+
+def order_hint(offers: Sequence[Watermark]) -> str:
+    """Return by what a reader can order rows that have these event times."""
+    first, *others = dict.fromkeys(offer.column for offer in offers)
+    if not others:
+        return f"ORDER BY {first}, which is the event time of the stream"
+    names = f"{', '.join([first, *others[:-1]])} or {others[-1]}"
+    return f"ORDER BY {names}, the event times by which these rows can be followed"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from sqlglot import exp
@@ -50,6 +50,7 @@ class Resolved:
     relations: by lower-case name as written.
     watermark: the output column that is the event time of the streams below, and its delay; None if there is none.
     merged:    it is that of several streams, by UNION ALL.
+    others:    the output columns that are further event times which the streams below offer.
     qualified: the query with the table of every column and without stars, as far as the columns are known.
     """
 
@@ -58,6 +59,7 @@ class Resolved:
     watermark: Watermark | None
     qualified: exp.Query
     merged: bool = False
+    others: tuple[Watermark, ...] = ()
 
     @property
     def streaming(self) -> bool:
@@ -176,7 +178,7 @@ def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) 
     scope = build_scope(known)
     time = event_time(scope, flat_relations)
     merged = time is not None and event_time(scope, flat_relations, unions=False) is None
-    return Resolved(columns, relations, time, known, merged)
+    return Resolved(columns, relations, time, known, merged, _other_times(scope, flat_relations, time))
 
 
 def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
@@ -383,6 +385,19 @@ def event_time(scope: Scope | None, relations: Mapping[str, Properties], unions:
     unions:    over a UNION ALL it is the column that is the event time of every branch, with the longest delay.
     """
     return _EventTimes(relations, unions).of(scope)
+
+
+def _other_times(
+    scope: Scope | None, relations: Mapping[str, Properties], time: Watermark | None
+) -> tuple[Watermark, ...]:
+    """Return the output columns that are event times if relations are followed by another one that they offer."""
+    found = {}
+    for name, relation in relations.items():
+        for other in relation.others:
+            mark = event_time(scope, {**relations, name: replace(relation, watermark=other)})
+            if mark is not None and (time is None or mark.column != time.column):
+                found.setdefault(mark.column, mark)
+    return tuple(found.values())
 
 
 class _EventTimes:

@@ -22,12 +22,12 @@ from cepsql.analysis.operators.window_sql import windowed_query
 from cepsql.analysis.sql.plain_sql import without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name, table_name
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import Query, WindowClause
 from cepsql.operators.windows import END, START, TIME
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.nodes import Node, RowWindows, Sql, WindowAggregate
-from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
+from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, is_followed_by
 
 _HELD = "__held"
 
@@ -39,7 +39,9 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
     Raises ProgrammingError and NotSupportedError for windows that cannot be told.
     """
     named = clause.time.name if clause.time is not None else TIME
-    if below.resolved.streaming and not _is_followed_by(below, named):
+    # What the rows are made of may yet become operators.
+    as_they_are = below.resolved.streaming and below.refusal is None and is_followed_by(below, named)
+    if below.resolved.streaming and not as_they_are:
         names = {column.name.lower() for column in below.resolved.columns}
         time = exp.Ordered(this=exp.column(named), nulls_first=True)
         below = checked(RowsInOrder((time,) if named.lower() in names else (), clause.span), below, "WINDOW")
@@ -57,15 +59,6 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
         # What is known of the rows is asked of them as they are when nothing else needs to be known of the windows.
         return replace(_held(RowWindows(windows, below), END, checked), windows=RowWindows(windows, below))
     return Sql(windowed_query(below.query, windows), below.inputs, windows=RowWindows(windows, below))
-
-
-def _is_followed_by(below: Sql, time: str) -> bool:
-    """Tell whether rows have this event time as they are: what they are made of may yet become operators."""
-    try:
-        mark = below.properties.watermark
-    except Error:
-        return False
-    return mark is not None and mark.column.lower() == time.lower()
 
 
 def implied_partition(clause: WindowClause, query: Query) -> WindowClause:
@@ -126,13 +119,21 @@ def group_keys(select: exp.Select) -> list[exp.Expr]:
 
 def refuse_group_by_all(select: exp.Select, place: Span) -> None:
     """Raise NotSupportedError for a GROUP BY ALL over a stream whose keys only Spark knows."""
+    refusal = refused_group_by_all(select, place)
+    if refusal is not None:
+        raise refusal
+
+
+def refused_group_by_all(select: exp.Select, place: Span) -> NotSupportedError | None:
+    """Return why a GROUP BY ALL over a stream whose keys only Spark knows is refused; None for other groups."""
     group = select.args.get("group")
-    if group is not None and group.args.get("all"):
-        raise NotSupportedError(
-            "GROUP BY ALL beside a star, or an aggregate with columns around it, is not supported over a stream",
-            place,
-            "name the keys",
-        )
+    if group is None or not group.args.get("all"):
+        return None
+    return NotSupportedError(
+        "GROUP BY ALL beside a star, or an aggregate with columns around it, is not supported over a stream",
+        place,
+        "name the keys",
+    )
 
 
 def read_windows(select: exp.Select, nodes: Mapping[str, Node]) -> tuple[exp.Table, RowWindows] | None:

@@ -1,8 +1,7 @@
 """GROUP BY with a window of event time over a stream becomes an ordered operator: below another one, and wherever the
 window is one of WINDOW (...)."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -31,19 +30,19 @@ from cepsql.plan.groups.assigned_windows import (
     fixed_window,
     group_keys,
     read_windows,
-    refuse_group_by_all,
+    refused_group_by_all,
     traced_window,
     with_counted_rows,
 )
 from cepsql.plan.groups.calendar_windows import calendar_windows
 from cepsql.plan.joins.stream_join import joins_streams
 from cepsql.plan.names.ungrouped import ungrouped
-from cepsql.plan.rows.distinct import time_after_distinct
+from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
 from cepsql.plan.rows.over import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import inline_ctes
 from cepsql.plan.tree.nodes import Node, Read, Sql, WindowAggregate
-from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
+from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
 
@@ -68,30 +67,28 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
         # Of groups below a join the join says by which time they are followed, unless the reader does.
         return _is_windowed(checked, select, nodes) and (bool(names) or not _is_below_join(select, nodes))
 
-    found: list[tuple[Sql, str | None]] = []
-    refused: list[Error] = []
-    for given in (END, START, TIME):
-        try:
-            query = hoist_selects(below, wanted, partial(_hoisted, given, checked), reader.span)
-        except Error as error:
-            refused.append(error)
-            continue
-        if query is below:
-            return below
-        time = _time(query)
-        if time in names:
-            return query
-        found.append((query, time))
-    if not found:
-        raise refused[0]
-    return next((query for query, time in found if time is not None), found[0][0])
+    made: list[Node] = []
+
+    def hoisted(given: str) -> Sql:
+        made.clear()
+        return hoist_selects(below, wanted, partial(_hoisted, given, checked, made), reader.span)
+
+    query = hoisted(END)
+    return query if query is below else pick(_offers(query, made, hoisted), names)
 
 
-def _time(query: Sql) -> str | None:
-    """Return the event time by which rows are followed, None if by none, or if what reads them would be refused."""
-    with suppress(Error):
-        return time_after_distinct(query)
-    return None
+def _offers(query: Sql, made: list[Node], hoisted: Callable[[str], Sql]) -> Iterator[Sql]:
+    """Yield a query over groups of windows once for each event time that these offer.
+
+    hoisted: makes it anew: groups that go by a column of windows need rows that are followed by it.
+    """
+    anew = any(isinstance(node.groups.window, Instants) for node in made if isinstance(node, WindowAggregate))
+    if not anew:
+        yield from offers(query, made, OF_WINDOWS)
+        return
+    yield query
+    for given in OF_WINDOWS[1:]:
+        yield hoisted(given)
 
 
 def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
@@ -112,13 +109,10 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
         return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
 
     def hoist(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select | None:
-        call = _window_key(select)
-        try:
-            return _hoisted(END, checked, select, nodes, where, whole)
-        except NotSupportedError:
-            if call is None or calendar(call):
-                raise
-            return None
+        call, found = _window_key(select), _over_operator(END, checked, [], select, nodes, where, whole)
+        if isinstance(found, NotSupportedError) and (call is None or calendar(call)):
+            raise found
+        return None if isinstance(found, NotSupportedError) else found
 
     below = hoist_selects(below, wanted, hoist, place)
     streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
@@ -144,7 +138,7 @@ def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: C
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
         return select.parent is None and _is_windowed(checked, select, nodes)
 
-    return hoist_selects(below, wanted, partial(_hoisted, END, checked, emission=emission), place)
+    return hoist_selects(below, wanted, partial(_hoisted, END, checked, [], emission=emission), place)
 
 
 def _is_windowed(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
@@ -175,27 +169,13 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
         if isinstance(key, exp.Column) and window_call(key) is None:
             columns = RowsBelow()
             time = columns.take(key)
-            with suppress(Error):
-                rows = _rows_in_order(columns, time, select, nodes, checked, span_of(select) or Span(0, 0))
-                mark = rows.properties.watermark
-                if mark is not None and mark.column.lower() == time.name.lower():
-                    found.append((mark.delay, key))
+            inner = columns.select(select)
+            rows = Sql(inner, read_nodes(inner, nodes))
+            asked = followed_by(time.name, rows, checked, span_of(select) or Span(0, 0), "GROUP BY")
+            if asked is not None:
+                found.append((asked.properties.event_time.delay, key))
     # Of the two bounds of a window, the end tells sooner that a group is complete.
     return min(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _rows_in_order(
-    columns: RowsBelow,
-    time: exp.Column,
-    select: exp.Select,
-    nodes: Mapping[str, Node],
-    checked: Checked,
-    place: Span,
-) -> Sql:
-    """Return the columns of what a SELECT reads, in the order of their event time."""
-    inner = columns.select(select)
-    order = exp.Ordered(this=time.copy(), nulls_first=True)
-    return checked(RowsInOrder((order,), place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
 
 
 def _window_key(select: exp.Select) -> exp.Anonymous | None:
@@ -225,18 +205,38 @@ def _is_bound(node: exp.Expr) -> bool:
 def _hoisted(
     given: str,
     checked: Checked,
+    made: list[Node],
     select: exp.Select,
     nodes: dict[str, Node],
     place: Span,
     whole: bool,
     emission: Emission = ON_CLOSE,
 ) -> exp.Select:
-    """Return a SELECT over the groups, which are a new entry of `nodes`."""
+    """Return a SELECT over the groups, which are a new entry of `nodes`, and of `made`."""
+    found = _over_operator(given, checked, made, select, nodes, place, whole, emission)
+    if isinstance(found, NotSupportedError):
+        raise found
+    return found
+
+
+def _over_operator(
+    given: str,
+    checked: Checked,
+    made: list[Node],
+    select: exp.Select,
+    nodes: dict[str, Node],
+    place: Span,
+    whole: bool,
+    emission: Emission = ON_CLOSE,
+) -> exp.Select | NotSupportedError:
+    """Return what `_hoisted` does, or why no operator makes the groups, which Spark may."""
     fixed = _over_fixed_windows(select, nodes)
     select = select if fixed is None else fixed
     found = _groups(given, checked, select, nodes, place)
     place = span_of(found.key, place) or place
-    _refuse(select, place)
+    refusal = _refused(select, place)
+    if refusal is not None:
+        return refusal
     columns, time = found.columns, found.time
     keys = [key for key in select.args["group"].expressions if window_call(key) is None and not _is_bound(key)]
     bounds = _assigned_keys(select, nodes) if isinstance(found.window, GivenWindow) else []
@@ -249,7 +249,13 @@ def _hoisted(
     given_names = names | {one: column.name for one, (column, _) in zip(calls, aggregates, strict=True)}
     given_names |= {key: key.name.lower() for key in bounds}
     counted = {name: with_counted_rows(node) for name, node in nodes.items()} if bounds else nodes
-    rows = _rows_in_order(columns, time, select, counted, checked, place)
+    inner = columns.select(select)
+    in_order = RowsInOrder((exp.Ordered(this=time.copy(), nulls_first=True),), place)
+    rows = checked.answer(in_order, Sql(inner, read_nodes(inner, counted)), "GROUP BY")
+    if isinstance(rows, NotSupportedError):
+        return rows
+    if isinstance(rows, Error):
+        raise rows
     known = rows.properties
     if known.watermark is None or known.watermark.column.lower() != time.name.lower():
         raise ProgrammingError(
@@ -258,7 +264,7 @@ def _hoisted(
             "window(ts, '1 minute') of the column that WATERMARK FOR says in CREATE STREAM, as it is",
         )
     if not known.event_time_type.lower().startswith("timestamp"):
-        raise NotSupportedError(
+        return NotSupportedError(
             f"windows of a stream by a {known.event_time_type.upper()} are not supported",
             span_of(found.call.expressions[0] if found.call is not None else found.key, place),
             "declare a computed column, such as at TIMESTAMP AS CAST(... AS TIMESTAMP), with the watermark",
@@ -267,15 +273,21 @@ def _hoisted(
     if found.call is not None:
         calendar = calendar_windows(found.call, time.name, known.event_time_type.lower(), place)
         if calendar is None:
-            window = plan_window(found.call, place)
+            planned = plan_window(found.call, place)
+            if isinstance(planned, NotSupportedError):
+                return planned
+            window = planned
         else:
             rows = Sql(windowed_query(rows.query, calendar, counted=True), rows.inputs)
             known, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
     assert known.watermark is not None and window is not None
-    _refuse_bounds([*calls, *names], window, place)
+    refusal = _refused_bounds([*calls, *names], window, place) or _refused_qualify(select)
+    if refusal is not None:
+        return refusal
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
     groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
+    made.append(nodes[name])
     outer = over_groups(select, given_names, found.call, name, whole)
     return outer.select(exp.column(OPERATION, table=name)) if emission.changing else outer
 
@@ -298,6 +310,8 @@ def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str
     columns, call = RowsBelow(frozenset({*_BOUNDS, OPERATION})), _window_key(select)
     if call is not None:
         return _Groups(call, columns, columns.take(call.expressions[0]), call=call)
+    if given == START and any(_of_session(key, select, nodes) for key in _assigned_keys(select, nodes)):
+        given = END
     keys = sorted(_assigned_keys(select, nodes), key=lambda key: key.name.lower() != given)
     read = read_windows(select, nodes)
     if read is not None and _tell_windows(read[1].assigned, {key.name.lower() for key in keys}):
@@ -313,6 +327,12 @@ def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str
     key = keys[0] if keys else _instant(checked, select, nodes)
     assert key is not None
     return _Groups(key, columns, columns.take(key), Instants())
+
+
+def _of_session(key: exp.Column, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+    """Tell whether a column is of a session, which is not known by its beginning."""
+    found = traced_window(key, select, nodes)
+    return found is not None and found.windows is not None and found.windows.assigned.kind == SESSION
 
 
 def _tell_windows(assigned: AssignedWindows, keys: set[str]) -> bool:
@@ -410,28 +430,43 @@ def _micros(count: int) -> exp.Expr:
     return exp.Literal.string(f"{count} microseconds")
 
 
-def _refuse(select: exp.Select, place: Span) -> None:
-    refuse_group_by_all(select, place)
+def _refused(select: exp.Select, place: Span) -> NotSupportedError | None:
+    refusal = refused_group_by_all(select, place)
+    if refusal is not None:
+        return refusal
     for part in (*select.expressions, select.args.get("having")):
         if part is not None and part.find(exp.Query) is not None:
-            raise NotSupportedError("a subquery beside a window over a stream is not supported", span_of(part, place))
+            return NotSupportedError("a subquery beside a window over a stream is not supported", span_of(part, place))
     if any(part.find(exp.Window) for part in select.expressions):
-        raise NotSupportedError(
+        return NotSupportedError(
             "OVER beside GROUP BY on a stream is not supported", place, "aggregate in a subquery, and write OVER around"
         )
+    return None
 
 
-def _refuse_bounds(read: Sequence[exp.Expr], window: Window, place: Span) -> None:
+def _refused_bounds(read: Sequence[exp.Expr], window: Window, place: Span) -> NotSupportedError | None:
     """Refuse aggregates and keys that read the window, unless the time of a row alone tells which one it is."""
     told = isinstance(window, FixedWindow) and window.size == window.slide
     for part in (part for one in read for part in one.walk()):
         bound = isinstance(part, exp.Column) and _is_bound(part) and part.table != _ASSIGNED
         if bound or (is_window_call(part) and not told):
-            raise NotSupportedError(
+            return NotSupportedError(
                 "the bounds of a window in an aggregate or another key over a stream are not supported here",
                 span_of(part, place),
                 "WINDOW HOPPING (...) and the like give each row its window_start and window_end, which can be read so",
             )
+    return None
+
+
+def _refused_qualify(select: exp.Select) -> NotSupportedError | None:
+    qualify = select.args.get("qualify")
+    if qualify is None:
+        return None
+    return NotSupportedError(
+        "QUALIFY beside GROUP BY or DISTINCT on a stream is not supported",
+        span_of(qualify, span_of(select)),
+        "aggregate in a subquery, and write QUALIFY around it; HAVING chooses groups by their aggregates",
+    )
 
 
 def over_groups(
@@ -445,13 +480,9 @@ def over_groups(
 
     whole: it is the outermost one, whose columns all have names.
     """
-    qualify = select.args.get("qualify")
-    if qualify is not None:
-        raise NotSupportedError(
-            "QUALIFY beside GROUP BY or DISTINCT on a stream is not supported",
-            span_of(qualify, span_of(select)),
-            "aggregate in a subquery, and write QUALIFY around it; HAVING chooses groups by their aggregates",
-        )
+    refusal = _refused_qualify(select)
+    if refusal is not None:
+        raise refusal
     bounds = {"start": START, "end": END, **{name: name for name in _BOUNDS}}
     asked = exp.select(*(_named_subquery(named_item(item) if whole else item) for item in select.expressions))
     if select.args.get("having") is not None:

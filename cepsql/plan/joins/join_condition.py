@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.fleeting import random_call
 from cepsql.analysis.sql.positions import span_of
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import UNBOUNDED, JoinKind
 from cepsql.plan.tree.time_bound import TimeUpTo, missing_bounds, own_limit, time_limits
 
@@ -44,13 +44,13 @@ class JoinCondition:
 
 def split_condition(
     conditions: Sequence[exp.Expr], times: Mapping[str, str], spoken: Callable[[str, str], str], place: Span | None
-) -> JoinCondition:
-    """Take the condition of a join of two streams apart.
+) -> JoinCondition | Error:
+    """Take the condition of a join of two streams apart, or return why it cannot be: it has no bound on these times, or
+    bounds that no pair keeps.
 
     conditions: what must all hold, with the table of every column.
     times:      the aliases of the left and of the right side with their event-time columns, lower case.
     spoken:     what the user calls a column of an alias.
-    Raises NotSupportedError if no bound is there, ProgrammingError for bounds that no pair keeps.
     """
     left, right = times
     keys: list[tuple[exp.Expr, exp.Expr]] = []
@@ -81,7 +81,7 @@ def split_condition(
         if not any(span_of(column) for part in conditions for column in part.find_all(exp.Column)):
             within = f"{after} BETWEEN {before} - INTERVAL '1' HOUR AND {before} + INTERVAL '1' HOUR"
             added = f"JOIN ... ON {left}.key = {right}.key AND {within}"
-        raise NotSupportedError(
+        return NotSupportedError(
             f"the condition of the join does not say how much later than {before} {after} may be, so that rows would "
             "be kept for ever",
             place,
@@ -89,10 +89,10 @@ def split_condition(
         )
     low, high = -limits[right, left], limits[left, right]
     if low > high:
-        raise ProgrammingError("no two rows have times as the condition of the join asks", place)
+        return ProgrammingError("no two rows have times as the condition of the join asks", place)
     bounds = [limit for order, limit in limits.items() if order not in said]
     if any(abs(bound) >= UNBOUNDED for bound in bounds):
-        raise NotSupportedError("a join of streams whose times lie thousands of years apart is not supported", place)
+        return NotSupportedError("a join of streams whose times lie thousands of years apart is not supported", place)
     alone = tuple(own[left]), tuple(own[right])
     own_limits = said.get((left, right)), said.get((right, left))
     return JoinCondition(tuple(keys or equal_times), low, high, alone, tuple(further), own_limits)

@@ -1,7 +1,6 @@
 """SELECTs that join streams within a time become ordered operators, two streams at a time."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -33,12 +32,12 @@ from cepsql.plan.joins.join_condition import (
 )
 from cepsql.plan.joins.semi_joins import with_semi_joins
 from cepsql.plan.names.window_bounds import with_window_bounds
-from cepsql.plan.rows.distinct import time_after_distinct
+from cepsql.plan.rows.offers import OF_JOINS, offers, pick
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.join_order import relations, streams_first
 from cepsql.plan.tree.markers import join_kind
 from cepsql.plan.tree.nodes import LATER, AsOfJoin, IntervalJoin, Node, Sql, StreamJoin, missing_time
-from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
+from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
 from cepsql.plan.tree.time_bound import own_limit, time_limits
@@ -58,28 +57,13 @@ def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span
     Raises NotSupportedError and ProgrammingError for joins that would keep rows for ever, or that cannot be run.
     """
     names = [item.this.name.lower() for item in reader.order_by[:1]] if reader is not None else []
-    found: list[tuple[Sql, str | None]] = []
-    refused: list[Error] = []
-    for given in (LEFT, RIGHT, LATER):
-        try:
-            query = _with_joins(below, given, checked, place)
-            if query is below:
-                return below
-            # DISTINCT above the join is made an operator after it.
-            time = time_after_distinct(query)
-        except Error as error:
-            refused.append(error)
-            continue
-        if reader is None or time in names:
-            return query
-        found.append((query, time))
-    if not found:
-        raise refused[0]
-    return next((query for query, time in found if time is not None), found[0][0])
+    made: list[Node] = []
+    query = _with_joins(below, made, checked, place)
+    return below if query is below else pick(offers(query, made, OF_JOINS), names if reader is not None else None)
 
 
-def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
-    """Return plain SQL over operators for its joins; their rows are followed by the event time `given`."""
+def _with_joins(below: Sql, made: list[Node], checked: Checked, place: Span) -> Sql:
+    """Return plain SQL over operators for its joins; those whose rows it reads are appended to `made`."""
     plain = {n: node for n, node in below.inputs.items() if not node.properties.ordered}
     # A condition on windows is one on time, for which the rows are held.
     inlined = {**below.inputs, **{name: inline_views(node, windows=False) for name, node in plain.items()}}
@@ -89,7 +73,7 @@ def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
         assert isinstance(views, Sql)
         flat = views
     views_left = {name: node for name, node in flat.inputs.items() if isinstance(node, Sql)}
-    changed = {name: _with_joins(view, given, checked, place) for name, view in views_left.items()}
+    changed = {name: _with_joins(view, made, checked, place) for name, view in views_left.items()}
     joined = any(changed[name] is not view for name, view in views_left.items())
     if joined:
         flat = replace(flat, inputs={**flat.inputs, **changed})
@@ -98,7 +82,7 @@ def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
     streams = {flat_name(name) for name, node in flat.inputs.items() if node.properties.streaming}
 
     def hoisted(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select:
-        return _Joining(select, nodes, streams, checked, where).outer(given)
+        return _Joining(select, nodes, streams, checked, where, made).outer()
 
     query = hoist_selects(flat, lambda select, _: joins_streams(select, streams), hoisted, place)
     return query if joined or query is not flat else below
@@ -149,6 +133,7 @@ class _Side:
 class _Joining:
     """The joins of a SELECT while operators take their places, one after another.
 
+    made:   the operators whose rows no further join reads.
     spoken: what the user wrote for a column of the rows so far.
     """
 
@@ -157,10 +142,11 @@ class _Joining:
     streams: Collection[str]
     checked: Checked
     place: Span
+    made: list[Node]
     spoken: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def outer(self, given: str) -> exp.Select:
-        """Return the SELECT over the last join, whose rows are followed by the event time `given`."""
+    def outer(self) -> exp.Select:
+        """Return the SELECT over the last join, which is appended to `made`."""
         self.select = with_window_bounds(with_semi_joins(self.select, self.streams))
         while True:
             self.select = streams_first(self.select, lambda item: _reads(item, self.streams))
@@ -168,10 +154,10 @@ class _Joining:
             if len(items) < 2 or not _reads(items[1], self.streams):
                 return self.select
             last = sum(_reads(item, self.streams) for item in items) == 2
-            self._join(given if last else None)
+            self._join(last)
 
-    def _join(self, given: str | None) -> None:
-        """Put an operator in place of the first two relations; `given` is None if another join reads its rows."""
+    def _join(self, last: bool) -> None:
+        """Put an operator in place of the first two relations; `last` if no other join reads its rows."""
         items, joins = relations(self.select), self.select.args["joins"]
         joined, later = joins[0], joins[1:]
         place, spoken_kind = span_of(joined, self.place) or self.place, join_kind(joined)
@@ -180,7 +166,7 @@ class _Joining:
         parts = conjuncts(joined.args.get("on"))
         refuse_hidden(joined.args.get("on"), parts, place)
         if any(temporal_call(part) for part in parts):
-            self._join_nearest(joined, later, place, given)
+            self._join_nearest(joined, later, place, last)
             return
         kind, swapped = KINDS[spoken_kind], spoken_kind == "RIGHT"
         first, second = (self._side(item, joined, place) for item in items[:2])
@@ -219,9 +205,9 @@ class _Joining:
             )
 
         single = kind in (JoinKind.SEMI, JoinKind.ANTI)
-        self._replace({LEFT: left} if single else {LEFT: left, RIGHT: right}, (left, right), rest, given, join)
+        self._replace({LEFT: left} if single else {LEFT: left, RIGHT: right}, (left, right), rest, last, join)
 
-    def _join_nearest(self, joined: exp.Join, later: list[exp.Join], place: Span, given: str | None) -> None:
+    def _join_nearest(self, joined: exp.Join, later: list[exp.Join], place: Span, last: bool) -> None:
         """Put an operator in place of the first two relations, which an ASOF JOIN or FOR SYSTEM_TIME AS OF joins."""
         kind, items = join_kind(joined), relations(self.select)
         if kind not in ("INNER", "CROSS", "LEFT"):
@@ -262,7 +248,7 @@ class _Joining:
                 null_safe=condition.null_safe,
             )  # fmt: skip
 
-        self._replace({LEFT: left, RIGHT: right}, (left, right), rest, given, join)
+        self._replace({LEFT: left, RIGHT: right}, (left, right), rest, last, join)
 
     def _nearest(
         self, on: list[exp.Expr], left: _Side, right: _Side, place: Span
@@ -290,17 +276,16 @@ class _Joining:
         self, left: _Side, right: _Side, asked: list[exp.Expr], place: Span
     ) -> tuple[_Side, _Side, JoinCondition]:
         """Return the sides, each with the event time that the condition bounds, and the condition."""
-        refused: list[Error] = []
+        refused: Error | None = None
         for one, mine in left.rows.items():
             for other, theirs in right.rows.items():
                 times = {left.alias: one, right.alias: other}
-                try:
-                    condition = split_condition(asked, times, self._spoken, place)
-                except Error as error:
-                    refused.append(error)
-                    continue
-                return replace(left, rows={one: mine}), replace(right, rows={other: theirs}), condition
-        raise refused[0]
+                condition = split_condition(asked, times, self._spoken, place)
+                if isinstance(condition, JoinCondition):
+                    return replace(left, rows={one: mine}), replace(right, rows={other: theirs}), condition
+                refused = refused or condition
+        assert refused is not None
+        raise refused
 
     def _spoken(self, alias: str, column: str) -> str:
         # Subqueries without an alias have one that the user never wrote.
@@ -321,14 +306,12 @@ class _Joining:
             return _Side(item, timely)
         found: dict[str, Sql] = {}
         for name in self._compared(item):
-            # Rows that cannot be followed by this column may be by another one.
-            with suppress(Error):
-                asked = self._read(side, (name,), place)
-                if asked.properties.watermark is not None and _time(asked) == name:
-                    found[name] = asked
+            asked = followed_by(name, side, self.checked, place, "JOIN")
+            if asked is not None:
+                found[name] = asked
         if found:
             return _Side(item, found)
-        checked = self._read(side, (), place)
+        checked = self.checked(RowsInOrder((), place), side, "JOIN")
         if checked.properties.watermark is not None:
             return _Side(item, {_time(checked): checked})
         stream = next(node for node in checked.inputs.values() if node.properties.streaming)
@@ -339,11 +322,6 @@ class _Joining:
             place,
             "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
         )
-
-    def _read(self, side: Sql, order: tuple[str, ...], place: Span) -> Sql:
-        """Return the rows of a side followed by one of these columns, if it has that event time."""
-        items = tuple(exp.Ordered(this=exp.column(name), nulls_first=True) for name in order)
-        return self.checked(RowsInOrder(items, place), side, "JOIN")
 
     def _compared(self, item: exp.Expr) -> list[str]:
         """Return the columns of a relation that conditions compare with others and that may be event times."""
@@ -357,7 +335,7 @@ class _Joining:
         sides: Mapping[str, _Side],
         read: tuple[_Side, _Side],
         rest: list[exp.Expr],
-        given: str | None,
+        last: bool,
         join: Callable[[str, tuple[Node, ...], Columns], IntervalJoin | AsOfJoin],
     ) -> None:
         """Let the SELECT read a join.
@@ -371,8 +349,9 @@ class _Joining:
         select.set("joins", select.args["joins"][1:])
         select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
         made = join(name, tuple(next(iter(side.rows.values())) for side in read), self._rename(name, sides))
-        followed = replace(made, time=given or LATER)
-        self.nodes[name] = made if followed.properties.watermark is None else followed
+        self.nodes[name] = made
+        if last:
+            self.made.append(made)
 
     def _rename(self, name: str, sides: Mapping[str, _Side]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Let the SELECT read the columns of the join in place of those of the sides; return which of each it reads."""

@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.operators.deduplicate import plan_distinct
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.plan.tree.markers import inline_ctes
 from cepsql.plan.tree.nodes import Deduplicate, Node, Sql
 from cepsql.plan.tree.reader import Checked, followed_by
@@ -26,20 +26,35 @@ def hoist_distinct(below: Sql) -> Sql:
 
     Raises NotSupportedError where the event time is not among its columns: what was seen would be kept for ever.
     """
-    below = in_sql_inputs(below, hoist_distinct)
+    found = _with_first_rows(below)
+    if isinstance(found, Error):
+        raise found
+    return found
+
+
+def _with_first_rows(below: Sql) -> Sql | Error:
+    """Return what `hoist_distinct` does, or why it is refused."""
+    inner = {id(node): _with_first_rows(node) for node in below.inputs.values() if isinstance(node, Sql)}
+    for found in inner.values():
+        if isinstance(found, Error):
+            return found
+    rows = {key: found for key, found in inner.items() if isinstance(found, Sql)}
+    below = in_sql_inputs(below, lambda node: rows[id(node)])
     query, inputs = inline_ctes(below.query), dict(below.inputs)
     while (select := _distinct(query, inputs)) is not None:
         name = f"__distinct_{len(inputs)}"
         whole = Sql(_without_distinct(select), _read(select, inputs))
-        rows = whole.properties
-        if rows.watermark is None:
-            raise NotSupportedError(
+        if whole.refusal is not None:
+            return whole.refusal
+        time = whole.properties.watermark
+        if time is None:
+            return NotSupportedError(
                 "DISTINCT on a stream without its event time among the columns is not supported here",
                 span_of(select.args["distinct"], span_of(select)),
                 "what was seen would be kept for ever: select the event time, too, or say for how long: "
                 "FROM stream DEDUPLICATE (PARTITION BY ... ORDER BY ... WITHIN INTERVAL '1' HOUR)",
             )
-        inputs[name] = _operator(name, whole, rows.watermark.column)
+        inputs[name] = _operator(name, whole, time.column)
         table = _all_of(name)
         if select is query:
             query = table
@@ -50,13 +65,10 @@ def hoist_distinct(below: Sql) -> Sql:
     return Sql(query, _read(query, inputs), below.view)
 
 
-def time_after_distinct(below: Sql) -> str | None:
-    """Return the event time, lower case, that rows are followed by when DISTINCT is an operator, None if by none.
-
-    Raises as `hoist_distinct` does.
-    """
-    mark = hoist_distinct(below).properties.watermark
-    return None if mark is None else mark.column.lower()
+def followed_after_distinct(below: Sql) -> Sql | Error:
+    """Return rows as `hoist_distinct` gives them, or why nothing can read them."""
+    found = _with_first_rows(below)
+    return found if isinstance(found, Error) else found.refusal or found
 
 
 def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:

@@ -96,7 +96,8 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
         rows = checked(reader, rows, "OVER")
         found = rows.properties
         asked = [(given[call], spoken_type(call), _planned(alone[call], rows)) for call in group]
-        nodes[name] = Over(plan_over(name, found.columns, found.watermark, asked, reader.span), (rows,))
+        frames = plan_over(name, found.columns, found.watermark, asked, reader.span, found.others)
+        nodes[name] = Over(frames, (rows,))
         rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
     return outer
 

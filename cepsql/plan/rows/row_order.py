@@ -106,12 +106,13 @@ def _followed(
 
 def _unordered(item: exp.Ordered, at: Span, rows: Sql, checked: Checked) -> Error:
     """Return why rows cannot leave in an order."""
-    try:
-        checked(RowsInOrder((item,), at), rows, "ORDER BY")
-    except Error as error:
-        return error
+    asked = checked.answer(RowsInOrder((item,), at), rows, "ORDER BY")
+    if isinstance(asked, Error):
+        return asked
     streams = [node.properties for node in rows.inputs.values() if node.properties.streaming]
-    times = [stream.watermark.column for stream in streams if stream.watermark is not None]
+    # Of rows that keep no event time those of the streams are named, which can be kept.
+    offers = [offer.column for offer in asked.properties.offers if not offer.column.startswith("__")]
+    times = offers or [stream.watermark.column for stream in streams if stream.watermark is not None]
     if not times:
         return ProgrammingError(
             f"ORDER BY over a stream needs its event time, and {streams[0].name} has none",

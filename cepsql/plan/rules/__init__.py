@@ -16,13 +16,3 @@ RULES: tuple[Callable[[Node], Node], ...] = (
     mark_chains,
     watermark_matches,
 )
-
-
-def rewrite(root: Node) -> Node:
-    """Return the plan as it is run.
-
-    Raises NotSupportedError for what no rule makes something that can run.
-    """
-    for rule in RULES:
-        root = rule(root)
-    return root

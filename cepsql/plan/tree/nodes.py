@@ -82,16 +82,29 @@ class Sql:
         return resolve(inline_ctes(self.query), lambda table: self.inputs[table_name(table)].properties)
 
     @cached_property
-    def stateful(self) -> bool:
-        """Whether Spark keeps state for the query, over rows of ordered operators.
-
-        Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
-        """
+    def _state(self) -> bool | Error:
+        """Whether Spark keeps state for the query, or why it is refused."""
         if not any(node.properties.ordered for node in self.inputs.values()):
             return False
         flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
         words = {flat_name(name): _spoken_rows(node) for name, node in self.inputs.items()}
         return check_after_matches(self.inlined.qualified, flat, words, self._missing_time)
+
+    @property
+    def refusal(self) -> Error | None:
+        """Why the query cannot stand over rows of ordered operators, such as a window that is not of the event time by
+        which they are followed; None if it can. Raises ProgrammingError for unknown names."""
+        return self._state if isinstance(self._state, Error) else None
+
+    @property
+    def stateful(self) -> bool:
+        """Whether Spark keeps state for the query, over rows of ordered operators.
+
+        Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
+        """
+        if isinstance(self._state, Error):
+            raise self._state.with_traceback(None)
+        return self._state
 
     @cached_property
     def properties(self) -> Properties:
@@ -106,6 +119,7 @@ class Sql:
             ordered and not self.stateful,
             resolved.merged or any(node.properties.merged for node in self.inputs.values()),
             any(column.name == CHANGE for column in resolved.columns),
+            () if self.stateful else resolved.others,
         )
 
     def _missing_time(self, name: str, follower: str, place: Span | None) -> Error:
@@ -222,7 +236,8 @@ class WindowAggregate(_Operator):
         """What is known of the groups: they come out as soon as their window is over."""
         groups = self.groups
         columns = (*groups.output, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.output
-        return Properties(groups.name, columns, True, groups.watermark, True)
+        others = () if groups.watermark is None else groups.others
+        return Properties(groups.name, columns, True, groups.watermark, True, others=others)
 
 
 @dataclass(frozen=True)
@@ -493,9 +508,12 @@ class StreamJoin(_Operator):
     @property
     def time_column(self) -> str:
         """The column of the event time that the rows are followed by."""
-        if self.time == LATER:
+        return self._time_column(self.time)
+
+    def _time_column(self, time: str) -> str:
+        if time == LATER:
             return LATER
-        return self.time + self.side(int(self.time == RIGHT)).properties.event_time.column.lower()
+        return time + self.side(int(time == RIGHT)).properties.event_time.column.lower()
 
     def _given(self) -> tuple[ColumnDefinition, ...]:
         """Return the columns of its rows."""
@@ -508,10 +526,18 @@ class StreamJoin(_Operator):
         given.append(ColumnDefinition(LATER, self.time_type))
         return (*given, ColumnDefinition(BOUND, "bigint")) if self.markers else tuple(given)
 
-    def _followed(self, hold: int) -> Watermark | None:
-        """Return the event time of its rows, None if it is not among the columns."""
-        known = {column.name for column in self._given()}
-        return Watermark(self.time_column, hold) if self.time_column in known else None
+    def _followed(self, holds: Mapping[str, int | None]) -> Properties:
+        """Return what is known of its rows; `holds`: how long a row can lie behind each event time, microseconds, None
+        for any time."""
+        columns = self._given()
+        known = {column.name for column in columns}
+        offers = {
+            time: Watermark(self._time_column(time), hold)
+            for time, hold in holds.items()
+            if hold is not None and self._time_column(time) in known
+        }
+        watermark = offers.pop(self.time, None)
+        return Properties(self.name, columns, True, watermark, True, others=tuple(offers.values()))
 
 
 @dataclass(frozen=True)
@@ -546,11 +572,10 @@ class IntervalJoin(StreamJoin):
 
     @cached_property
     def properties(self) -> Properties:
-        """What is known of the rows; the event time is None if it is not among the columns, or a row may come any time
-        after it."""
-        held = time_holds(self.low, self.high)
-        hold = {LEFT: held[0], RIGHT: held[1], LATER: time_hold(self.kind, self.low, self.high)}[self.time]
-        return Properties(self.name, self._given(), True, None if hold is None else self._followed(hold), True)
+        """What is known of the rows; an event time is not offered if it is not among the columns, or a row may come any
+        time after it."""
+        left, right = time_holds(self.low, self.high)
+        return self._followed({LEFT: left, RIGHT: right, LATER: time_hold(self.kind, self.low, self.high)})
 
 
 @dataclass(frozen=True)
@@ -587,9 +612,8 @@ class AsOfJoin(StreamJoin):
     @cached_property
     def properties(self) -> Properties:
         """What is known of the rows: they come out with the later of the two; those that wait in vain in the end."""
-        passed = {LATER, RIGHT if self.forward else LEFT}
-        known = self.time in passed and not (self.forward and self.outer)
-        return Properties(self.name, self._given(), True, self._followed(0) if known else None, True)
+        waits = self.forward and self.outer
+        return self._followed({} if waits else {LATER: 0, RIGHT if self.forward else LEFT: 0})
 
 
 @dataclass(frozen=True)

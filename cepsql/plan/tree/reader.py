@@ -1,7 +1,6 @@
-"""What reads the rows of streams in order, as far as the checks of its input know it."""
+"""What readers of rows need of them: their demands, and how they are asked for."""
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +11,7 @@ from cepsql.plan.tree.nodes import Sql
 
 
 class Reader(Protocol):
-    """A clause that becomes an ordered operator: its ORDER BY, and its place in the text."""
+    """What reads rows in the order of a time: a clause that becomes an operator; its ORDER BY, and its place."""
 
     @property
     def order_by(self) -> Sequence[exp.Ordered]: ...
@@ -37,16 +36,24 @@ class RowsAsTheyCome:
     order_by: tuple[exp.Ordered, ...] = ()
 
 
-Checked = Callable[[Reader, Sql, str], Sql]
-"""Returns the input of an operator as it can be read in order, or raises what is wrong with it."""
+class Checked(Protocol):
+    """Gives the input of an operator as its reader needs it; `spoken` is what messages call the reader."""
+
+    def __call__(self, reader: Reader, rows: Sql, spoken: str) -> Sql:
+        """Return the input; raises why there is none."""
+
+    def answer(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
+        """Return the input, or why there is none."""
 
 
 def followed_by(column: str, rows: Sql, checked: Checked, place: Span, spoken: str) -> Sql | None:
     """Return rows of a stream followed by a column as their event time, None if they cannot be."""
     order = exp.Ordered(this=exp.column(exp.to_identifier(column, quoted=True)), nulls_first=True)
-    with suppress(Error):
-        asked = checked(RowsInOrder((order,), place), rows, spoken)
-        mark = asked.properties.watermark
-        if mark is not None and mark.column.lower() == column.lower():
-            return asked
-    return None
+    asked = checked.answer(RowsInOrder((order,), place), rows, spoken)
+    return asked if isinstance(asked, Sql) and is_followed_by(asked, column) else None
+
+
+def is_followed_by(rows: Sql, column: str) -> bool:
+    """Tell whether rows have a column as their event time."""
+    mark = rows.properties.watermark
+    return mark is not None and mark.column.lower() == column.lower()

@@ -1,0 +1,44 @@
+"""The inputs of operators: their rows as a reader needs them, by the passes of a query."""
+
+from collections.abc import Hashable
+
+from cepsql.errors import Error
+from cepsql.language.statements import Query
+from cepsql.plan.passes import PASSES, Asked, Draft, Names, run_passes
+from cepsql.plan.tree.answer import answer
+from cepsql.plan.tree.nodes import Sql
+from cepsql.plan.tree.reader import Reader, RowsAsTheyCome, RowsInOrder
+
+
+class Inputs:
+    """Gives inputs, as `cepsql.plan.tree.reader.Checked` says; what is asked again is answered from memory."""
+
+    def __init__(self, names: Names):
+        self._names = names
+        self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
+
+    def __call__(self, reader: Reader, rows: Sql, spoken: str) -> Sql:
+        """Return the input, in which what remembers rows is an operator of its own.
+
+        Raises NotSupportedError and ProgrammingError for rows that cannot be read so.
+        """
+        answer = self.answer(reader, rows, spoken)
+        if isinstance(answer, Error):
+            raise answer.with_traceback(None)
+        return answer
+
+    def answer(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
+        """Return the input, or why there is none."""
+        if not isinstance(reader, RowsInOrder | RowsAsTheyCome):
+            return self._asked(reader, rows, spoken)
+        nodes = tuple((name, id(node)) for name, node in rows.inputs.items())
+        key = type(reader), reader.order_by, reader.span, spoken, rows.query, nodes, rows.view, id(rows.windows)
+        if key not in self._answers:
+            # The question is kept with the answer, so that no other node gets the identity of one of its nodes.
+            self._answers[key] = rows, self._asked(reader, rows, spoken)
+        return self._answers[key][1]
+
+    def _asked(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
+        draft = Draft(Query(rows.query, (), "", reader.span), rows=rows)
+        asked = Asked(reader, spoken, reader.span, self, self._names)
+        return answer(lambda: run_passes(PASSES, draft, asked).graph)
