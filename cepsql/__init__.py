@@ -20,11 +20,13 @@ What you call:
     standing.progress         what it has done; stop() ends it, rows() yields what it finds
     match_recognize(df, ...)  the clause alone, over a DataFrame
     cepsql.testing.play(...)  fixed micro-batches through a query, for tests
+    cepsql.catalog.Sink(...)  where a query writes its rows, for start(sink=...)
 
-All errors are an Error, with message, position and hint. Importing cepsql starts nothing. Modules that are not named
-here are internal and may change.
+All errors are an Error, with message, position, hint, and anchor: the place in docs/errors.md. Importing cepsql
+starts nothing. Modules that are not named here are internal and may change.
 """
 
+import sys
 from typing import TYPE_CHECKING
 
 from cepsql.errors import (
@@ -37,6 +39,7 @@ from cepsql.errors import (
     OperationalError,
     ProgrammingError,
 )
+from cepsql.shown_package import ShownPackage
 
 if TYPE_CHECKING:
     from cepsql.answer import Answer
@@ -100,3 +103,6 @@ def load_ipython_extension(shell) -> None:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+sys.modules[__name__].__class__ = ShownPackage

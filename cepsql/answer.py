@@ -1,4 +1,4 @@
-"""What a statement that is no query says."""
+"""The result of a statement that is not a query."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from cepsql.render.readable import Readable
 
 @dataclass(frozen=True, repr=False)
 class Answer(Readable):
-    """What a statement that is no query says: rows of a small table, or a message, or both, or a text for a file."""
+    """The result of a statement that is not a query: a small table, a message, both, or a text for a file."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple, ...] = ()

@@ -3,11 +3,13 @@
 import contextlib
 import difflib
 import enum
+import html
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cepsql.secrets import without_secret_options
+from cepsql.usual_errors import usual_error
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,17 @@ class Error(Exception):
         """1-based column of the position, None if there is none."""
         return self._place()[1]
 
+    @property
+    def anchor(self) -> str:
+        """Where docs/errors.md explains it: the part of an address after `#`.
+
+        >>> ProgrammingError("there is no stream, table or view x").anchor, ProgrammingError("a typo").anchor
+        ('there-is-no-stream-table-or-view', 'programmingerror')
+        """
+        if usual := usual_error(type(self), self.message):
+            return usual.anchor
+        return next(kind.__name__.lower() for kind in type(self).__mro__ if kind.__module__ == __name__)
+
     def _place(self) -> tuple[int, int] | tuple[None, None]:
         if self.span is None or self.text is None:
             return None, None
@@ -57,6 +70,10 @@ class Error(Exception):
 
     def __str__(self) -> str:
         return render(self)
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook, with the caret below its place."""
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def __reduce__(self):
         return type(self), (self.message, self.span, self.hint, self.text, self.detail)
@@ -100,6 +117,10 @@ class ProgrammingError(DatabaseError):
 
 class NotSupportedError(DatabaseError):
     """The statement is right but asks for what cepsql cannot do, or cannot do on a stream."""
+
+
+class UncheckedError(NotSupportedError):
+    """`cepsql check` cannot judge a statement, because only Spark knows the columns that it reads."""
 
 
 class ExitCode(enum.IntEnum):

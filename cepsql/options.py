@@ -50,10 +50,14 @@ def parser() -> argparse.ArgumentParser:
     add("-o", "--output", metavar="FILE", help="write rows to this file")
     add("--format", choices=FORMATS, default=argparse.SUPPRESS, help="how rows are written (default: table)")
     add("--limit", type=_count, metavar="N", help="write at most N rows of each result")
-    add("--timeout", type=seconds, metavar="SECONDS", help="end a streaming SELECT after so long")
+    add("--timeout", type=seconds, metavar="SECONDS", help="end a streaming SELECT after this time")
     add("--drain", action="store_true",
         help="end a streaming SELECT once all input there is has been processed and decided")  # fmt: skip
-    add("--checkpoint", metavar="FOLDER", help="where a streaming SELECT keeps how far it is, and goes on from")
+    add(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="keep the place and the state of a streaming SELECT here, and resume from it",
+    )
     add("--max-rows", dest="max_rows", type=_rows, default=argparse.SUPPRESS, metavar="N",
         help="show at most N rows of a bounded result on a terminal, or all (default: 1000)")  # fmt: skip
     add("--ansi", action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS,

@@ -127,7 +127,7 @@ class Query:
         return self.plan.notices
 
     def reading_starts(self, checkpoint: str | Path | None = None) -> "list[ReadingStart]":
-        """Return where each stream is read from, or where the checkpoint in a folder is gone on from."""
+        """Return where reading of each stream starts; with the folder of a checkpoint, where that resumes."""
         self._engine.check_open()
         from cepsql.spark.sources.reading_start import reading_starts
 
@@ -283,7 +283,7 @@ class Query:
     def without_spark(self) -> "pa.Table | None":
         """Return the rows of a query over views as `arrow` does, but without Spark; None if only Spark can find them.
 
-        Some rows turn out only as they are read to be of that kind, such as numbers with a sum that is rounded.
+        Sometimes only the rows show that, such as numbers whose sum is rounded.
         """
         self._engine.check_open()
         zone = self._engine.zone_name() if self.reading is not None else None
@@ -306,7 +306,7 @@ class Query:
     def to_pandas(self) -> "pd.DataFrame":
         """Return all rows of a bounded query as a pandas DataFrame; errors as for `collect`.
 
-        Integers with NULL among them are of pandas' nullable types, such as Int64, for floats do not hold all of them.
+        Integers with NULL among them get pandas' nullable types, such as Int64, because floats can't hold all of them.
         """
         from cepsql.spark.frames.arrow import to_pandas
 
@@ -339,7 +339,7 @@ class Query:
         """Return the first rows, which a prompt and a notebook show as a table; `table` in it has them as Arrow.
 
         rows: how many, at most. Of a stream they are the first that its input of now gives, if it ended now.
-        Raises what `arrow` and `start` raise, and InterfaceError for a number that is none.
+        Raises what `arrow` and `start` raise, and InterfaceError if `rows` is not a number of rows.
         """
         if type(rows) is not int or rows < 0:
             raise InterfaceError(f"a number of rows is a whole number from 0, not {rows!r}")
@@ -379,8 +379,9 @@ class Query:
     def pieces(self, limit: int | None = None) -> "Generator[pa.Table, None, None]":
         """Yield the rows of a bounded query in tables as they are found, at least one, however many rows there are.
 
-        limit: greatest number of rows, which Spark is told.
-        Closing the iterator ends the query. Errors as for `collect`, and InterfaceError for a limit that is none.
+        limit: the greatest number of rows; Spark computes no more.
+        Closing the iterator ends the query. Errors as for `collect`, and InterfaceError for a limit that is no number
+        of rows.
         """
         self._check_bounded()
         if limit is not None and (type(limit) is not int or not 0 <= limit <= MOST_ROWS):
@@ -817,7 +818,7 @@ class Query:
         return arrow_schema(frame.schema).empty_table()
 
     def identity(self) -> dict:
-        """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
+        """Return what the query is, as data: a query with another identity can't resume from its checkpoint."""
         spark = self._engine.spark
         from cepsql.spark.frames.frames import frame_identity
         from cepsql.spark.jvm.settings import meaning_settings

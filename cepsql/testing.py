@@ -26,6 +26,7 @@ from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
 from cepsql.plan.tree.nodes import Sort
 from cepsql.query import Query, no_python_type
+from cepsql.render.html import html_text
 from cepsql.spark.frames.names import ARRIVAL
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ class Played(list):
         super().__init__(batches)
         self.late = late
         self.ordered = ordered
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what came out after each batch, a line a row."""
+        names = [*(f"batch {number}" for number in range(1, len(self))), "end of the input"]
+        lines = [f"{name}: {row}" for name, rows in zip(names, self, strict=True) for row in rows]
+        return html_text("\n".join(lines or ["no rows"]))
 
 
 def play(

@@ -9,7 +9,6 @@ from pathlib import Path
 from function_reference import INTRODUCTION, OF_THE_MATCHER, OWN_EXAMPLE, PATTERN_EXAMPLE, PATTERN_FORMS
 from monitoring import ALERTS, NO_ALERT, alert_rules, dashboard
 from option_meanings import SINK_MEANINGS, SOURCE_MEANINGS
-from usual_errors import USUAL_ERRORS
 
 import cepsql
 import cepsql.errors
@@ -29,6 +28,7 @@ from cepsql.spark.jvm.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.jvm.own_functions import OWN_FUNCTIONS
 from cepsql.standing.definitions import OPTIONS as QUERIES
 from cepsql.standing.queries import NamedQuery
+from cepsql.usual_errors import USUAL_ERRORS
 
 DOCS = Path(__file__).parent
 
@@ -84,7 +84,7 @@ def _functions() -> list[str]:
         "operators and details.",
         "",
         _names(tuple(sorted(set(REGISTRY) - OF_THE_MATCHER))) + ",",
-        "`timestampdiff`, `CASE`, `CAST` and `TRY_CAST`.",
+        "`timestampdiff`, `CASE`, `if`, `nvl`, `nvl2`, `nullif`, `instr`, `to_date`, `CAST` and `TRY_CAST`.",
         "",
         "`MEASURES` take every aggregate function of Spark, `DEFINE` takes [some](patterns.md#aggregates).",
         "",
@@ -196,7 +196,8 @@ def _errors() -> list[str]:
         "",
         *_SHOWN.splitlines(),
         "",
-        "The shell shows the same. `\\errverbose` shows all that is known of the last error.",
+        "The shell shows the same. `\\errverbose`, and the option `--errverbose` of the command, add the cause, what",
+        "to do, and the place on this page, which is `error.anchor` in Python.",
         "",
         "## Exit codes",
         "",
@@ -209,7 +210,10 @@ def _errors() -> list[str]:
         first = inspect.cleandoc(kind.__doc__ or "").splitlines()[0]
         lines += [f"## {kind.__name__}", "", f"{at}: {first}{below}", "", *_EXAMPLES.get(kind.__name__, [])]
         if usual := USUAL_ERRORS.get(kind.__name__):
-            lines += _table("the message says | cause | what to do", [(f"*{said}*", *rest) for said, *rest in usual])
+            lines += _table(
+                "the message says | cause | what to do",
+                [(f'<a id="{error.anchor}"></a>*{error.said}*', error.cause, error.cure) for error in usual],
+            )
     return lines
 
 
@@ -237,6 +241,7 @@ _EXAMPLES = {
         "| `hint` | what to do about it, or None |",
         "| `line`, `column` | the place in the statement, from 1; None where there is none |",
         "| `text`, `span` | the statement, and the characters in it that the error is about |",
+        "| `anchor` | its place on this page |",
         "| `detail` | technical details, such as Java's stack trace, or None |",
         "",
     ],

@@ -1,6 +1,7 @@
 """What a program's results show of themselves on Python's prompt and in a notebook: a text, not their fields."""
 
 import inspect
+import pkgutil
 import pydoc
 import re
 from dataclasses import is_dataclass
@@ -18,6 +19,7 @@ from cepsql.ordered.counts import Counts
 from cepsql.render.readable import Brief, Readable
 from cepsql.spark.checkpoint.progress import Progress
 from cepsql.spark.sources.reading_start import ReadingStart
+from cepsql.testing import Played
 
 QUERY = """
     SELECT * FROM (VALUES ('a', 1, 5), ('a', 2, 7), ('a', 3, 6)) AS t (key, position, value)
@@ -100,7 +102,10 @@ def test_a_plan_shows_its_operators():
 
 def test_help_begins_with_what_users_call():
     shown = pydoc.plain(pydoc.render_doc(cepsql))
-    told, _ = shown.split("\nPACKAGE CONTENTS\n")
+    told, rest = shown.split("\nCLASSES\n")
+    assert "PACKAGE CONTENTS" not in shown and "SUBMODULES" not in rest
+    # All else that looks at a package finds its modules.
+    assert {"engine", "testing"} <= {module.name for module in pkgutil.iter_modules(cepsql.__path__)}
     classes = ("Engine", "Query", "Answer", "StandingQuery", "MatchExplanation", "Error")
     assert [name for name in (*classes, "connect()", "match_recognize(", "play(") if name not in told] == []
     methods = re.findall(r"^ +(engine|query|standing)\.(\w+)", told, re.MULTILINE)
@@ -113,11 +118,13 @@ def test_every_public_object_has_an_html_form():
     from cepsql.standing.queries import NamedQuery, Queries
 
     shown = [getattr(cepsql, name) for name in cepsql.__all__]
-    classes = [one for one in shown if inspect.isclass(one) and not issubclass(one, Exception)]
+    classes = [*(one for one in shown if inspect.isclass(one)), Played]
     assert [one for one in (*classes, Plan, Queries, NamedQuery) if not hasattr(one, "_repr_html_")] == []
     engine = connect(catalog="")
     engine.sql("CREATE STREAM t (a INT) USING csv OPTIONS (path '/none'); CREATE QUERY q AS SELECT a FROM t")
     assert "stream t" in engine._repr_html_()
+    assert "  hint: a &lt; b" in cepsql.Error("wrong", hint="a < b")._repr_html_()
+    assert "batch 2: (1,)\nend of the input: (2,)" in Played([[], [(1,)], [(2,)]], {})._repr_html_()
     assert "<td>q</td><td>stopped</td>" in engine.queries._repr_html_()
     assert "stopped" in engine.queries["q"]._repr_html_()
 

@@ -21,6 +21,7 @@ from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.jvm.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.jvm.own_functions import OWN_FUNCTIONS
+from cepsql.usual_errors import USUAL_ERRORS
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -78,8 +79,15 @@ def test_every_function_setting_and_option_is_in_its_reference(maker):
 
 def test_every_error_has_an_anchor():
     page = (DOCS / "errors.md").read_text("utf-8")
-    kinds = inspect.getmembers(cepsql.errors, inspect.isclass)
-    assert [name for name, kind in kinds if issubclass(kind, Exception) and f"\n## {name}\n" not in page] == []
+    anchors = {name.lower() for name in re.findall(r"^## (\w+)$", page, re.MULTILINE)}
+    kinds = [found for _, found in inspect.getmembers(cepsql.errors, inspect.isclass) if issubclass(found, Exception)]
+    assert len(kinds) > 9
+    assert [kind for kind in kinds if kind("odd").anchor not in anchors] == []
+    usual = re.findall(r'<a id="([^"]+)"></a>', page)
+    assert len(set(usual) - anchors) == len(usual) > 20
+    for kind, errors in USUAL_ERRORS.items():
+        for error in errors:
+            assert getattr(cepsql.errors, kind)(f"x {error.said} y").anchor in usual
 
 
 def test_every_metric_is_in_its_reference_and_others_are_used_nowhere(maker):
@@ -105,8 +113,8 @@ def test_the_alerts_are_rules():
     assert [rule for rule in group["rules"] if not re.search(r"cepsql_\w+.* [<>=]+ \S", rule["expr"])] == []
 
 
-def test_the_usual_errors_are_raised_with_these_words(maker):
-    raised = dict.fromkeys(maker.USUAL_ERRORS, "")
+def test_the_usual_errors_are_raised_with_these_words():
+    raised = dict.fromkeys(USUAL_ERRORS, "")
     for file in (DOCS.parent / "cepsql").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if not isinstance(node, ast.FunctionDef):
@@ -115,7 +123,5 @@ def test_the_usual_errors_are_raised_with_these_words(maker):
             texts = "\n".join(part for part in parts if isinstance(part, str))
             for kind in {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & set(raised):
                 raised[kind] += texts
-    wrong = [
-        (kind, said) for kind, usual in maker.USUAL_ERRORS.items() for said, *_ in usual if said not in raised[kind]
-    ]
+    wrong = [(kind, said) for kind, usual in USUAL_ERRORS.items() for said, *_ in usual if said not in raised[kind]]
     assert wrong == []

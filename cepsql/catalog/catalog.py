@@ -122,6 +122,7 @@ class Catalog:
         Raises NotSupportedError if a definition would be kept that reads a DataFrame of this process, and
         ProgrammingError for a secret that would be kept as it is written.
         """
+        self._check_sinks(added, span)
         if self.store is not None:
             if isinstance(added, Registered):
                 self._frames = {**self._frames, added.name.lower(): added}
@@ -138,6 +139,7 @@ class Catalog:
 
         False, and nothing is changed, if another process or thread has changed what stands there; raises as `add`.
         """
+        self._check_sinks(after, span)
         if self.store is not None:
             _check_kept(after, span)
             self._check_frames(after, True, span)
@@ -197,6 +199,18 @@ class Catalog:
             yield draft
             change.definitions = list(draft)
         self._known = (change.generation, draft)
+
+    def _check_sinks(self, added: Definition, span: Span | None) -> None:
+        """Refuse a definition that reads a sink, which is read once, as it is when a query asks."""
+        query = added.query if isinstance(added, MaterializedView) else added
+        names = self.names
+        sink = next((name for name in getattr(query, "reads", ()) if isinstance(names.find(name), Sink)), None)
+        if sink is not None:
+            raise NotSupportedError(
+                f"{added.name} reads the sink {sink}, which a definition cannot",
+                span,
+                "CREATE MATERIALIZED VIEW keeps rows that others read; CREATE TABLE ... reads the place of the sink",
+            )
 
     def _check_frames(self, added: Definition, replace: bool, span: Span | None) -> None:
         """Keep what lives in this process only out of what others read."""

@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--shell", action="store_true", help="play nothing; open the shell with the flights as a stream"
     )
-    parser.add_argument("--all", action="store_true", help="tell of every match, not only of the first three")
+    parser.add_argument("--all", action="store_true", help="print every match, not only the first three")
     return parser
 
 

@@ -13,7 +13,7 @@ from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.analysis.ddl.source_options import check_reader
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import CTES, table_name
-from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Relation, Sink, Source
+from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Registered, Relation, Sink, Source
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.names import kind
 from cepsql.catalog.view_store import view_source
@@ -23,7 +23,7 @@ from cepsql.engine.prepared import PreparedStatements
 from cepsql.engine.registered_frames import Frames, registered
 from cepsql.engine.session import Session
 from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting, usually_names_quoted
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import Error, Span, UncheckedError
 from cepsql.language import statements as st
 from cepsql.language.double_quotes import with_quoted_names
 from cepsql.language.file_tables import FILE, FileTable
@@ -224,6 +224,13 @@ class Context:
         given = self.session.given
         if found is None and given is not None and given.catalog.tableExists(name):
             found = registered(name, given.table(name))
+        if found is None and isinstance(sink := self.catalog.names.find(name), Sink):
+            if self.checking and sink.columns:
+                return Registered(sink.name, sink.columns, None)
+            if not self.checking:
+                from cepsql.standing.sink_reading import read_sink
+
+                return read_sink(self, self.allowed(sink), self.spark)
         found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
         return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
 
@@ -234,7 +241,7 @@ class Context:
             check_reader(source)
             self.allowed(source)
             if self.checking:
-                raise NotSupportedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
+                raise UncheckedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
             return self._inferred.with_columns(source if format else replace(source, format=""))
         except Error as error:
             if format is None and self.catalog.find(file.path) is not None:

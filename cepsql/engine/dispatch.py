@@ -10,7 +10,7 @@ from cepsql.engine.insertion import insert, insert_target
 from cepsql.engine.questions import describe, print_rows, printed, show, summarize
 from cepsql.engine.registered_frames import Frames
 from cepsql.engine.settings import check_name
-from cepsql.errors import NotSupportedError, in_text
+from cepsql.errors import NotSupportedError, UncheckedError, in_text
 from cepsql.language import statements as st
 from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
 from cepsql.plan.passes import recorded_steps
@@ -115,7 +115,7 @@ def check(context: Context, statement: st.Statement) -> None:
         case st.ControlQuery(_, name) | st.ShowHistory(name) | st.DescribeQuery(name):
             context.catalog.query(name.text, name.span)
         case st.CreateSource() if leaves_out_columns(statement):
-            raise NotSupportedError(
+            raise UncheckedError(
                 f"{statement.name.text} names no columns, and only Spark can read them",
                 statement.name.span,
                 "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",

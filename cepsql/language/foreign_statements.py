@@ -18,7 +18,7 @@ ONE_CATALOG = "cepsql --catalog LOCATION opens another catalog; names in one hav
 _JARS = "cepsql --conf spark.jars=FILE gives Spark jars"
 _PARTS = "EXPLAIN alone shows the plan and its patterns; EXPLAIN SPARK what Spark executes, EXPLAIN EXTENDED all of it"
 _ANALYZE = "EXPLAIN ANALYZE QUERY name shows what a running query has done; EXPLAIN alone shows the plan"
-_AGAIN = "CREATE OR REPLACE defines it anew"
+_AGAIN = "CREATE OR REPLACE defines it again"
 ELSEWHERE = {
     "RUN": _SCRIPT, "SOURCE": _SCRIPT, "SPOOL": "\\o FILE in the shell writes rows to a file",
     "BEGIN": _ALONE, "COMMIT": _ALONE, "ROLLBACK": _ALONE,

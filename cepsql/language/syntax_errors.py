@@ -44,7 +44,7 @@ _QUERY_CLAUSES = ("INTO", "OPTIONS", "FROM SAVEPOINT or WITH NEW CHECKPOINT", "A
 _SPOKEN = {"ONE": "ONE ROW PER MATCH", "ALL": "ALL ROWS PER MATCH", "AFTER": "AFTER MATCH SKIP"}
 _BEGINNINGS = (
     "SELECT", "WITH", "VALUES", "CREATE", "DROP", "INSERT", "START", "PAUSE", "RESUME", "RESTART", "STOP", "ALTER",
-    "SHOW", "DESCRIBE", "PRINT", "SUBSCRIBE", "EXPLAIN", "SET", "RESET",
+    "SHOW", "DESCRIBE", "PRINT", "SUMMARIZE", "SUBSCRIBE", "EXPLAIN", "PREPARE", "EXECUTE", "SET", "RESET",
 )  # fmt: skip
 _AMONG_COLUMNS = {
     "WATERMARK": "WATERMARK FOR column AS column - INTERVAL '...' stands among the columns, behind a comma",
@@ -84,6 +84,9 @@ _KINDS = _DESCRIBED.keys() - {"PARTITION_BY", "ORDER_BY"}
 """Terminals that stand for no word."""
 
 UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
+_UNIT_NAMES = [
+    f"{unit}{end}" for unit in ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR") for end in ("", "S")
+]
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
 _LISTS = {",", "SELECT", "GROUP BY", "ORDER BY", "PARTITION BY"}
 _DANGLING = {*_LISTS, "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE"}
@@ -265,6 +268,8 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     if UNITS.fullmatch(words[index]) and (number := words[index - 1].strip("'")).isdigit():
         return f"an interval is written INTERVAL '{number}' {words[index]}"
+    if words[index - 1].strip("'").isdigit() and (unit := meant_unit([words[index]])):
+        return f"did you mean {unit}?"
     join = next((i for i in reversed(range(index)) if words[i] == "JOIN"), index)
     if join < index and not {"ON", "USING"} & set(words[join:index]) and words[index + 1 : index + 2] == ["."]:
         return f"is ON missing before {tokens[index].text}?"
@@ -314,6 +319,16 @@ def misspelt(text: Text, end: int, known: Iterable[str]) -> str | None:
         if near is not None and near != text.word(i):
             return f"did you mean {near}?"
     return None
+
+
+def meant_unit(words: Iterable[str]) -> str | None:
+    """Return the unit of time that one of some words in capitals is nearly, None for none.
+
+    >>> meant_unit(["15", "MINUTS"]), meant_unit(["MINUTES"])
+    ('MINUTES', None)
+    """
+    meant = (_near(word, _UNIT_NAMES) for word in words if word.isalpha() and not UNITS.fullmatch(word))
+    return next((unit for unit in meant if unit), None)
 
 
 def _near(word: str, known: Iterable[str]) -> str | None:

@@ -1,15 +1,17 @@
 """Errors as the user reads them."""
 
+import re
 import traceback
 
 from cepsql.errors import Error, ExitCode, InternalError, SessionError, Span, render
 from cepsql.runner.console import Console
+from cepsql.usual_errors import usual_error
 
 
 def report(
     error: Exception, console: Console, verbose: bool = False, file: str | None = None, text: str | None = None
 ) -> None:
-    """Write an error once: what is wrong, where, what to do; with `verbose` also the technical account.
+    """Write an error once: what is wrong, where, what to do; with `verbose` also its cause and the technical account.
 
     file, text: the script that is executed, written before the message with the line if the error points into its text:
                 it may point into that of a view or a query, too.
@@ -19,8 +21,25 @@ def report(
     here = error.line is not None and error.text == text
     place = "" if file is None else f"{file}:{error.line}: " if here else f"{file}: "
     console.say(f"{place}{render(error, console.width)}", error=True)
-    if error.detail and verbose:
-        console.say(error.detail.rstrip())
+    if verbose:
+        console.say(_explained(error))
+        if error.detail:
+            console.say(error.detail.rstrip())
+
+
+def _explained(error: Error) -> str:
+    """Write what docs/errors.md says of an error, and where it stands there."""
+    lines = [f"docs/errors.md#{error.anchor}"]
+    if usual := usual_error(type(error), error.message):
+        lines = [f"cause: {usual.cause}", f"what to do: {_LINK.sub(_named_page, usual.cure)}", *lines]
+    return "\n".join(f"  {line}" for line in lines).replace("`", "")
+
+
+def _named_page(link: re.Match[str]) -> str:
+    return f"{link[1]} (docs/{link[2]})"
+
+
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 
 
 def exit_code(error: Exception) -> ExitCode:

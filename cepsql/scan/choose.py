@@ -149,6 +149,8 @@ def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:
         raise Unlike(f"the format {relation.format} is read by Spark only")
     elif relation.value is not None:
         raise Unlike(f"FORMAT {relation.value.name} in files is read by Spark only")
+    elif any(column.metadata is not None for column in relation.columns):
+        raise Unlike("METADATA of files is read by Spark only")
     return relation
 
 

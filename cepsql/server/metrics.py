@@ -70,7 +70,7 @@ QUERY_METRICS = (
         for name, key, meaning in (
             ("last_batch_seconds", "batch_seconds", "Seconds that the last micro-batch took"),
             ("records_behind", "records_behind", "Records of Kafka that were not yet read"),
-            ("partial_matches", "open", "Keys of which something is undecided"),
+            ("partial_matches", "open", "Keys with undecided rows"),
             ("state_rows", "state_rows", "Rows in the state"),
             ("state_bytes", "state_bytes", "Bytes of the state"),
         )

@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
     """Make the parser of the options."""
     options = Parser(
         prog="cepsql serve",
-        description="Run the queries of a catalog: those that are started, paused, altered and stopped by any process.",
+        description="Run the queries of a catalog. Any process on the catalog starts, pauses, alters and stops them.",
         epilog="One server of a catalog runs its queries; others stand by and take over when it dies. SIGTERM ends "
         f"each query after its batch. A query that fails is started again after pauses of up to {LONGEST:.0f} seconds. "
         "The log on standard error is JSON, an object a line. Exit codes: 0 ended by a signal, 1 the catalog cannot "
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     add("--master", metavar="URL", help="Spark master (default: local[*])")
     add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
     listening = options.add_argument_group(
-        "questions over the network",
+        "access over the network",
         "psql, drivers of PostgreSQL and HTTP clients read views. Nothing listens unless --listen or --http say so.",
     )
     add = listening.add_argument

@@ -337,7 +337,7 @@ COMMANDS = (
     Command("\\pager", "[on|off|PROGRAM]", "turn pages of bounded results that do not fit the screen", _pager),
     Command("\\plot", "X Y [FILE]", "draw the last SELECT, or its matches, here or as a picture", _plot),
     Command("\\tail", "QUERY [N]", "its last rows, and those that leave it from now on, until Ctrl-C", _tail),
-    Command("\\timeout", "[SECONDS|off]", "end streams after so long", _timeout),
+    Command("\\timeout", "[SECONDS|off]", "end streams after this time", _timeout),
     Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
     Command("\\top", "", "how the queries that stand under names do, refreshing", _top),
     Command("\\watch", "[SECONDS [TIMES]]", "execute the last statement again and again", _watch),

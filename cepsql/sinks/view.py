@@ -18,6 +18,8 @@ from cepsql.sinks.columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.options import Options
 from cepsql.sinks.table import OPTIONS, TableSink
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.frames.pieces import Pieces
+from cepsql.spark.run.sink import Position
 from cepsql.views.journal import KEPT_SECONDS, Journal, JournalBatch
 
 
@@ -54,6 +56,7 @@ class ViewTable(TableSink):
         self._place = self._positions.c.view == self._table
         self._columns: Columns = ()
         self._key: list[str] = []
+        self._reached = Position(None, ())
 
     def check(self, columns: Columns) -> None:
         """Refuse a table of the view's name that is not cepsql's."""
@@ -140,8 +143,13 @@ class ViewTable(TableSink):
         """The column by which rows grow old, if they do."""
         return (self._event_time,) if self._retain and self._event_time is not None else ()
 
+    def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
+        # Java is asked before the transaction, so that nobody waits for it behind the lock of the database.
+        self._reached = self.position(batch)
+        return super()._write(pieces, columns, key, batch)
+
     def _written(self, connection: sa.Connection, batch: int) -> None:
-        position = self.position(batch)
+        position = self._reached
         for column in self._timed:
             self._drop_old(connection, self._database.name(column))
         written = time.time()

@@ -54,7 +54,7 @@ def replaced_query(
     """
     found = effect(home, before, after, plan, new)
     if found.refused:
-        hint = "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows anew"
+        hint = "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows again"
         differs = f": {found.differences}" if found.differences else ""
         raise ProgrammingError(f"query {before.name} would need a new checkpoint{differs}", span, hint)
     if new and "checkpoint" in dict(after.options) and found.checkpoint == home.checkpoint(before):
@@ -84,11 +84,11 @@ def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: 
     if found.kind == REPLAYABLE:
         obstacle = _rebuilding_obstacle(home, place)
         if obstacle is not None:
-            said = f"incompatible, for its state cannot be made anew: it needs {fresh}"
+            said = f"incompatible, because its state cannot be rebuilt: it needs {fresh}"
             return Effect(said, True, f"{found.differences}; {obstacle}", place, kept)
         return Effect(f"replayable; {_REPLAYED}", False, found.differences, place, kept)
     said = "the plan is the same" if found.kind == SAME else "compatible"
-    return Effect(f"{said}; it goes on from its checkpoint, with its state", False, found.differences, place, kept)
+    return Effect(f"{said}; it resumes from its checkpoint, with its state", False, found.differences, place, kept)
 
 
 def _fresh(query: RegisteredQuery) -> str:
@@ -147,5 +147,5 @@ def refuse_lost(home: "Home", query: RegisteredQuery) -> None:
         raise OperationalError(
             f"the checkpoint {location} of query {query.name}, which {done}, is gone",
             hint="put it back, or mount its disk; "
-            "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows anew",
+            "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows again",
         )

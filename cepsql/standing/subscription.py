@@ -141,7 +141,8 @@ def subscribe(host: Host, name: str, since: str | None = None, last: int = 0, sp
         what = "a sink" if isinstance(found, Sink) else f"a {kind(found)}"
         hint = f"SELECT * FROM {name} reads it" if not isinstance(found, Sink) else "SUBSCRIBE the query that writes it"
         raise ProgrammingError(f"{name} is {what}: views and queries can be followed", span, hint)
-    known = [*(view.name for view in names.materialized), *(query.name for query in names.queries)]
+    # The query of a view has its name.
+    known = dict.fromkeys([*(view.name for view in names.materialized), *(query.name for query in names.queries)])
     raise ProgrammingError(f"there is no view or query {name}", span, suggestion(name, known, "views and queries"))
 
 

@@ -74,7 +74,7 @@ def _enter(host: Host, create: st.CreateMaterializedView) -> tuple[str, Plan]:
         if found.refused:
             hint = "CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT AS ... reads the input again"
             differs = f": {found.differences}" if found.differences else ""
-            raise ProgrammingError(f"the rows of view {before.name} would have to be made anew{differs}", place, hint)
+            raise ProgrammingError(f"the rows of view {before.name} would have to be rebuilt{differs}", place, hint)
         host.catalog.add(replace(view, query=found.query, id=before.id), True, place)
         return f"materialized view {view.name} replaced: {found.said}", plan
     host.catalog.add(view, create.replace, place)
@@ -107,7 +107,7 @@ def _effect(host: Host, before: MaterializedView, after: MaterializedView, plan:
             differs = differs or f"{what} of the view differs"
     if not differs:
         return found
-    return replace(found, said="it needs a new checkpoint, with which its rows are made anew", refused=True,
+    return replace(found, said="it needs a new checkpoint, with which its rows are rebuilt", refused=True,
                    differences=differs)  # fmt: skip
 
 

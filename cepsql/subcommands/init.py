@@ -20,7 +20,9 @@ def init(argv: Sequence[str]) -> int:
     options = Parser(
         prog="cepsql init", description="Make a folder with a stream, a query over it, and a test of the query."
     )
-    options.add_argument("folder", nargs="?", default="cepsql-project", type=Path, metavar="FOLDER")
+    options.add_argument(
+        "folder", nargs="?", default="cepsql-project", type=Path, metavar="FOLDER", help="the new folder"
+    )
     folder = options.parse_args(argv).folder
     files = list(_files(resources.files("cepsql.subcommands") / "project", Path()))
     there = [str(folder / path) for path, _ in files if (folder / path).exists()]

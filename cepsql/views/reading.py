@@ -304,13 +304,13 @@ def _conditions(query: exp.Select, alias: str, view: ViewSource) -> Iterator[Con
         part = part.unnest()
         if isinstance(part, exp.In) and not part.args.get("query"):
             column = known(part.this)
-            values = tuple(_constant(one, column[1]) for one in part.expressions) if column else ()
+            values = tuple(constant(one, column[1]) for one in part.expressions) if column else ()
             if column and values and None not in values:
                 yield Condition(column[0], "IN", tuple(value for value in values if value is not None))
         elif isinstance(part, exp.Between):
             column = known(part.this)
             for operator, name in ((">=", "low"), ("<=", "high")):
-                value = _constant(part.args[name], column[1]) if column else None
+                value = constant(part.args[name], column[1]) if column else None
                 if column and value is not None and not part.args.get("symmetric"):
                     yield Condition(column[0], operator, (value,))
         elif type(part) in _OPERATORS:
@@ -320,12 +320,12 @@ def _conditions(query: exp.Select, alias: str, view: ViewSource) -> Iterator[Con
                 (part.expression, part.this, _TURNED[operator]),
             ):
                 column = known(this)
-                value = _constant(other, column[1]) if column else None
+                value = constant(other, column[1]) if column else None
                 if column and value is not None:
                     yield Condition(column[0], way, (value,))
 
 
-def _constant(tree: exp.Expr, kind: Type) -> int | str | None:
+def constant(tree: exp.Expr, kind: Type) -> int | str | None:
     """Return a constant that the store compares with a column of a type, None for others."""
     if kind == STRING:
         return tree.this if isinstance(tree, exp.Literal) and tree.is_string else None

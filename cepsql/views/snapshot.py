@@ -95,6 +95,12 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
     return [found[number] for number in range(len(wanted))]
 
 
+def read_rows(wanted: Wanted) -> pa.Table:
+    """Return rows of one view, without asking how far they are; raises as `read_views`."""
+    with store_transaction(wanted.view) as connection:
+        return _rows(connection, wanted)
+
+
 def position_of(view: ViewSource) -> ViewPosition | None:
     """Return how far the rows of a view are, None if it has never run; raises as `read_views`."""
     try:
@@ -204,6 +210,11 @@ def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
     known = _position(connection, view)
     if known is None:
         raise _never_run(view)
+    return ViewRows(_rows(connection, wanted), known)
+
+
+def _rows(connection: sa.Connection, wanted: Wanted) -> pa.Table:
+    view = wanted.view
     types = {column.name: column.type for column in view.columns}
     name = connection.dialect.identifier_preparer.quote_identifier
     table = _table(connection, view, view.name)
@@ -213,9 +224,9 @@ def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
     cells = list(zip(*rows, strict=True)) if rows else [()] * max(1, len(wanted.columns))
     if not wanted.columns:
         # Rows are counted only.
-        return ViewRows(pa.table({"": pa.nulls(len(rows))}), known)
+        return pa.table({"": pa.nulls(len(rows))})
     columns = [column_values(cells[place], types[given]) for place, given in enumerate(wanted.columns)]
-    return ViewRows(pa.table(columns, names=list(wanted.columns)), known)
+    return pa.table(columns, names=list(wanted.columns))
 
 
 def _where(conditions: Sequence[Condition], name) -> tuple[str, dict]:

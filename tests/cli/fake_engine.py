@@ -121,6 +121,9 @@ class FakeEngine:
             raise item
         yield item
 
+    def subscription(self, text):
+        return None
+
     def notices(self, query):
         return ()
 

@@ -83,7 +83,7 @@ def test_technical_details_are_shown_on_request(fake, capsys):
     main(["-c", "bad"])
     assert "Trace" not in capsys.readouterr().err
     main(["-c", "bad", "--errverbose"])
-    assert capsys.readouterr().err.endswith("  hint: a hint\njava.lang.Trace\n")
+    assert capsys.readouterr().err.endswith("  hint: a hint\n  docs/errors.md#programmingerror\njava.lang.Trace\n")
 
 
 def test_errors_in_a_script_name_file_and_line(fake, capsys, tmp_path):

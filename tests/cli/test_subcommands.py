@@ -139,6 +139,21 @@ def test_groups_that_are_never_complete_are_told_before_anything_runs(project, c
     assert capsys.readouterr().err.count("over a stream needs") == (0 if complete else 2)
 
 
+def test_what_only_spark_can_check_is_no_error(project, capsys):
+    (project / "files.sql").write_text(
+        "CREATE STREAM o USING csv OPTIONS (path 'in');\nCREATE VIEW v AS SELECT a FROM o;\nSELECT b FROM v;\n"
+        "SELECT * FROM 'x.csv';\nSELECT prise FROM trades;"
+    )
+    assert main(["check", "streams.sql", "files.sql"]) == 1
+    said = capsys.readouterr().err
+    assert [line for line in said.splitlines() if line.startswith("error")] == [
+        "error: files.sql:5: there is no column prise"
+    ]
+    assert said.endswith(
+        "statements checked: 1 error; 4 not checked, because only Spark knows the columns of their files\n"
+    )
+
+
 def test_a_line_of_a_view_is_not_taken_for_one_of_the_script(project, capsys):
     (project / "odd.sql").write_text(
         "CREATE VIEW dear AS\nSELECT price FROM trades;\nCREATE OR REPLACE STREAM trades (symbol STRING) USING csv\n"

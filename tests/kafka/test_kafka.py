@@ -359,7 +359,9 @@ def test_a_topic_that_was_made_anew_is_an_error(engine, topics, tmp_path):
     topics.delete(topic)
     topics.create(topic, 1)
     topics.put(topic, *events(20))
-    with pytest.raises(cepsql.OperationalError, match=f"the topic {topic} was deleted and made anew since it was read"):
+    with pytest.raises(
+        cepsql.OperationalError, match=f"the topic {topic} was deleted and created again since it was read"
+    ):
         query.start(checkpoint=str(tmp_path / "c")).await_(60)
 
 

@@ -112,10 +112,10 @@ def test_a_topic_that_was_made_anew(reader, monkeypatch):
     monkeypatch.setattr(Topic, "id", "second")
     Topic.ends = {"0": 100}
     for running in (first, reader()):
-        with pytest.raises(OperationalError, match="the topic t was deleted and made anew"):
+        with pytest.raises(OperationalError, match="the topic t was deleted and created again"):
             running.latestOffset(end, ReadAllAvailable())
     # Spark has logged the end of the batch and then died.
-    with pytest.raises(OperationalError, match="the topic t was deleted and made anew"):
+    with pytest.raises(OperationalError, match="the topic t was deleted and created again"):
         reader().partitions(start, end)
     careless = reader(("failOnDataLoss", "false"))
     assert taken(careless, end, careless.latestOffset(end, ReadAllAvailable())) == [(0, 12, 100)]

@@ -109,7 +109,7 @@ def test_rows_out_count_with_their_batch_which_may_fail_after_them(tmp_path):
 def test_a_damaged_record_of_counts_does_not_keep_a_query_from_going_on(tmp_path, caplog):
     (tmp_path / "progress.json").write_text("{")
     assert KeptProgress(tmp_path, 4).begun == Progress()
-    assert "the totals of the query begin anew" in caplog.text
+    assert "the totals of the query start over" in caplog.text
 
 
 def test_counters_and_inputs_have_their_names():

@@ -48,20 +48,20 @@ def test_what_is_done_above_the_operators_may_change(engine):
     folder = begun(engine)
     text = f"AS SELECT upper(k) AS k FROM {PATTERN.format('A.n')} WHERE a > 1"
     found = explained(engine, text)
-    assert found["effect"] == "compatible; it goes on from its checkpoint, with its state"
+    assert found["effect"] == "compatible; it resumes from its checkpoint, with its state"
     assert found["differences"].startswith("query.sql was SELECT k, a FROM __match_0 and is")
     assert found["checkpoint"] == str(folder)
     assert engine.catalog.query("q").sql == FIRST
     before = engine.catalog.query("q").id
     said = engine.sql(f"CREATE OR REPLACE QUERY q OPTIONS (trigger '1 second') {text}").message
-    assert said == "query q replaced: compatible; it goes on from its checkpoint, with its state"
+    assert said == "query q replaced: compatible; it resumes from its checkpoint, with its state"
     assert engine.catalog.query("q").id == before
 
 
 def test_the_same_plan_in_other_words(engine):
     begun(engine)
     text = "AS select K, a from " + PATTERN.format("a.N").replace("DEFINE", "-- rises\nDEFINE")
-    assert explained(engine, text)["effect"] == "the plan is the same; it goes on from its checkpoint, with its state"
+    assert explained(engine, text)["effect"] == "the plan is the same; it resumes from its checkpoint, with its state"
 
 
 def test_another_pattern_makes_its_state_anew(engine):

@@ -62,7 +62,7 @@ def test_a_view_of_changes_lives(orders, tmp_path):
     same = engine.sql(f"CREATE OR REPLACE MATERIALIZED VIEW spent AS {SPENT.replace('COUNT', 'count')}").message
     assert "the plan is the same" in same
     fewer = "SELECT city, COUNT(*) AS n FROM orders GROUP BY city EMIT CHANGES"
-    with pytest.raises(ProgrammingError, match="the rows of view spent would have to be made anew") as caught:
+    with pytest.raises(ProgrammingError, match="the rows of view spent would have to be rebuilt") as caught:
         engine.sql(f"CREATE OR REPLACE MATERIALIZED VIEW spent AS {fewer}")
     assert "WITH NEW CHECKPOINT" in caught.value.hint
     (effect, *_) = engine.sql(f"EXPLAIN REPLACE MATERIALIZED VIEW spent AS {fewer}").rows

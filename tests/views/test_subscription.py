@@ -101,6 +101,9 @@ def test_tokens_that_lead_nowhere(engine, spent, tmp_path, monkeypatch):
 
 def test_what_cannot_be_followed(engine, spent):
     engine.sql("CREATE SINK s USING sqlite OPTIONS (path 'x.db')")
+    with pytest.raises(ProgrammingError) as caught:
+        engine.subscribe("nothing")
+    assert caught.value.hint == "views and queries: spent"
     for name, said in (("spend", "there is no view or query spend"), ("s", "s is a sink")):
         with pytest.raises(ProgrammingError, match=said):
             engine.subscribe(name)

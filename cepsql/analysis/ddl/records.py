@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from cepsql.analysis.ddl.debezium_modes import MODES, coded_kind, missing_mode, wrong_mode
+from cepsql.analysis.ddl.file_metadata import file_metadata, known_file_metadata
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import CreateSource
@@ -140,21 +141,27 @@ def _check_metadata(create: CreateSource) -> None:
             continue
         span = create.spans[column.name.lower()]
         debezium = create.value is not None and create.value.format.text == "debezium"
-        if create.format != "kafka" and not debezium:
-            raise NotSupportedError(f"METADATA is for Kafka, and {create.name.text} is read as {create.format}", span)
-        known = (_METADATA if create.format == "kafka" else {}) | (_DEBEZIUM_METADATA if debezium else {})
-        types = known.get(column.metadata.lower())
+        of_files = {} if create.value is not None else known_file_metadata(create.format)
+        if create.format != "kafka" and not debezium and not of_files:
+            told = f"METADATA is for Kafka and files, and {create.name.text} is read as {create.format}"
+            raise NotSupportedError(told, span)
+        known = _METADATA if create.format == "kafka" else of_files
+        known = known | (_DEBEZIUM_METADATA if debezium else {})
+        name = file_metadata(column.metadata) if of_files else column.metadata.lower()
+        types = known.get(name)
         if types is None:
             hint = suggestion(column.metadata, known, "metadata")
             raise ProgrammingError(f"there is no metadata {column.metadata}", span, hint)
-        _check_type(column, column.metadata, types, span)
+        if of_files and all(other.expression is not None or other.metadata is not None for other in create.columns):
+            raise ProgrammingError(f"no column of {create.name.text} is read from the files", span)
+        _check_type(column, column.metadata, types, span, "file" if of_files else "record")
 
 
-def _check_type(column: ColumnDefinition, what: str, types: tuple[str, ...], span: Span) -> None:
+def _check_type(column: ColumnDefinition, what: str, types: tuple[str, ...], span: Span, owner: str = "record") -> None:
     kind = _compact(column.type)
     if _ALIASES.get(kind, kind) not in map(_compact, types):
         hint = f"declare it {' or '.join(map(str.upper, types))}, and compute another type: x INT AS CAST(...)"
-        raise ProgrammingError(f"the {what.lower()} of a record is no {column.type.upper()}", span, hint)
+        raise ProgrammingError(f"the {what.lower()} of a {owner} is no {column.type.upper()}", span, hint)
 
 
 def _compact(type: str) -> str:

@@ -62,7 +62,7 @@ _SETTINGS = re.compile(
     r"|legacy\.timeParserPolicy|streaming\.minBatchesToRetain)"
 )
 
-_HINT = "this engine is restricted; whoever starts it says what is allowed: see docs/trust.md"
+_HINT = "this engine is restricted; it allows what its start says: see docs/trust.md"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.guard import guarded
 from cepsql.language.statements import CreateSource
+from cepsql.language.syntax_errors import meant_unit
 
 _UNITS = {
     "MICROSECOND": 1,
@@ -82,11 +83,10 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
                 raise ProgrammingError(
                     "an interval of months or years has no fixed length", span, "give it in days or weeks"
                 )
-    raise ProgrammingError(
-        "a constant interval is needed here",
-        span,
-        "for example INTERVAL '15' MINUTES; units from microseconds to weeks",
-    )
+    with guarded(span):
+        unit = meant_unit(re.findall(r"\w+", expression.sql().upper()))
+    hint = "for example INTERVAL '15' MINUTES; units from microseconds to weeks"
+    raise ProgrammingError("a constant interval is needed here", span, f"did you mean {unit}?" if unit else hint)
 
 
 def interval_months(interval: exp.Expr) -> int | None:

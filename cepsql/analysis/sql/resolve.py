@@ -391,7 +391,7 @@ def _other_times(
     scope: Scope | None, relations: Mapping[str, Properties], time: Watermark | None
 ) -> tuple[Watermark, ...]:
     """Return the output columns that are event times if relations are followed by another one that they offer."""
-    found = {}
+    found: dict[str, Watermark] = {}
     for name, relation in relations.items():
         for other in relation.others:
             mark = event_time(scope, {**relations, name: replace(relation, watermark=other)})

@@ -295,7 +295,7 @@ def _based(
         raise ProgrammingError(
             f"the window {base.text} has {wrong} already",
             base.span,
-            "what goes on from it may add ORDER BY, where it has none, and its own frame",
+            "a window that is based on it may add ORDER BY, if it has none, and its own frame",
         )
     return tuple(found.args.get("partition_by") or ()), order or tuple(ordered)
 

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def answer(ask: Callable[[], T]) -> T | Error:
-    """Return what a question gives, or why it is refused: the only place where planning catches an error of its own."""
+    """Return what a question gives, or why it is refused."""
     try:
         return ask()
     except Error as error:

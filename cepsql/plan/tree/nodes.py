@@ -485,6 +485,7 @@ class RetractingFrames(ChangeOperator):
 class StreamJoin(_Operator):
     """What joins of two streams have; see `IntervalJoin`."""
 
+    name: str
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     time: str

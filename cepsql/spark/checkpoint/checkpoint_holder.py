@@ -59,7 +59,7 @@ def gone(folder: object) -> OperationalError:
     """Return what ends a query whose checkpoint is not where it was."""
     return OperationalError(
         f"the checkpoint {folder} is gone: it was moved or removed, or its disk is not there",
-        hint="put it back, in place of what may be there now: a start goes on from it",
+        hint="put it back, in place of what may be there now: a start resumes from it",
     )
 
 

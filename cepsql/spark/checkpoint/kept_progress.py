@@ -58,7 +58,7 @@ class KeptProgress:
                 return Progress()
         except ValueError:
             pass
-        LOGGER.warning("%s is missing or damaged: the totals of the query begin anew, its rows do not", self._file)
+        LOGGER.warning("%s is missing or damaged: the totals of the query start over, its rows do not", self._file)
         return Progress()
 
 

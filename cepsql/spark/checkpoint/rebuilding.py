@@ -35,7 +35,7 @@ object store, which moves no folder in one step, it keeps that name."""
 
 
 def rebuilding_obstacle(folder: CheckpointPath) -> str | None:
-    """Return why the state of a checkpoint cannot be made anew from its sources, None if it can, as far as is known."""
+    """Return why the state of a checkpoint cannot be rebuilt from its sources, None if it can, as far as is known."""
     gone = [path for path in _files_read(spark_folder(folder)) if not path.exists()]
     if gone:
         return f"{len(gone)} of the files that it has read are gone, such as {gone[0]}"
@@ -64,7 +64,7 @@ def begin_rebuilding(folder: CheckpointPath, id: str, rebuilds: bool) -> tuple[b
         )
     if (obstacle := rebuilding_obstacle(folder)) is not None:
         hint = "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins with what is there now"
-        raise OperationalError(f"the state of the checkpoint {folder} cannot be made anew: {obstacle}", hint=hint)
+        raise OperationalError(f"the state of the checkpoint {folder} cannot be rebuilt: {obstacle}", hint=hint)
     with used(folder):
         (new / "offsets").mkdir(parents=True)
         if last is not None:

@@ -159,7 +159,7 @@ _EXPLANATIONS = (
         OperationalError,
         "a table that the query joins has no rows, at which Spark has not run what stands before the join",
         "it does so in a join of more than spark.sql.codegen.maxFields = 100 columns: SET that to 1000, say, or join "
-        "fewer columns; or where spark.sql.codegen.wholeStage is false. The query goes on from its checkpoint",
+        "fewer columns; or where spark.sql.codegen.wholeStage is false. The query resumes from its checkpoint",
         r"\bJOIN\b",
     ),
 )

@@ -196,7 +196,7 @@ def _java_ended(detail: str) -> JavaEndedError:
     if (folder := lost_folder()) is not None:
         return JavaEndedError(
             f"files of Spark's in its temporary folder {folder} were removed, without which it cannot go on",
-            hint="Spark starts anew; keep what tidies up temporary files away, or set TMPDIR to another folder",
+            hint="Spark starts again; keep what tidies up temporary files away, or set TMPDIR to another folder",
             detail=detail,
         )
     said = last_words()

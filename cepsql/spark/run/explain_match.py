@@ -27,7 +27,7 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import Match, SparkWatermark, walk
 from cepsql.render import canonical_zone, cells
-from cepsql.spark.frames.arrival_columns import placed_columns, with_origins
+from cepsql.spark.frames.arrival_columns import with_origins, with_placed_columns
 from cepsql.spark.frames.arrow import collected, to_arrow
 from cepsql.spark.frames.conditions import in_session
 from cepsql.spark.frames.rows import layout_columns
@@ -281,10 +281,9 @@ def _packets(wanted: _Partition, frame: DataFrame, program: MatchProgram, number
         *layout_columns(frame, row_layout(program)),
         f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
         *row_marks(frame),
-        *placed_columns(frame),
     ]
     packed = partial(_pack, wanted.names, number)
-    return frame.selectExpr(*columns).mapInArrow(packed, "mine BINARY, others BINARY")
+    return with_placed_columns(frame, columns).mapInArrow(packed, "mine BINARY, others BINARY")
 
 
 def _pack(names: list[str], number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

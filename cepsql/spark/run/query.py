@@ -51,7 +51,7 @@ from cepsql.spark.jvm.tasks import Tasks, grouped_tasks
 from cepsql.spark.run.late_counts import count_left_out
 from cepsql.spark.run.observed import observed_in
 from cepsql.spark.run.polling import Polling
-from cepsql.spark.run.progress_watch import Watch, watch
+from cepsql.spark.run.progress_watch import Observed, Watch, watch
 from cepsql.spark.run.row_queue import RowQueue
 from cepsql.spark.run.sink import BatchSink, Position
 from cepsql.spark.sources.csv_headers import CsvFiles, CsvHeaders
@@ -176,6 +176,7 @@ class StandingQuery:
         known = 0 if checkpoint.rebuilds else None
         self._watch = Watch(options.patterns, self._kept.begun, known, options.late_shares, options.observed)
         self._drops_rows = drops_rows(frame)
+        self._observed: Observed | None = None
         self._headers = CsvHeaders(options.csv_files)
         self._files = PlannedFiles(
             checkpoint.spark_folder, frame.sparkSession, self._may_be_empty, self._look_at_headers
@@ -584,6 +585,7 @@ class StandingQuery:
         """Refuse a batch whose files Spark would misread, before it is done; warn of files that are gone."""
         # Java calls this query in a thread of the query's own.
         QUERY.set(self._works_for)
+        self._observed = None
         self._check_checkpoint(batch)
         self._begin_late_folders()
         try:
@@ -603,7 +605,10 @@ class StandingQuery:
         # The first batch may be here before the call that started it has returned.
         self._started.wait(_START_SECONDS)
         rows_out = self._kept.begun.rows_out + self._sink.rows
-        totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch, rows_out)
+        observed, self._observed = self._observed, None
+        if observed is None:
+            observed = observed_in(self._query, self._drops_rows)
+        totals = self._watch.reach(observed, batch, rows_out)
         self._moments.append(Moment.of(time.time(), vars(totals)))
         if self._checkpoint.rebuilds and batch == 0:
             remove_batch([files.folder for files in self._options.late_files], self._checkpoint.spark_folder, batch)
@@ -626,7 +631,9 @@ class StandingQuery:
     def _position(self, batch: int) -> Position:
         """Return how far the query is with the batch that it hands over."""
         self._started.wait(_START_SECONDS)
-        watermark = self._watch.reached_bound(observed_in(self._query, False))
+        # It is asked for once more after the batch.
+        self._observed = observed_in(self._query, self._drops_rows)
+        watermark = self._watch.reached_bound(self._observed)
         return Position(watermark, planned_offsets(self._checkpoint.spark_folder, batch))
 
     def _be_busy(self) -> None:

@@ -182,10 +182,19 @@ public class CheckedLines extends FilterFileSystem {
         line = stop + 1;
         from = line;
       }
-      for (int at = from; at < filled; at++) {
-        if (ends(buffer[at])) {
-          check(line, at);
-          line = at + 1;
+      if (!json && filled - line <= longest) {
+        // No line can be too long here: only where the last one begins must be known.
+        int at = filled;
+        while (at > from && !ends(buffer[at - 1])) {
+          at--;
+        }
+        line = at > from ? at : line;
+      } else {
+        for (int at = from; at < filled; at++) {
+          if (ends(buffer[at])) {
+            check(line, at);
+            line = at + 1;
+          }
         }
       }
       if (filled - line > longest) {

@@ -143,7 +143,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     gone = "is gone from Kafka" if end is None else f"ends at offset {end}, but was read up to {offset}"
                     raise OperationalError(
                         f"{topic}, partition {partition}, {gone}",
-                        hint="was the topic made anew? begin with a new checkpoint, or set failOnDataLoss to false",
+                        hint="was the topic created again? begin with a new checkpoint, or set failOnDataLoss to false",
                     )
 
     def _same_topics(self, known: Mapping[str, str], topics: Iterable[str]) -> dict[str, str]:
@@ -154,7 +154,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for topic, id in self._ids.items():
             if known.get(topic, id) != id:
                 raise OperationalError(
-                    f"the topic {topic} was deleted and made anew since it was read",
+                    f"the topic {topic} was deleted and created again since it was read",
                     hint="begin with a new checkpoint; with failOnDataLoss 'false' the query goes on at the offset "
                     "where it was",
                 )

@@ -31,7 +31,12 @@ _LENGTH = re.compile(r"\b(?:var)?char\s*\(\s*\d+\s*\)", re.IGNORECASE)
 
 
 def cast_parquet(
-    spark: SparkSession, source: Source, options: Mapping[str, str], malformed: str, places: Mapping[str, str]
+    spark: SparkSession,
+    source: Source,
+    options: Mapping[str, str],
+    malformed: str,
+    places: Mapping[str, str],
+    position: str | None = None,
 ) -> DataFrame | None:
     """Return the rows of Parquet files, cast to the declared types; None if Spark's own scan does.
 
@@ -39,6 +44,7 @@ def cast_parquet(
     options:   of Spark's reader.
     malformed: the name of the BOOLEAN column that marks rows with values that don't fit.
     places:    SQL of columns that tell where a file stands among others, by name.
+    position:  the name of a BIGINT column for the number of a row in its file.
     """
     files = [] if set(map(str.lower, options)) - LISTING_OPTIONS else _files(source)
     if not files:
@@ -55,7 +61,9 @@ def cast_parquet(
     carried = [quoted(field.name) for field in parts] + [f"{sql} AS {quoted(name)}" for name, sql in places.items()]
     listed = reader.options(**options).load().selectExpr("path", *carried)
     given = StructType([*own.fields, *listed.schema.fields[1:]]).add(malformed, "boolean", False)
-    return listed.mapInArrow(partial(_rows, declared, malformed, session_zone(spark)), given)
+    if position is not None:
+        given = given.add(position, "bigint")
+    return listed.mapInArrow(partial(_rows, declared, malformed, position, session_zone(spark)), given)
 
 
 def parquet_columns(source: Source, failure: PySparkException) -> tuple[ColumnDefinition, ...]:
@@ -100,14 +108,24 @@ def _needs_arrow(path: str, declared: Mapping[str, pa.DataType]) -> bool:
 
 
 def _rows(
-    declared: Mapping[str, pa.DataType], malformed: str, zone: Zone, batches: Iterator[pa.RecordBatch]
+    declared: Mapping[str, pa.DataType],
+    malformed: str,
+    position: str | None,
+    zone: Zone,
+    batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files: the declared columns, those that came with the path, and which are malformed."""
+    """Yield the rows of files: the declared columns, those that came with the path, which are malformed, and their
+    numbers."""
     settle()
     for batch in batches:
         for number, path in enumerate(batch["path"].to_pylist()):
+            begin = 0
             for values, bad in read_columns(local_file(path), declared, frozenset(declared), zone):
                 carried = [pa.repeat(column[number], len(bad)) for column in batch.columns[1:]]
                 columns = [*(values[name] for name in declared), *carried, pa.array(bad, pa.bool_())]
                 names = [*declared, *batch.schema.names[1:], malformed]
+                if position is not None:
+                    columns.append(pa.array(range(begin, begin + len(bad)), pa.int64()))
+                    names.append(position)
+                begin += len(bad)
                 yield pa.RecordBatch.from_arrays(columns, names=names)

@@ -35,6 +35,14 @@ from cepsql.spark.jvm.folder_names import refuse_mixed_folders
 from cepsql.spark.jvm.packages import AVRO, KAFKA
 from cepsql.spark.jvm.zone import session_zone
 from cepsql.spark.sources.checked_lines import BLANK, OPENERS, checked_options, checks_lines
+from cepsql.spark.sources.file_metadata import (
+    has_file_metadata,
+    listed_metadata,
+    metadata_column,
+    plain_name,
+    position_column,
+    without_file_metadata,
+)
 from cepsql.spark.sources.kafka import kafka_records, takes_all_at_once, task_number
 from cepsql.spark.sources.notices import warn_of_unnamed
 from cepsql.spark.sources.parquet_files import cast_parquet, parquet_columns
@@ -72,8 +80,7 @@ _FILE_ORIGIN = (
 )
 FILE_ORIGIN = _FILE_ORIGIN.format(
     # As a URL, it would be in another order than the path.
-    f"'name', if(instr({_FILE_NAME}, '%') > 0, "
-    f"coalesce(try_url_decode(replace({_FILE_NAME}, '+', '%2B')), {_FILE_NAME}), {_FILE_NAME})"
+    f"'name', {plain_name(_FILE_NAME)}"
 )
 """The SQL of ORIGIN of the rows of files that are a table."""
 
@@ -111,7 +118,7 @@ def read_source(spark: SparkSession, source: Source, placed: bool = False) -> Da
         options = encoding_options(source.format.lower(), located_options(source)) | checked_options(spark, source)
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
-        return _declared(source, _load(spark, source, options, placed), placed)
+        return _declared(spark, source, _load(spark, source, options, placed), placed)
     except (PySparkException, Py4JError, Error) as exception:
         error = translate_failure(exception, secrets)
         raise error if error is exception else _explained(source, error) from exception
@@ -180,6 +187,7 @@ def _found_columns(spark: SparkSession, source: Source, options: dict[str, str])
 
 
 def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: bool) -> DataFrame:
+    declared, source = source, without_file_metadata(source)
     if is_kafka(source):
         records = kafka_records(spark, source)
         records = records.withColumn(ARRIVAL, F.col("offset")) if source.key else records
@@ -203,7 +211,9 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: 
     if source.format.lower() == _PARQUET:
         origin = STREAMED_ORIGIN if source.streaming else FILE_ORIGIN
         places = ({ARRIVAL: _FILE_PLACE} if source.key else {}) | ({ORIGIN: origin} if placed else {})
-        if (cast := cast_parquet(spark, source, options, MALFORMED, places)) is not None:
+        places |= listed_metadata(declared)
+        cast = cast_parquet(spark, source, options, MALFORMED, places, position_column(declared))
+        if cast is not None:
             # A task reads a file from its beginning to its end.
             return cast if not placed or source.streaming else cast.withColumn(PLACE, F.monotonically_increasing_id())
     columns = [f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
@@ -259,16 +269,21 @@ def _file_places(source: Source) -> list[str]:
     return [f"{FILE_ORIGIN} AS {ORIGIN}", f"{place} AS {PLACE}"]
 
 
-def _declared(source: Source, frame: DataFrame, placed: bool) -> DataFrame:
+def _declared(spark: SparkSession, source: Source, frame: DataFrame, placed: bool) -> DataFrame:
     """Select the declared columns from what was loaded."""
     names = {name.lower() for name in frame.columns}
-    for column in source.columns:
+    around = [c for c in source.columns if c.metadata is not None and has_file_metadata(source)]
+    of_files = {c.name: metadata_column(spark, source, c) for c in around if c.name.lower() not in names}
+    for column in without_file_metadata(source).columns:
         if column.expression is None and column.name.lower() not in names:
             raise ProgrammingError(
                 f"the {source.format} source of {source.name} has no column {column.name}",
                 hint=suggestion(column.name, frame.columns, "columns"),
             )
     kept_types = is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED | {DATAGEN}
+    if of_files:
+        # Others may be computed from them.
+        frame = frame.select(*map(F.expr, map(quoted, frame.columns)), *of_files.values())
     selected = [_selected(column, kept_types) for column in source.columns]
     corrupt = _corrupt(source)
     if MALFORMED in frame.columns:
@@ -332,7 +347,7 @@ def _malformed(source: Source) -> str:
     It reads every column, for Spark judges only those that are read, and a row must not be malformed for one query and
     well-formed for another. A hash is never below the least integer, but the optimizer does not know it.
     """
-    read = [quoted(column.name) for column in source.columns if column.expression is None]
+    read = [quoted(column.name) for column in without_file_metadata(source).columns if column.expression is None]
     nulls = ", ".join(f"{name} IS NULL" for name in read)
     malformed = f"{_corrupt(source)} IS NOT NULL AND hash({nulls}) >= -2147483648"
     if len(read) == 1:

@@ -26,7 +26,7 @@ from cepsql.ordered.row_layout import AT_ONCE, END_OF_TIME, UNTIMED, RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.checkpoint.control import control_times
 from cepsql.spark.checkpoint.operator_progress import GIVEN_OUT, MICROS, TAKEN
-from cepsql.spark.frames.arrival_columns import placed_columns, with_origins
+from cepsql.spark.frames.arrival_columns import with_origins, with_placed_columns
 from cepsql.spark.frames.arrow import arrow_schema, refuse_months
 from cepsql.spark.frames.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.frames.column_types import struct_of
@@ -201,9 +201,7 @@ def _packets(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
             return packets(packing)
     whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
     columns = [*layout_columns(frame, layout), *_routing(frame, layout, packing.buckets), *whole]
-    if layout.by_arrival:
-        columns += placed_columns(frame)
-    rows = frame.selectExpr(*columns)
+    rows = with_placed_columns(frame, columns) if layout.by_arrival else frame.selectExpr(*columns)
     if feed.control is not None:
         control = control_times(frame.sparkSession, feed.control).selectExpr("t", "0 AS bucket")
         rows = rows.unionByName(control, allowMissingColumns=True)

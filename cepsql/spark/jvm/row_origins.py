@@ -1,0 +1,136 @@
+"""What Java tells of where rows come from: once for each run of them, not for each row; and the numbers of rows."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, SparkSession
+
+from cepsql.spark.jvm.java_classes import load_own, own_package
+from cepsql.spark.jvm.spark_plan import jvm
+
+SEPARATOR = "\n"
+"""What stands between the rank, the part and the name of an origin."""
+
+_CLASS = "Origins"
+_SOURCE = """
+import java.util.HashMap;
+import org.apache.spark.TaskContext;
+import org.apache.spark.unsafe.types.UTF8String;
+
+public class Origins {
+  private static final ThreadLocal TASK = new ThreadLocal();
+  private static final UTF8String NONE = UTF8String.fromString("");
+  private final long attempt;
+  private final HashMap runs = new HashMap();
+  private int expression = -1;
+  private Run run;
+
+  private Origins(long attempt) {
+    this.attempt = attempt;
+  }
+
+  static class Run {
+    long rank, part, rows;
+    UTF8String name;
+
+    boolean begins(long rank, long part, UTF8String name) {
+      rows++;
+      if (this.rank == rank && this.part == part && name.equals(this.name)) {
+        return false;
+      }
+      this.rank = rank;
+      this.part = part;
+      this.name = name.copy();
+      rows = 0;
+      return true;
+    }
+  }
+
+  private static Run run(int expression, TaskContext task) {
+    Origins known = (Origins) TASK.get();
+    if (known == null || known.attempt != task.taskAttemptId()) {
+      known = new Origins(task.taskAttemptId());
+      TASK.set(known);
+    }
+    if (known.expression != expression) {
+      known.expression = expression;
+      known.run = (Run) known.runs.get(Integer.valueOf(expression));
+      if (known.run == null) {
+        known.run = new Run();
+        known.runs.put(Integer.valueOf(expression), known.run);
+      }
+    }
+    return known.run;
+  }
+
+  public static UTF8String told(int expression, long rank, long part, UTF8String name) {
+    TaskContext task = TaskContext.get();
+    // Rows that the driver computes may come to several tasks.
+    if (task != null && !run(expression, task).begins(rank, part, name)) {
+      return null;
+    }
+    return name.numBytes() == 0 ? NONE : UTF8String.fromString(rank + "SEPARATOR" + part + "SEPARATOR" + name);
+  }
+
+  public static long number(int expression, long part, UTF8String name) {
+    Run run = run(expression, TaskContext.get());
+    run.begins(0L, part, name);
+    return part + run.rows;
+  }
+}
+""".replace("SEPARATOR", SEPARATOR.encode("unicode_escape").decode())
+
+_expressions = itertools.count(1)
+"""Numbers of what one task may compute side by side; only one thing gives its rows to Python."""
+
+
+def origin_marks(spark: SparkSession, rank: str, part: str, name: str) -> Column | None:
+    """Return a STRING column that tells of the first row of each run in a task where the run comes from.
+
+    rank, part, name: the SQL of the fields of `cepsql.ordered.arrival.Origin`; without a name there is no origin.
+    The text is rank, part and name with SEPARATOR between them, empty where there is no origin; NULL is in all rows
+    that come from where the row before them does. So the rows must go to Python as they are in this column.
+    Returns None where Java cannot be told.
+    """
+    # What Java is given in place of NULL may be the value of the row before.
+    given = (f"coalesce({rank}, 0L)", f"coalesce({part}, 0L)", f"coalesce({name}, '')")
+    return _called(spark, "told", "STRING", ("0", *given))
+
+
+def row_numbers(spark: SparkSession, part: str, file: str) -> Column | None:
+    """Return a BIGINT column over the rows of files as they are read: the number of a row in its part of the file, plus
+    where the part begins, in bytes. It grows from row to row of a file whose rows have a byte or more.
+
+    part, file: the SQL of where the part begins, and of the file.
+    Returns None where Java cannot be told.
+    """
+    return _called(spark, "number", "BIGINT", (str(next(_expressions)), part, file))
+
+
+def _called(spark: SparkSession, function: str, kind: str, arguments: Sequence[str]) -> Column | None:
+    try:
+        java: Any = jvm(spark)
+        package = own_package(spark, "origins", _SOURCE)
+        context = spark.sparkContext._jsc
+        jar = load_own(spark, package, _CLASS, _SOURCE)
+        if jar.name not in context.sc().listJars().mkString():
+            context.addJar(str(jar))
+        parser = spark._jsparkSession.sessionState().sqlParser()
+        called = java.org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke(
+            context.hadoopConfiguration().getClassLoader().loadClass(f"{package}.{_CLASS}"),
+            parser.parseDataType(kind),
+            function,
+            java.PythonUtils.toSeq([parser.parseExpression(sql) for sql in arguments]),
+            java.PythonUtils.toSeq([]),
+            False,
+            True,
+            # It is not the same for equal rows, so nothing may be computed twice or in another place.
+            False,
+            java.scala.Option.apply(None),
+        )
+        return Column(java.org.apache.spark.sql.classic.ExpressionUtils.column(called))
+    except (Py4JError, PySparkException, OSError, TypeError, AttributeError, AssertionError):
+        return None

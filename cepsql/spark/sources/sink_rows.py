@@ -1,0 +1,162 @@
+"""What a query has written into a sink, as a DataFrame of whole batches."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.catalog import ColumnDefinition, Sink
+from cepsql.catalog.database_failures import first_line
+from cepsql.catalog.locations import is_local, local_path
+from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.language.tokens import quoted
+from cepsql.scalar.types import parse_type
+from cepsql.secrets import is_secret, redact
+from cepsql.spark.frames.frames import spark_frame
+from cepsql.views.cells import column_values
+
+_FILES = ("parquet", "json", "csv", "orc", "text", "avro", "xml")
+_OWN = "_cepsql"
+_TRIES = 100
+_PLAIN = ("array", "map", "struct", "variant", "interval")
+
+
+def sink_rows(spark: SparkSession, sink: Sink, columns: Sequence[ColumnDefinition]) -> DataFrame:
+    """Return the rows that a sink holds, with whole batches only.
+
+    sink:    its options are values, not references.
+    columns: those that were written, with Spark's types; of files that say their columns none are needed.
+    Raises NotSupportedError for a sink that nobody can read here, OperationalError if it has no rows yet or does not
+    answer.
+    """
+    options = {name.lower(): value for name, value in sink.options}
+    match sink.format.lower():
+        case "sqlite" | "postgresql":
+            return _table(spark, sink, options, columns)
+        case name if name in _FILES and is_local(options.get("path", "")):
+            return _files(spark, sink, options, columns)
+        case name if name in _FILES or name == "delta":
+            return _reader(spark, sink, columns).load(options.get("path", ""))
+    raise NotSupportedError(
+        f"what is written to sink {sink.name} USING {sink.format} cannot be read here",
+        hint="SUBSCRIBE follows the query that writes it; files, sqlite, postgresql and delta can be read",
+    )
+
+
+def _reader(spark: SparkSession, sink: Sink, columns: Sequence[ColumnDefinition]) -> Any:
+    own = ("path", "partitionby")
+    given = {name: value for name, value in sink.options if name.lower() not in own}
+    reader = spark.read.format(sink.format).options(**given)
+    if columns and sink.format.lower() not in ("delta", "parquet", "orc", "avro"):
+        reader = reader.schema(", ".join(f"{quoted(column.name)} {column.type}" for column in columns))
+    return reader
+
+
+def _files(spark: SparkSession, sink: Sink, options: dict[str, str], columns: Sequence[ColumnDefinition]) -> DataFrame:
+    folder = Path(local_path(options["path"]))
+    files = whole_batches(folder)
+    if not files:
+        if not columns:
+            raise OperationalError(f"sink {sink.name} has no rows yet")
+        return spark.createDataFrame([], ", ".join(f"{quoted(column.name)} {column.type}" for column in columns))
+    reader = _reader(spark, sink, columns).option("basePath", f"file://{folder}")
+    return reader.load([f"file://{quote(str(file))}" for file in files])
+
+
+def whole_batches(folder: Path) -> list[Path]:
+    """Return the files of a folder but for those of a batch of which not all are in their place yet.
+
+    Raises OperationalError if batches are faster than they can be listed.
+    """
+    for _ in range(_TRIES):
+        before = _records(folder)
+        found = {path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(folder))}
+        # A batch that came in between may be there in part.
+        if _records(folder) != before:
+            continue
+        for names in before.values():
+            batch = {folder / name for name in names}
+            if not batch <= found:
+                found -= batch
+        return sorted(found)
+    raise OperationalError(f"files come into {folder} faster than they can be listed", hint="try again")
+
+
+def _records(folder: Path) -> dict[str, frozenset[str]]:
+    """Return the files of the last batch of each query that writes into a folder."""
+    found = {}
+    for path in (folder / _OWN).glob("*.json"):
+        try:
+            record = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        # Staged files tell batches without a change of names apart.
+        found[f"{path.name} {record['batch']}"] = frozenset(record["files"].values())
+    return found
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def _table(spark: SparkSession, sink: Sink, options: dict[str, str], columns: Sequence[ColumnDefinition]) -> DataFrame:
+    if not columns:
+        raise NotSupportedError(
+            f"the types of the columns of sink {sink.name} are not known",
+            hint=f"CREATE SINK {sink.name} (column TYPE, ...) says them, or a query that writes it",
+        )
+    table = options.get("table") or sink.name
+    try:
+        rows = (_sqlite if sink.format.lower() == "sqlite" else _postgresql)(options, table, columns)
+    except Exception as failure:
+        reason = redact(first_line(failure), [value for name, value in sink.options if is_secret(name)])
+        raise OperationalError(f"sink {sink.name} cannot be read: {reason}") from failure
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
+    ddl = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+    if not rows:
+        return spark.createDataFrame([], ddl)
+    arrays, casts = [], []
+    for column, values in zip(columns, cells, strict=True):
+        name, kind = quoted(column.name), column.type
+        if kind.lower().startswith(_PLAIN) or parse_type(kind).name == "unknown":
+            # Nested values are kept as JSON.
+            texts = [value if isinstance(value, str | None) else json.dumps(value) for value in values]
+            arrays.append(pa.array(texts, pa.string()))
+            casts.append(f"from_json({name}, '{kind}') AS {name}" if not kind.startswith("interval") else name)
+        else:
+            arrays.append(column_values(values, kind))
+            casts.append(f"CAST({name} AS {kind}) AS {name}")
+    frame = spark_frame(spark, sink.name, pa.table(arrays, names=[column.name for column in columns]))
+    return frame.selectExpr(*casts)
+
+
+def _sqlite(options: dict[str, str], table: str, columns: Sequence[ColumnDefinition]) -> list[tuple]:
+    path = Path(options.get("path", "")).expanduser().absolute()
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=5)) as connection:
+        names = ", ".join(_sql_name(column.name) for column in columns)
+        return connection.execute(f"SELECT {names} FROM {_sql_name(table)}").fetchall()
+
+
+def _postgresql(options: dict[str, str], table: str, columns: Sequence[ColumnDefinition]) -> list[tuple]:
+    import psycopg
+    import sqlalchemy as sa
+
+    url = sa.make_url(options["url"]).set(drivername="postgresql")
+    url = url.set(username=options.get("user", url.username), password=options.get("password", url.password))
+    place = f"{_sql_name(options['schema'])}." if options.get("schema") else ""
+    names = ", ".join(_sql_name(column.name) for column in columns)
+    with psycopg.connect(url.render_as_string(hide_password=False), connect_timeout=10) as connection:
+        connection.execute("SET TRANSACTION READ ONLY")
+        connection.execute("SET LOCAL TIME ZONE 'UTC'")
+        found = connection.execute(f"SELECT {names} FROM {place}{_sql_name(table)}".encode())
+        return found.fetchall()
+
+
+def _sql_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,45 @@
+"""A sink as a table: what a query has written there."""
+
+from typing import TYPE_CHECKING
+
+from cepsql.catalog import ColumnDefinition, Registered, Sink
+from cepsql.catalog.references import valued_sink
+from cepsql.errors import Error
+from cepsql.language import statements as st
+from cepsql.language.translate import statements
+from cepsql.loading import load_spark
+from cepsql.standing.host import Host
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def read_sink(host: Host, sink: Sink, spark: "SparkSession") -> Registered:
+    """Return the rows of a sink as they are now, in whole batches, under its name.
+
+    Raises NotSupportedError for a sink that cannot be read, OperationalError if it does not answer.
+    """
+    load_spark()
+    from cepsql.spark.frames.column_types import frame_columns
+    from cepsql.spark.jvm.failures import translated_failures
+    from cepsql.spark.sources.sink_rows import sink_rows
+
+    with translated_failures():
+        frame = sink_rows(spark, valued_sink(sink), written_columns(host, sink))
+    return Registered(sink.name, frame_columns(frame), frame)
+
+
+def written_columns(host: Host, sink: Sink) -> tuple[ColumnDefinition, ...]:
+    """Return the columns that a sink declares, or those that the first query of the catalog that writes it gives; none
+    if nobody knows them."""
+    if sink.columns:
+        return sink.columns
+    for query in host.catalog.names.queries:
+        if query.sink is not None and query.sink.lower() == sink.name.lower():
+            try:
+                (statement,) = statements(query.sql)
+                assert isinstance(statement, st.Query)
+                return host.typed_columns(host.plan(statement))
+            except Error:
+                continue
+    return ()
