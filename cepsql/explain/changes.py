@@ -1,7 +1,15 @@
 """Operators over tables that change, in words."""
 
 from cepsql.analysis.sql.plain_sql import sql_of
-from cepsql.plan.tree.nodes import ChangeOperator, RankedRows, RetractingGroups, TableJoin, Upserts, takes_rows_away
+from cepsql.plan.tree.nodes import (
+    ChangeOperator,
+    RankedRows,
+    RetractingFrames,
+    RetractingGroups,
+    TableJoin,
+    Upserts,
+    takes_rows_away,
+)
 
 
 def change_lines(node: ChangeOperator) -> list[str]:
@@ -31,6 +39,14 @@ def change_lines(node: ChangeOperator) -> list[str]:
                 f"  partition by: {', '.join(node.keys) or 'nothing (one partition)'}",
                 f"  order by: {', '.join(map(sql_of, node.order))}",
                 f"  state: {_ranked_rows(node)}",
+            ]
+        case RetractingFrames():
+            return [
+                "Window functions of a table",
+                f"  partition by: {', '.join(node.keys) or 'nothing (one partition)'}",
+                f"  order by: {', '.join(map(sql_of, node.order)) or 'nothing'}",
+                *(f"  {call.column.name}: {call.spoken}" for call in node.calls),
+                "  state: all rows; a change computes its partition anew, and rows that differ come out",
             ]
     assert isinstance(node, TableJoin)
     equal = " AND ".join(

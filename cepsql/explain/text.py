@@ -59,6 +59,7 @@ from cepsql.plan.tree.nodes import (
     Over,
     RankedRows,
     Read,
+    RetractingFrames,
     RetractingGroups,
     Sort,
     SparkWatermark,
@@ -186,7 +187,7 @@ def _node(node: Node, told: _Told) -> list[str]:
                 "  state: for every key what each aggregate needs to go on, for ever",
                 f"  emit: groups whenever they change, with what each row does in {OPERATION}",
             ]
-        case Upserts() | RetractingGroups() | TableJoin() | RankedRows():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows() | RetractingFrames():
             lines = change_lines(node)
         case LabelledChanges():
             lines = [f"Changes  with what each does in {OPERATION}"]

@@ -21,6 +21,9 @@ FRAMED_FUNCTIONS = (
 """What a `FramedCall` may compute; "row" is the value of the only row of its frame."""
 
 _EXACT = 2**53
+_BEGIN_COST = 1000
+"""What a call of NumPy costs, in numbers added."""
+
 _SAFE = 2**62
 
 
@@ -68,61 +71,70 @@ class Framed(FrameRows):
             return pa.table({})
         fresh = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
         output = take_rows(ordered.rows.drop_columns([GIVEN, *self.layout.key_names]), fresh)
-        frames: dict[tuple[int, int, bool], _Spans] = {}
+        frames: dict[tuple[int, int, bool], Spans] = {}
         for call, kind in zip(self.calls, self.types, strict=True):
             reach = call.first, call.last, call.times
             if reach not in frames:
-                frames[reach] = _Spans(*_bounds(call, ordered, ranges, fresh))
+                frames[reach] = Spans(*_bounds(call, ordered, ranges, fresh))
             column = None if call.column is None else ordered.rows[call.column].chunk(0)
-            output = output.append_column(call.name, self._value(call, kind, frames[reach], column))
+            output = output.append_column(call.name, frame_value(call, kind, frames[reach], column, self.wraps))
         return by_time(output, "t")
 
-    def _value(self, call: FramedCall, kind: pa.DataType, frames: "_Spans", column: pa.Array | None) -> pa.Array:
-        if column is None:
-            return pa.array(frames.sizes).cast(kind)
-        valid = column.is_valid().to_numpy(zero_copy_only=False)
-        place = None
-        match call.function:
-            case "row" | "first" | "last":
-                place = frames.end(valid if call.ignore_nulls else None, last=call.function == "last")
-            case "min" | "max":
-                order = ordinals(column, equal_zeros=True)
-                place = frames.least(~order if call.function == "max" else order, valid)
-        if place is not None:
-            return column.take(pa.array(np.maximum(place, 0), mask=place < 0)).cast(kind)
-        count = frames.counts(valid)
-        match call.function:
-            case "count":
-                return pa.array(count).cast(kind)
-            case "sum" | "avg":
-                return self._total(call, kind, frames, column, count)
-        return _moment(call.function, frames.moments(nearest_doubles(column), valid), count).cast(kind)
 
-    def _total(
-        self, call: FramedCall, kind: pa.DataType, frames: "_Spans", column: pa.Array, count: np.ndarray
-    ) -> pa.Array:
-        none = count == 0
-        if pa.types.is_decimal(column.type):
-            total = as_decimals(frames.differences(unscaled(column)), pa.decimal128(38, column.type.scale))
-            value = total if call.function == "sum" else mean_of(total, count, kind)
-        elif pa.types.is_integer(column.type) and call.function == "sum":
-            value = pa.array(self._integers(call, frames, integers(column.fill_null(0)).astype(np.int64)))
-        else:
-            sums = frames.sums(nearest_doubles(column), pa.types.is_integer(column.type))
-            value = pa.array(sums if call.function == "sum" else sums / np.maximum(count, 1))
-        return _without(value, none).cast(kind)
+def frame_value(call: FramedCall, kind: pa.DataType, frames: "Spans", column: pa.Array | None, wraps: bool) -> pa.Array:
+    """Return the value of a function of the rows of each frame.
 
-    def _integers(self, call: FramedCall, frames: "_Spans", numbers: np.ndarray) -> np.ndarray:
-        if not self.wraps and frames.differences(np.abs(numbers.astype(np.float64))).max(initial=0) > _SAFE:
-            greatest = frames.greatest_sum(numbers.astype(object))
-            if greatest >= 2**63:
-                raise OperationalError(
-                    f"{call.function.upper()} of a frame outgrows its type BIGINT", hint="CAST its argument to DOUBLE"
-                )
-        return frames.differences(numbers)
+    kind:   its type.
+    column: what it reads, of all rows; None for the number of rows.
+    wraps:  as of `Framed`.
+    """
+    if column is None:
+        return pa.array(frames.sizes).cast(kind)
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    place = None
+    match call.function:
+        case "row" | "first" | "last":
+            place = frames.end(valid if call.ignore_nulls else None, last=call.function == "last")
+        case "min" | "max":
+            order = ordinals(column, equal_zeros=True)
+            place = frames.least(~order if call.function == "max" else order, valid)
+    if place is not None:
+        return column.take(pa.array(np.maximum(place, 0), mask=place < 0)).cast(kind)
+    count = frames.counts(valid)
+    match call.function:
+        case "count":
+            return pa.array(count).cast(kind)
+        case "sum" | "avg":
+            return _total(call, kind, frames, column, count, wraps)
+    return _moment(call.function, frames.moments(nearest_doubles(column), valid), count).cast(kind)
 
 
-class _Spans:
+def _total(
+    call: FramedCall, kind: pa.DataType, frames: "Spans", column: pa.Array, count: np.ndarray, wraps: bool
+) -> pa.Array:
+    none = count == 0
+    if pa.types.is_decimal(column.type):
+        total = as_decimals(frames.differences(unscaled(column)), pa.decimal128(38, column.type.scale))
+        value = total if call.function == "sum" else mean_of(total, count, kind)
+    elif pa.types.is_integer(column.type) and call.function == "sum":
+        value = pa.array(_integers(call, frames, integers(column.fill_null(0)).astype(np.int64), wraps))
+    else:
+        sums = frames.sums(nearest_doubles(column), pa.types.is_integer(column.type))
+        value = pa.array(sums if call.function == "sum" else sums / np.maximum(count, 1))
+    return _without(value, none).cast(kind)
+
+
+def _integers(call: FramedCall, frames: "Spans", numbers: np.ndarray, wraps: bool) -> np.ndarray:
+    if not wraps and frames.differences(np.abs(numbers.astype(np.float64))).max(initial=0) > _SAFE:
+        greatest = frames.greatest_sum(numbers.astype(object))
+        if greatest >= 2**63:
+            raise OperationalError(
+                f"{call.function.upper()} of a frame outgrows its type BIGINT", hint="CAST its argument to DOUBLE"
+            )
+    return frames.differences(numbers)
+
+
+class Spans:
     """The rows of frames, each a range of places.
 
     begins, ends: of each frame; an empty one ends where it begins.
@@ -146,6 +158,20 @@ class _Spans:
         if whole and np.abs(values).sum() < _EXACT:
             return self.differences(values)
         found = np.zeros(len(self.begins))
+        begins, frame = np.unique(self.begins, return_inverse=True)
+        ends = np.zeros(len(begins), np.int64)
+        np.maximum.at(ends, frame, self.ends)
+        if _BEGIN_COST * len(begins) + (ends - begins).sum() < self.sizes.sum() + _BEGIN_COST * self.sizes.max(
+            initial=0
+        ):
+            # Frames that begin together are the first places of one series.
+            of_begin = np.argsort(frame, kind="stable")
+            first = np.searchsorted(frame[of_begin], np.arange(len(begins) + 1))
+            for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+                own = of_begin[first[number] : first[number + 1]]
+                total = np.concatenate([[0.0], np.cumsum(values[begin:end])]) + 0.0
+                found[own] = total[self.sizes[own]]
+            return found
 
         def add(frames: np.ndarray, places: np.ndarray) -> None:
             found[frames] += values[places]

@@ -97,8 +97,8 @@ class RankedRows(OneRelation):
         if self.retracting:
             chosen, change = rows.select(self.columns), signs(one_chunk(rows[KIND]))
         else:
-            peers = _peers(rows, self.order, group)
-            places, _ = _first_ranks(self, np.arange(rows.num_rows), group, peers)
+            alike = peers(rows, self.order, group)
+            places, _ = _first_ranks(self, np.arange(rows.num_rows), group, alike)
             chosen, group, change = (
                 take_rows(rows.select(self.columns), places),
                 group[places],
@@ -178,14 +178,14 @@ class _Ranked:
     def __init__(self, rows: pa.Table, operator: RankedRows):
         self._operator = operator
         if operator.retracting:
-            rows = _netted(rows, operator.columns)
+            rows = netted(rows, operator.columns)
         # All have one time, so that the order columns decide.
         timed = rows.append_column("t", pa.array(np.zeros(rows.num_rows, np.int64)))
         rest = [name for name in operator.columns if name not in operator.order]
         self.rows, _ = partition_rows(timed, [_GROUP], "t", operator.layout.order, rest)
         self.group, self.was = integers(self.rows[_GROUP]), integers(self.rows[_WAS])
         self.now = self.was + integers(self.rows[_CHANGE])
-        self._peer = _peers(self.rows, operator.order, self.group)
+        self._peer = peers(self.rows, operator.order, self.group)
 
     def ranks(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of the rows with the first ranks, and the ranks, where each is there so often."""
@@ -206,7 +206,7 @@ def _net_places(place: np.ndarray, rank: np.ndarray, weights: np.ndarray) -> tup
     return place[first], rank[first], total
 
 
-def _netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+def netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     """Return different rows with the sum of what was there of each, and of its changes."""
     equal = [one_chunk(rows[name]) for name in (_GROUP, *names)]
     first, change, codes = net_rows(equal, integers(rows[_CHANGE]))
@@ -216,7 +216,7 @@ def _netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     return found.append_column(_WAS, pa.array(was)).append_column(_CHANGE, pa.array(change))
 
 
-def _peers(rows: pa.Table, order: Sequence[str], group: np.ndarray) -> np.ndarray:
+def peers(rows: pa.Table, order: Sequence[str], group: np.ndarray) -> np.ndarray:
     """Number the rows so that those of a group which are equal in the order have the same number, in order."""
     differs = np.diff(group) != 0
     for name in order:

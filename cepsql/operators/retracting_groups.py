@@ -242,7 +242,7 @@ class _Column:
                 place = np.searchsorted(owner, every) if least else np.searchsorted(owner, every, "right") - 1
                 return values.take(pa.array(place, mask=count == 0))
             if call.function not in _TOTALS:
-                return _of_values(call, kind, len(count), owner, values, numbers)
+                return of_values(call.function, call.fraction, kind, len(count), owner, values, numbers)
             if call.distinct:
                 count = np.bincount(owner, minlength=len(count))
             if call.function != "count" and pa.types.is_floating(self.type):
@@ -267,29 +267,38 @@ def _of_nothing(call: GroupCall, kind: pa.DataType) -> pa.Array:
     return pa.array([[]], kind) if call.function == "list" else pa.nulls(1, kind)
 
 
-def _of_values(
-    call: GroupCall, kind: pa.DataType, groups: int, owner: np.ndarray, values: pa.Array, numbers: np.ndarray
+def of_values(
+    function: str,
+    fraction: float | None,
+    kind: pa.DataType,
+    groups: int,
+    owner: np.ndarray,
+    values: pa.Array,
+    numbers: np.ndarray,
 ) -> pa.Array:
-    """Return an aggregate of values of groups: each different one once, in order, and how often it is there."""
+    """Return an aggregate of values of groups: each different one once, in order, and how often it is there.
+
+    function, fraction: as of `GroupCall`.
+    """
     size = np.bincount(owner, numbers, groups).astype(np.int64)
-    if call.function == "list":
+    if function == "list":
         offsets = np.concatenate([[0], np.cumsum(size)]).astype(np.int32)
         every = values.take(pa.array(np.repeat(np.arange(len(owner)), numbers)))
         return pa.ListArray.from_arrays(pa.array(offsets), every.cast(kind.value_type)).cast(kind)
-    if call.function == "mode":
+    if function == "mode":
         order = np.lexsort((np.arange(len(owner)), -numbers, owner))
         place = np.searchsorted(owner, np.arange(groups))
         return values.take(pa.array(np.append(order, 0)[place], mask=size == 0))
     amounts = _amounts(values)
-    if call.function == "percentile":
-        assert call.fraction is not None
-        return _percentile(amounts, np.cumsum(numbers), size, call.fraction)
+    if function == "percentile":
+        assert fraction is not None
+        return _percentile(amounts, np.cumsum(numbers), size, fraction)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(owner, amounts * numbers, groups) / size
         squares = np.bincount(owner, (amounts - mean[owner]) ** 2 * numbers, groups)
-        divisor = size - 1 if call.function.endswith("samp") else size
+        divisor = size - 1 if function.endswith("samp") else size
         variance = squares / divisor
-    found = np.sqrt(variance) if call.function.startswith("stddev") else variance
+    found = np.sqrt(variance) if function.startswith("stddev") else variance
     return pa.array(found, pa.float64(), mask=divisor <= 0)
 
 

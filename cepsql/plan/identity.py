@@ -30,8 +30,10 @@ from cepsql.plan.tree.nodes import (
     Match,
     Node,
     Over,
+    PlannedWindow,
     RankedRows,
     Read,
+    RetractingFrames,
     RetractingGroups,
     Sort,
     SparkWatermark,
@@ -157,6 +159,18 @@ def describe_group_changes(groups: GroupChanges) -> dict:
     }
 
 
+def _describe_window(call: PlannedWindow) -> list:
+    ends = [
+        None if end is None else [end[0], None if end[1] is None else canonical_sql(end[1])]
+        for end in (call.frame.first, call.frame.last)
+    ]
+    names = [None if name is None else name.lower() for name in (call.argument, call.default)]
+    return [
+        call.column.name, call.function, *names, call.frame.unit, *ends, call.number, call.ignore_nulls, call.distinct,
+        call.fraction,
+    ]  # fmt: skip
+
+
 def describe_change_operator(node: ChangeOperator) -> dict:
     """Return what decides how a table changes, but not what is read, as data that JSON can hold."""
     match node:
@@ -183,6 +197,13 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                 "order by": [canonical_sql(item) for item in node.order],
                 "limit": node.limit,
                 "numbered": node.rank is not None,
+                "columns": [name.lower() for name in node.columns],
+            }
+        case RetractingFrames():
+            return {
+                "window functions": [_describe_window(call) for call in node.calls],
+                "partition by": [name.lower() for name in node.keys],
+                "order by": [canonical_sql(item) for item in node.order],
                 "columns": [name.lower() for name in node.columns],
             }
     assert isinstance(node, TableJoin)
@@ -250,7 +271,7 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case AsOfJoin(_, inputs):
             return describe_as_of_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
-        case Upserts() | RetractingGroups() | TableJoin() | RankedRows():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows() | RetractingFrames():
             return describe_change_operator(node) | {"inputs": [_describe(i, frame_identity) for i in node.inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)

@@ -16,7 +16,7 @@ from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.statements import Query
 from cepsql.plan.bind import Binder
 from cepsql.plan.changes.emission import groups_joined_streams
-from cepsql.plan.changes.ranked_rows import rank_that_changes
+from cepsql.plan.changes.ranked_rows import call_that_changes
 from cepsql.plan.changes.table_changes import over_table_changes
 from cepsql.plan.names.expand import Expander, Lookup
 from cepsql.plan.passes import BIND, CHECK, EXPAND, LIFT, Asked, Draft, record_step, run_passes, tree_lines
@@ -160,7 +160,7 @@ class _Planner:
         draft = self._bound(Draft(query))
         root, place = draft.graph, draft.query.span
         changes = root.resolved.streaming and (
-            changelog_read(root) or groups_joined_streams(root) or rank_that_changes(root, self._inputs, place)
+            changelog_read(root) or groups_joined_streams(root) or call_that_changes(root, self._inputs, place)
         )
         if changes:
             return self._changing(root, place), None

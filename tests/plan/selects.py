@@ -83,7 +83,56 @@ class Writer:
         having = " HAVING COUNT(*) > 1" if self.chance.random() < 0.2 else ""
         return f"SELECT {form.format(item)} FROM {source}{where}{having}"
 
+    def framed(self, own: list[str]) -> str:
+        """Return a window function; its order leaves no ties."""
+        value, rows = self.chance.choice(own), [f"{column} NULLS FIRST" for column in own]
+        if self.chance.random() < 0.5:
+            rows.insert(0, f"{self.chance.choice(own)} DESC NULLS LAST")
+        partition = f"PARTITION BY {self.chance.choice(own)} " if self.chance.random() < 0.7 else ""
+        over = f"OVER ({partition}ORDER BY {', '.join(rows)}"
+        form = self.chance.choice([
+            "ROW_NUMBER()", "RANK()", "NTILE(2)", "LAG({0})", "LEAD({0}, 2, -1)", "LAG({0}) IGNORE NULLS",
+            "SUM({0})", "COUNT({0})", "MIN({0})", "MAX({0})", "FIRST_VALUE({0})", "LAST_VALUE({0})",
+        ])  # fmt: skip
+        call = form.format(value)
+        if form.startswith(("SUM", "COUNT", "MIN", "MAX", "FIRST", "LAST")):
+            ends = self.chance.choice([
+                "1 PRECEDING", "2 PRECEDING AND CURRENT ROW", "UNBOUNDED PRECEDING AND 1 FOLLOWING",
+                "CURRENT ROW AND UNBOUNDED FOLLOWING",
+            ])  # fmt: skip
+            frame = f"ROWS {'BETWEEN ' if 'AND' in ends else ''}{ends}"
+            if self.chance.random() < 0.3:
+                first = self.chance.choice(["1 PRECEDING", "CURRENT ROW"])
+                frame = f"RANGE BETWEEN {first} AND 1 FOLLOWING"
+                over = f"OVER ({partition}ORDER BY {self.chance.choice(own)} NULLS FIRST"
+                call = call if not form.startswith(("FIRST", "LAST")) else f"COUNT({value})"
+            over = f"{over} {frame}"
+        if "IGNORE" in call:
+            # Spark has it behind the call, databases within it.
+            call = call.replace(") IGNORE NULLS", " IGNORE NULLS)")
+        return f"{call} {over})"
+
+    def windowed(self) -> str:
+        """Return a SELECT with window functions, or one over their rows."""
+        source, own = self.source([], 1)
+        where = self.where(own, [], 1)
+        kind = self.chance.randint(0, 3)
+        if kind == 0:
+            key = own[1]
+            by = f"OVER (ORDER BY COUNT(*) DESC, {key} NULLS FIRST)"
+            call = self.chance.choice(["RANK()", "SUM(COUNT(*))", "LAG(COUNT(*))"])
+            return f"SELECT {key} AS k, COUNT(*) AS n, {call} {by} AS i FROM {source}{where} GROUP BY {key}"
+        items = f"{own[0]} AS k, {own[1]} AS n, {self.framed(own)} AS i"
+        if kind == 1:
+            return f"SELECT {items} FROM {source}{where} QUALIFY {self.framed(own)} > 1"
+        inner = f"SELECT {items}, {self.framed(own)} AS j FROM {source}{where}"
+        if kind == 2:
+            return f"SELECT k, COUNT(*) AS n, SUM(i + j) AS i FROM ({inner}) AS w GROUP BY k"
+        return f"SELECT k, n, i FROM ({inner}) AS w WHERE i > j OR j IS NULL"
+
     def select(self) -> str:
+        if self.chance.random() < 0.3:
+            return self.windowed()
         source, own = self.source([], 1)
         where = self.where(own, [], 2)
         if self.chance.random() < 0.3:

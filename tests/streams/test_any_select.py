@@ -38,7 +38,7 @@ def test_changes_add_up_to_the_rows_of_a_database(spark):
                 continue
             found: Counter = Counter()
             for number, rows in enumerate(given[:-1]):
-                for *values, operation in sorted(rows, key=lambda row: row.op[0] != "-"):
+                for *values, operation in rows:
                     found[tuple(values)] += -1 if operation.startswith("-") else 1
                     assert found[tuple(values)] >= 0, text
                 assert +found == wanted[number], (number, text)

@@ -86,6 +86,14 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall:
     return GroupCall(name, found.function, found.column, distinct and found.function not in ("min", "max"))
 
 
+def composed_aggregate(call: exp.Expr, place: Span) -> exp.Expr | None:
+    """Return the expression over other aggregates that an aggregate is, None for one that is none.
+
+    Raises NotSupportedError for a form that cannot be computed.
+    """
+    return _composed(call, None, place)
+
+
 def _composed(call: exp.Expr, time: exp.Column | None, place: Span) -> exp.Expr | None:
     """Return the expression that an aggregate is, None for one that is none."""
     taken = _chosen_row(call) or aggregate_call(call)

@@ -14,7 +14,7 @@ from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.changes.composed_aggregates import is_total
 from cepsql.plan.changes.filtered_changes import with_whole_updates
 from cepsql.plan.changes.group_changes import hoist_changing_groups
-from cepsql.plan.changes.ranked_rows import rank_that_changes
+from cepsql.plan.changes.ranked_rows import call_that_changes
 from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
 from cepsql.plan.joins.stream_join import joins_streams
@@ -74,7 +74,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
 
 def _changing(root: Sql, checked: Checked, place: Span) -> bool:
     """Tell whether a query over streams is one over tables that change."""
-    if changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root, checked, place) is not None:
+    if changelog_read(root) is not None or _groups_below(root) or call_that_changes(root, checked, place) is not None:
         return True
     if isinstance(root.query, exp.SetOperation) and not is_union_all(root.query):
         return True

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.operators.frames import reach_of
 from cepsql.analysis.operators.over import is_whole
-from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
+from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import flat_name
@@ -36,10 +37,10 @@ def is_ranking(expression: exp.Expr) -> bool:
     return isinstance(expression, exp.Window) and ranking_of(expression) is not None
 
 
-def rank_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | None:
-    """Return a call in a query over streams that gives rows ranks which change with later rows.
+def call_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | None:
+    """Return a window function in a query over streams whose value for a row changes with later rows.
 
-    Not those that go by an event time, or number whole partitions: their rows come out once.
+    Not those that go by an event time, or over whole partitions: their rows come out once.
     """
 
     def followed(rows: Sql, column: str) -> bool:
@@ -51,8 +52,6 @@ def rank_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | 
         nodes = {flat_name(name): below for name, below in node.inputs.items()}
         for select in node.inlined.qualified.find_all(exp.Select):
             for call in window_calls(select):
-                if ranking_of(call) is None:
-                    continue
                 asked = with_own_window(call, select)
                 if _changes(asked, select, nodes, followed):
                     return call
@@ -104,29 +103,15 @@ def ranked_select(
     return RankedRows(name, (rows,), keys, tuple(order), ranking, limit, rank, given), outer
 
 
+def asks_one_rank(select: exp.Select) -> bool:
+    """Tell whether all window functions of a SELECT are one rank of its rows."""
+    asked = {with_own_window(call, select) for call in window_calls(select)}
+    return len(asked) == 1 and is_ranking(next(iter(asked)))
+
+
 def _only_call(select: exp.Select, place: Span) -> exp.Window:
-    """Return the call of a ranking function, which all window functions of a SELECT have to be."""
+    """Return the call of a ranking function, which all window functions of a SELECT are."""
     calls = window_calls(select)
-    for call in calls:
-        if ranking_of(call) is None:
-            raise NotSupportedError(
-                f"the window function {sql_of(without_tables(call.this))} over a table that changes is not supported",
-                span_of(call, place),
-                "ROW_NUMBER, RANK and DENSE_RANK are, and aggregates OVER a whole partition",
-            )
-    asked = {with_own_window(call, select) for call in calls}
-    if len(asked) > 1:
-        raise NotSupportedError(
-            "two ranks in one SELECT over a table that changes are not supported",
-            span_of(calls[1], place),
-            "write one of them in a subquery",
-        )
-    if own_aggregate(select):
-        raise NotSupportedError(
-            "OVER beside GROUP BY or an aggregate over a table that changes is not supported",
-            span_of(calls[0], place),
-            "aggregate in a subquery, and write OVER around it",
-        )
     for part in (*select.expressions, select.args.get("qualify")):
         if part is not None and part.find(exp.Query) is not None:
             raise NotSupportedError(
@@ -138,13 +123,16 @@ def _only_call(select: exp.Select, place: Span) -> exp.Window:
 def _changes(
     call: exp.Window, select: exp.Select, nodes: Mapping[str, Node], followed: Callable[[Sql, str], bool]
 ) -> bool:
-    """Tell whether later rows can change a rank over the rows of a stream; `followed` tells what can be event times."""
+    """Tell whether later rows can change the value of a call over the rows of a stream; `followed` tells what can be
+    event times."""
     columns = RowsBelow()
     keys = [columns.take(key).name for key in call.args.get("partition_by") or []]
     order = call.args["order"].expressions if call.args.get("order") else []
     first = columns.take(order[0].this).name if order else None
-    if not columns.names or own_aggregate(select):
+    if own_aggregate(select):
         return False
+    if not columns.names:
+        columns.take(exp.Literal.number(1))
     inner = columns.select(select)
     rows = Sql(inner, read_nodes(inner, nodes))
     try:
@@ -153,5 +141,16 @@ def _changes(
     except Error:
         return False
     if first is not None and not order[0].args.get("desc") and followed(rows, first):
-        return False
+        return _goes_on(call)
     return not any(is_whole(key, keys) and followed(rows, key) for key in keys)
+
+
+def _goes_on(call: exp.Window) -> bool:
+    """Tell whether the frame of a call that goes by the event time holds rows until the partition ends."""
+    try:
+        reach_of(call, "", Span(0, 0))
+    except NotSupportedError:
+        return True
+    except Error:
+        return False
+    return False

@@ -22,9 +22,10 @@ from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.operator import Change
 from cepsql.plan.changes.composed_aggregates import group_call, with_composed_aggregates
+from cepsql.plan.changes.framed_rows import framed_select, with_groups_below
 from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.changes.rank_limits import with_rank_limits
-from cepsql.plan.changes.ranked_rows import is_ranking, ranked_select
+from cepsql.plan.changes.ranked_rows import asks_one_rank, is_ranking, ranked_select
 from cepsql.plan.changes.subquery_joins import SubqueryJoins
 from cepsql.plan.changes.whole_partitions import with_whole_partitions
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
@@ -35,7 +36,7 @@ from cepsql.plan.joins.stream_join import hoist_joins
 from cepsql.plan.joins.value_joins import with_value_joins
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
-from cepsql.plan.rows.over import named_item, window_calls
+from cepsql.plan.rows.over import named_item, own_aggregate, window_calls
 from cepsql.plan.rows.top_rows import with_first_rows_ranked
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
@@ -72,7 +73,16 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
         )
     flat = inline_views(root, windows=False)
     assert isinstance(flat, Sql)
-    planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked)
+    try:
+        return _planned(flat, place, checked, frames=False)
+    except NotSupportedError:
+        # What can be had without them stays as checkpoints know it.
+        return _planned(flat, place, checked, frames=True)
+
+
+def _planned(flat: Sql, place: Span, checked: Checked, frames: bool) -> Sql:
+    """Return what `over_table_changes` does; `frames`: window functions other than ranks are computed, too."""
+    planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked, frames)
     whole = with_columns_named(_outermost(flat.inlined.qualified), planner.nodes)
     names = [named_item(item).alias_or_name for item in whole.selects]
     query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
@@ -100,6 +110,7 @@ class _TableChanges:
     nodes: dict[str, Node]
     place: Span
     checked: Checked
+    frames: bool
     made: int = field(default=0)
 
     def rows(self, query: exp.Query) -> Sql:
@@ -110,6 +121,8 @@ class _TableChanges:
         assert isinstance(query, exp.Select)
         refuse_inner_stars(query, self.place)
         query = self._with_window_rows(query)
+        if self.frames and not groups_windows(query, self.nodes):
+            query = with_groups_below(query, self._name)
         query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
         query = self._without_subqueries(query)
         if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
@@ -119,9 +132,11 @@ class _TableChanges:
         if not any(map(self._reads_stream, relations(query))):
             name, names = self._added_rows(query), {item.alias_or_name.lower() for item in query.selects}
             return self._added(name, self.nodes[name], frozenset(names))
-        select = self._joined(with_composed_aggregates(query, self._time(query), self.place))
-        if window_calls(select):
-            select = self._ranked(select)
+        if not window_calls(query):
+            query = with_composed_aggregates(query, self._time(query), self.place)
+        select = self._joined(query)
+        while window_calls(select):
+            select = self._over(select)
         if select.args.get("group") is not None or select.args.get("distinct") is not None or own_aggregates(select):
             return self._grouped(select)
         return self._changing(select)
@@ -499,6 +514,10 @@ class _TableChanges:
             # Windows without EMIT come out once, when they are complete.
             with suppress(Error):
                 return self._events(query, needed)
+        if self.frames and isinstance(query, exp.Select) and not all(map(is_ranking, window_calls(query))):
+            # Frames by the event time of events need no more rows than they hold.
+            with suppress(Error):
+                return self._events(query, needed)
         try:
             return self.rows(query)
         except NotSupportedError:
@@ -525,10 +544,19 @@ class _TableChanges:
         hidden = hidden_columns(named, exp.Literal.number(int(Change.INSERT)))
         return Sql(exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name)), {name.lower(): node})
 
-    def _ranked(self, select: exp.Select) -> exp.Select:
-        """Return a SELECT over an operator that ranks the rows of a SELECT."""
-        name = self._name("__ranked")
-        self.nodes[name], outer = ranked_select(select, name, self._changing, self.place)
+    def _over(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT over an operator that ranks the rows of a SELECT, or computes window functions over them."""
+        ranks = asks_one_rank(select)
+        # Names are part of what a checkpoint knows: one is taken where nothing comes of it, too.
+        name = self._name("__ranked" if ranks or not self.frames else "__framed")
+        if own_aggregate(select):
+            raise self._refused(window_calls(select)[0], "OVER beside GROUP BY or an aggregate")
+        if ranks:
+            self.nodes[name], outer = ranked_select(select, name, self._changing, self.place)
+        elif not self.frames:
+            raise self._refused(window_calls(select)[0], "a window function other than one rank")
+        else:
+            self.nodes[name], outer = framed_select(select, name, self._changing, self.place)
         return outer
 
     def _grouped(self, select: exp.Select) -> Sql:

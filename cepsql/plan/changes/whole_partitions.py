@@ -5,10 +5,12 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from cepsql.analysis.match.aggregate_calls import aggregate_call, own_aggregates
+from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS
 from cepsql.plan.rows.over import window_calls, with_own_window
 from cepsql.plan.tree.rows_below import RowsBelow
 
 _OF_ONE_ROW = ("FIRSTVALUE", "FIRST_VALUE", "LASTVALUE", "LAST_VALUE")
+_OF_PLACES = (exp.Lag, exp.Lead, exp.NthValue, *RANKS, *OF_ALL_ROWS)
 _VALUE, _KEY = "__v", "__k"
 
 
@@ -77,7 +79,7 @@ def with_whole_partitions(select: exp.Select, name: Callable[[str], str], reserv
 def _is_whole(call: exp.Window) -> bool:
     """Tell whether a window function is an aggregate of its whole partition."""
     function, spec = aggregate_call(call.this), call.args.get("spec")
-    if function is None or function.name in _OF_ONE_ROW:
+    if function is None or function.name in _OF_ONE_ROW or isinstance(function.function, _OF_PLACES):
         return False
     if spec is None:
         return not call.args.get("order")

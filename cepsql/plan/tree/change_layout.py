@@ -6,20 +6,23 @@ from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
-from cepsql.plan.tree.nodes import RankedRows, RetractingGroups, takes_rows_away
+from cepsql.plan.tree.nodes import RankedRows, RetractingFrames, RetractingGroups, takes_rows_away
 
 KIND = Column(change_rows.KIND, CHANGE)
 HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), KIND)
 
 
-def ranked_layout(node: RankedRows, plain: Callable[[str], bool]) -> tuple[RowLayout, dict[str, str]]:
-    """Return the layout of rows that are ranked, and which of its columns each column is, by lower-case name.
+def ordered_layout(
+    node: RankedRows | RetractingFrames, plain: Callable[[str], bool]
+) -> tuple[RowLayout, dict[str, str]]:
+    """Return the layout of rows that are put in order, and which of its columns each column is, by lower-case name.
 
     plain: whether values of a column that are equal are alike to the last bit, so that a key need not travel twice.
     """
     places = {item.this.name.lower(): f"o{i}" for i, item in enumerate(node.order)}
     places |= {name.lower(): f"k{i}" for i, name in enumerate(node.keys) if plain(name)}
-    values = [name for name in node.columns if name.lower() not in places]
+    read = node.read if isinstance(node, RetractingFrames) else node.columns
+    values = [name for name in read if name.lower() not in places]
     places |= {name.lower(): f"v{i}" for i, name in enumerate(values)}
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(name)) for i, name in enumerate(node.keys)),

@@ -413,6 +413,76 @@ class RankedRows(ChangeOperator):
         return self._changing([*given, *ranks])
 
 
+FrameEnd = tuple[int, exp.Expr | None]
+"""How far after a row: so many rows or groups, or a direction, -1 or 1, and a distance in it."""
+
+
+@dataclass(frozen=True)
+class FrameEnds:
+    """Where the frame of a window function begins and ends.
+
+    unit:        "rows", "groups" of rows that are equal in the order, or "range".
+    first, last: 0 is the row itself, for "range" and "groups" with those that are equal; None: with the partition.
+    """
+
+    unit: str
+    first: FrameEnd | None
+    last: FrameEnd | None
+
+
+@dataclass(frozen=True)
+class PlannedWindow:
+    """A window function over the rows of a table.
+
+    column:   what comes out.
+    spoken:   the call as SQL.
+    function, number, default, ignore_nulls, distinct, fraction: as of `WindowCall`; `default` is a column of the rows.
+    argument: the column of the rows that it reads, None for "count" of rows and functions of places.
+    """
+
+    column: ColumnDefinition
+    spoken: str
+    function: str
+    argument: str | None
+    frame: FrameEnds
+    number: int = 1
+    default: str | None = None
+    ignore_nulls: bool = False
+    distinct: bool = False
+    fraction: float | None = None
+
+
+@dataclass(frozen=True)
+class RetractingFrames(ChangeOperator):
+    """An ordered operator: the rows of a table with window functions over their partitions.
+
+    inputs:  changes of the table.
+    keys:    PARTITION BY: names of columns.
+    order:   ORDER BY: names of columns with their direction.
+    columns: the columns of the rows that come out.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    keys: tuple[str, ...]
+    order: tuple[exp.Ordered, ...]
+    calls: tuple[PlannedWindow, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns of the rows that come out or that a call reads."""
+        named = (name for call in self.calls for name in (call.argument, call.default) if name is not None)
+        return tuple({name.lower(): name for name in (*self.columns, *named)}.values())
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        wanted = {name.lower() for name in self.columns}
+        given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
+        return self._changing([*given, *(call.column for call in self.calls)])
+
+
 class StreamJoin(_Operator):
     """What joins of two streams have; see `IntervalJoin`."""
 
@@ -605,6 +675,7 @@ Ordered = (
     | RetractingGroups
     | TableJoin
     | RankedRows
+    | RetractingFrames
 )
 Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges | AddedRows
 

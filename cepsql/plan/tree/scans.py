@@ -11,7 +11,7 @@ from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.change_layout import groups_layout, ranked_layout
+from cepsql.plan.tree.change_layout import groups_layout, ordered_layout
 from cepsql.plan.tree.join_layout import as_of_join_layout, interval_join_layout, until_sql
 from cepsql.plan.tree.nodes import (
     AddedRows,
@@ -243,7 +243,7 @@ def _layout(stage: Ordered) -> RowLayout:
         case ChangingGroups(groups):
             return groups.layout
         case RankedRows() if not any(map(takes_rows_away, stage.inputs)):
-            return ranked_layout(stage, partial(_is_plain_key, stage))[0]
+            return ordered_layout(stage, partial(_is_plain_key, stage))[0]
         case RetractingGroups() if not any(map(takes_rows_away, stage.inputs)):
             return groups_layout(stage)[0]
         case ChangeOperator():

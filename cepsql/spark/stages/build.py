@@ -43,6 +43,7 @@ from cepsql.plan.tree.nodes import (
     Over,
     RankedRows,
     Read,
+    RetractingFrames,
     RetractingGroups,
     Sort,
     SparkWatermark,
@@ -104,6 +105,7 @@ from cepsql.spark.stages.observations import BELOW_MATCH
 from cepsql.spark.stages.over import over_stage, over_table
 from cepsql.spark.stages.pair_filter import with_filter
 from cepsql.spark.stages.ranked_rows import ranked_rows_stage
+from cepsql.spark.stages.retracting_frames import retracting_frames_stage
 from cepsql.spark.stages.sort import sort_stage
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.stage_rows import StageRows
@@ -128,7 +130,7 @@ SOURCE_OBSERVATION = "cepsql_source"
 ARROW = "\0arrow"
 """The reader of rows that no frame of Spark's reads."""
 
-_UNTIMED = (RetractingGroups, RankedRows, TableJoin)
+_UNTIMED = (RetractingGroups, RankedRows, RetractingFrames, TableJoin)
 """Operators that do not go by event time."""
 
 _numbers = itertools.count()
@@ -395,6 +397,8 @@ class _Builder:
                 return self._staged_rows(node, retracting_groups_stage(node, self.feeds(node, self._rows(node))))
             case RankedRows():
                 return self._staged_rows(node, ranked_rows_stage(node, self.feeds(node, self._rows(node))))
+            case RetractingFrames():
+                return self._staged_rows(node, retracting_frames_stage(node, self.feeds(node, self._rows(node))))
             case TableJoin():
                 return self._staged_rows(node, table_join_stage(node, self.feeds(node, self._rows(node))))
             case LabelledChanges(_, below):

@@ -8,7 +8,7 @@ from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.operators.ranked_rows import RANK
 from cepsql.operators.ranked_rows import RankedRows as RankedOperator
-from cepsql.plan.tree.change_layout import HIDDEN, ranked_layout
+from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import RankedRows, takes_rows_away
 from cepsql.spark.frames.rows import column_type, has_collation, incomparable, layout_columns
 from cepsql.spark.stages.stage import Feed
@@ -23,8 +23,8 @@ def ranked_rows_stage(node: RankedRows, feeds: Sequence[Feed]) -> Staged:
     """
     frame, retracting = feeds[0].frame, any(map(takes_rows_away, node.inputs))
     for name in (*node.keys, *(item.this.name for item in node.order)):
-        _check(name, column_type(frame, name))
-    layout, places = ranked_layout(node, lambda name: not isinstance(column_type(frame, name), _UNLIKE))
+        check_ordered(name, column_type(frame, name))
+    layout, places = ordered_layout(node, lambda name: not isinstance(column_type(frame, name), UNLIKE))
     operator = RankedOperator(layout, node.ranking, node.limit, node.rank is not None, retracting)
     rows = frame.selectExpr(*layout_columns(frame, layout))
     fields = {field.name: field for field in rows.schema.fields}
@@ -36,11 +36,12 @@ def ranked_rows_stage(node: RankedRows, feeds: Sequence[Feed]) -> Staged:
     return change_stage(node, operator, feeds, given, named, retracting)
 
 
-_UNLIKE = (FloatType, DoubleType, ArrayType, StructType)
+UNLIKE = (FloatType, DoubleType, ArrayType, StructType)
 """The types of which equal values may differ in their bits."""
 
 
-def _check(name: str, kind: DataType) -> None:
+def check_ordered(name: str, kind: DataType) -> None:
+    """Raise NotSupportedError for a column that cannot be compared as Spark does."""
     unfit = incomparable(kind)
     if unfit is None and has_collation(kind):
         unfit = "text with a collation"

@@ -1,0 +1,291 @@
+"""SELECTs with window functions over a table that changes: what they ask of the operator that computes them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, called_function
+from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS, bounds_of, call_name, row_count
+from cepsql.analysis.operators.running_calls import OF_COLUMNS
+from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
+from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.properties import CHANGE, IDENTITY
+from cepsql.catalog import ColumnDefinition
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.plan.changes.aggregate_parts import where
+from cepsql.plan.changes.composed_aggregates import composed_aggregate
+from cepsql.plan.rows.over import named_item, refuse_nested, window_calls, with_own_window
+from cepsql.plan.tree.nodes import FrameEnd, FrameEnds, PlannedWindow, RetractingFrames, Sql
+from cepsql.plan.tree.rows_below import RowsBelow
+
+_OF_ORDER: dict[type[exp.Expr], str] = {
+    exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank", exp.PercentRank: "percent_rank",
+    exp.CumeDist: "cume_dist", exp.Ntile: "ntile",
+}  # fmt: skip
+_NATIVE = {
+    **OF_COLUMNS,
+    exp.Stddev: "stddev_samp", exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
+    exp.Variance: "var_samp", exp.VariancePop: "var_pop",
+}  # fmt: skip
+_OF_VALUES = {"ARRAYAGG": "list", "MODE": "mode", "PERCENTILE": "percentile"}
+_COMPOSED_OF = {
+    "STDDEV": "stddev_samp", "STDDEVSAMP": "stddev_samp", "STDDEV_SAMP": "stddev_samp",
+    "STDDEVPOP": "stddev_pop", "STDDEV_POP": "stddev_pop", "VARIANCE": "var_samp", "VAR_SAMP": "var_samp",
+    "VARIANCEPOP": "var_pop", "VAR_POP": "var_pop",
+}  # fmt: skip
+_AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+_CHOOSING = ("first", "last", "nth")
+_WHOLE = FrameEnds("rows", None, None)
+_SO_FAR = FrameEnds("range", None, (0, None))
+
+
+def framed_select(
+    select: exp.Select, name: str, changes: Callable[[exp.Select], Sql], place: Span
+) -> tuple[RetractingFrames, exp.Select]:
+    """Return the operator for the window functions of a SELECT that go over its rows in one order, and the SELECT over
+    it, which may have others.
+
+    name:    what that calls the operator.
+    changes: makes the node of a SELECT that gives changes.
+    Raises NotSupportedError and ProgrammingError for functions and frames that cannot be computed, and for what cannot
+    stand beside.
+    """
+    select = _with_composed(select, place)
+    calls = window_calls(select)
+    refuse_nested(calls, place)
+    for part in (*select.expressions, select.args.get("qualify")):
+        if part is not None and part.find(exp.Query) is not None:
+            raise NotSupportedError(
+                "a subquery beside OVER over a table that changes is not supported", span_of(part, place)
+            )
+    own = {call: with_own_window(call, select) for call in calls}
+    asked = [call for call in calls if _rows_of(own[call]) == _rows_of(own[calls[0]])]
+    columns = RowsBelow(frozenset({OPERATION, IDENTITY, CHANGE}))
+    keys = tuple(columns.take(key).name for key in own[calls[0]].args.get("partition_by") or [])
+    order = []
+    for item in own[calls[0]].args["order"].expressions if own[calls[0]].args.get("order") else []:
+        order.append(item.copy())
+        order[-1].set("this", columns.take(item.this))
+    given: dict[exp.Expr, str] = {}
+    planned = []
+    for number, call in enumerate(asked):
+        given[call] = f"__w{number}_{name}"
+        column = ColumnDefinition(given[call], spoken_type(call))
+        planned.append(replace(_planned(own[call], columns, place), column=column))
+
+    def computed(node: exp.Expr) -> exp.Expr:
+        return exp.column(given[node], table=name) if node in given else node
+
+    def over(part: exp.Expr) -> exp.Expr:
+        return columns.replace_in(part.copy().transform(computed), name)
+
+    outer = exp.select(*(over(named_item(item)) for item in select.expressions)).from_(exp.to_table(name))
+    if select.args.get("distinct"):
+        outer.set("distinct", select.args["distinct"].copy())
+    if select.args.get("windows"):
+        outer.set("windows", [over(window) for window in select.args["windows"]])
+    if select.args.get("qualify"):
+        condition = over(select.args["qualify"].this)
+        further = len(asked) < len(calls)
+        outer.set("qualify" if further else "where", (exp.Qualify if further else exp.Where)(this=condition))
+    if not window_calls(outer):
+        outer.set("windows", None)
+    used = dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False))
+    values = {call: column for column, call in zip(given.values(), asked, strict=True)}
+    rows = changes(columns.select(select))
+    shown = tuple(one for one in used if one not in values.values())
+    return RetractingFrames(name, (rows,), keys, tuple(order), tuple(planned), shown), outer
+
+
+def with_groups_below(select: exp.Select, name: Callable[[str], str]) -> exp.Select:
+    """Return a SELECT with window functions over the groups of a subquery; the same one if it has not both.
+
+    name: returns a new name for a relation.
+    """
+    if not window_calls(select):
+        return select
+    grouped = select.args.get("group") is not None or select.args.get("having") is not None
+    if not grouped and not any(map(_plain_aggregates, (*select.expressions, select.args.get("qualify")))):
+        return select
+    keys = list(select.args["group"].expressions) if select.args.get("group") else []
+    table, columns = name("__grouped"), dict[exp.Expr, str]()
+
+    def over(node: exp.Expr, inside: bool) -> exp.Expr:
+        """Return a part of the SELECT over the groups; `inside`: it is the function of a call with OVER."""
+        if node in keys or (not inside and _is_aggregate(node)):
+            found = columns.setdefault(node.copy(), f"__g{len(columns)}")
+            return exp.column(found, table=table, quoted=True)
+        if isinstance(node, exp.Query):
+            return node
+        for key, value in list(node.args.items()):
+            function = isinstance(node, exp.Window) or (inside and isinstance(node, _AROUND))
+            if isinstance(value, exp.Expr):
+                node.set(key, over(value, function and key == "this"))
+            elif isinstance(value, list):
+                node.set(key, [over(one, False) if isinstance(one, exp.Expr) else one for one in value])
+        return node
+
+    items = [exp.alias_(item.unalias().copy(), item.alias_or_name, quoted=True) for item in select.expressions]
+    outer = exp.select(*(over(item, False) for item in items))
+    for clause in ("qualify", "distinct"):
+        if select.args.get(clause):
+            outer.set(clause, over(select.args[clause].copy(), False))
+    if select.args.get("windows"):
+        outer.set("windows", [over(window.copy(), False) for window in select.args["windows"]])
+    inner = select.copy()
+    for clause in ("qualify", "distinct", "windows"):
+        inner.set(clause, None)
+    made = [exp.alias_(value.copy(), column, quoted=True) for value, column in columns.items()]
+    inner.set("expressions", made or [exp.alias_(exp.Literal.number(1), "__one")])
+    return outer.from_(inner.subquery(table))
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Window) or isinstance(called_function(node), (*RANKS, *OF_ALL_ROWS, exp.Lag, exp.Lead)):
+        return False
+    return aggregate_call(node) is not None or isinstance(called_function(node), exp.First | exp.Last)
+
+
+def _plain_aggregates(part: exp.Expr | None) -> bool:
+    """Tell whether a part of a SELECT has an aggregate of its own that is no window function."""
+    if part is None or isinstance(part, exp.Query):
+        return False
+    if isinstance(part, exp.Window):
+        inner = called_function(part.this).iter_expressions()
+        others = [part.args.get("order"), *(part.args.get("partition_by") or [])]
+        return any(map(_plain_aggregates, (*inner, *others)))
+    return _is_aggregate(part) or any(map(_plain_aggregates, part.iter_expressions()))
+
+
+def _rows_of(call: exp.Window) -> tuple[frozenset[exp.Expr], tuple[exp.Expr, ...]]:
+    """Return what calls have in common that go over the same rows in the same order."""
+    order = call.args.get("order")
+    return frozenset(call.args.get("partition_by") or []), tuple(order.expressions if order else ())
+
+
+def _with_composed(select: exp.Select, place: Span) -> exp.Select:
+    """Return a SELECT whose window functions are those that the operator knows, and expressions over them."""
+    made: dict[exp.Expr, exp.Expr] = {}
+    for call in window_calls(select):
+        function = called_function(call.this)
+        native = type(function) in (*_NATIVE, *_OF_ORDER, exp.Lag, exp.Lead, exp.NthValue, exp.CountIf)
+        if native and not _count_of_several(call.this):
+            continue
+        composed = composed_aggregate(call.this, place)
+        if composed is None:
+            continue
+
+        def windowed(node: exp.Expr, call: exp.Window = call) -> exp.Expr:
+            if aggregate_call(node) is None or (node.parent is not None and aggregate_call(node.parent) is not None):
+                return node
+            window = call.copy()
+            window.set("this", node.copy())
+            return window
+
+        made[call] = exp.paren(composed.transform(windowed))
+    if not made:
+        return select
+    copy = select.copy()
+    copy.set("expressions", [item.transform(lambda node: made.get(node, node)) for item in copy.expressions])
+    if copy.args.get("qualify"):
+        copy.set("qualify", copy.args["qualify"].transform(lambda node: made.get(node, node)))
+    return copy
+
+
+def _count_of_several(call: exp.Expr) -> bool:
+    taken = aggregate_call(call)
+    return taken is not None and len(taken.arguments) > 1
+
+
+def _planned(call: exp.Window, columns: RowsBelow, place: Span) -> PlannedWindow:
+    """Return what the operator computes for a call, without the name of its column."""
+    place = span_of(call, place) or place
+    function, spoken = called_function(call.this), sql_of(without_tables(call))
+    nothing = ColumnDefinition("", "unknown")
+    ignores = call.this.find(exp.IgnoreNulls) is not None
+    if type(function) in _OF_ORDER or isinstance(function, exp.Lag | exp.Lead):
+        if not call.args.get("order"):
+            raise ProgrammingError(f"{call_name(call)} needs ORDER BY", place, "OVER (... ORDER BY x)")
+        if call.args.get("spec"):
+            raise NotSupportedError(f"a frame of {call_name(call)} is not supported", place, "leave the frame out")
+    if type(function) in _OF_ORDER:
+        number = row_count(function.this, place) if isinstance(function, exp.Ntile) else 1
+        if number < 1:
+            raise ProgrammingError("NTILE makes one part or more", place)
+        return PlannedWindow(nothing, spoken, _OF_ORDER[type(function)], None, _WHOLE, number)
+    if isinstance(function, exp.Lag | exp.Lead):
+        offset, default = function.args.get("offset"), function.args.get("default")
+        number = 1 if offset is None else row_count(offset, place)
+        return PlannedWindow(
+            nothing, spoken, "neighbour", columns.take(function.this).name, _WHOLE,
+            number if isinstance(function, exp.Lead) else -number,
+            None if default is None or isinstance(default, exp.Null) else columns.take(default).name, ignores,
+        )  # fmt: skip
+    taken = (
+        AggregateCall(function, "FIRST") if isinstance(function, exp.First | exp.Last) else aggregate_call(call.this)
+    )
+    frame = _frame(call, place)
+    if isinstance(function, exp.NthValue):
+        number = row_count(function.args["offset"], place)
+        return PlannedWindow(nothing, spoken, "nth", columns.take(function.this).name, frame, number, None, ignores)
+    kind = next((name for known, name in _NATIVE.items() if type(function) is known), None)
+    if isinstance(function, exp.CountIf) and taken is not None:
+        argument = where(taken.filter, where(function.this, exp.Literal.number(1)))
+        return PlannedWindow(nothing, spoken, "count", columns.take(argument).name, frame)
+    if taken is not None:
+        kind = kind or _COMPOSED_OF.get(taken.name) or _OF_VALUES.get(taken.name)
+    if (
+        taken is None
+        or kind is None
+        or taken.order is not None
+        or (taken.distinct and kind not in ("list", "min", "max"))
+    ):
+        raise NotSupportedError(
+            f"the window function {sql_of(without_tables(call.this))} over a table that changes is not supported",
+            place,
+            "aggregates without DISTINCT, LAG, LEAD, NTH_VALUE and ranks are",
+        )
+    arguments, fraction = list(taken.arguments), None
+    if kind == "percentile":
+        fraction = float(arguments.pop(1).name)
+    argument = next(iter(arguments), exp.Star())
+    if len(arguments) > 1 or (kind in _CHOOSING and taken.filter is not None):
+        raise NotSupportedError(
+            f"the window function {sql_of(without_tables(call.this))} over a table that changes is not supported", place
+        )
+    if kind == "count" and isinstance(argument, exp.Star | exp.Literal) and taken.filter is None:
+        return PlannedWindow(nothing, spoken, "count", None, frame)
+    argument = exp.Literal.number(1) if isinstance(argument, exp.Star) else argument
+    column = columns.take(where(taken.filter, argument)).name
+    return PlannedWindow(nothing, spoken, kind, column, frame, 1, None, ignores, taken.distinct, fraction)
+
+
+def _frame(call: exp.Window, place: Span) -> FrameEnds:
+    """Return the frame of a call."""
+    spec = call.args.get("spec")
+    if spec is None:
+        return _SO_FAR if call.args.get("order") else _WHOLE
+    kind, start, end = bounds_of(call)
+    if spec.args.get("exclude") is not None:
+        raise NotSupportedError("EXCLUDE in a frame is not supported", place)
+    order = call.args["order"].expressions if call.args.get("order") else []
+    sides = str(spec.args.get("start_side") or "").upper(), str(spec.args.get("end_side") or "").upper()
+    if (start is None and sides[0] == "FOLLOWING") or (end is None and sides[1] == "PRECEDING"):
+        raise ProgrammingError("the frame of OVER ends before it begins", place, "the earlier bound comes first")
+    ends = list[FrameEnd | None]()
+    for bound in (start, end):
+        if bound is None or bound[0] == 0:
+            ends.append(None if bound is None else (0, None))
+        elif kind == "RANGE":
+            if len(order) != 1:
+                raise ProgrammingError(
+                    "RANGE with a distance needs one column in ORDER BY", place, "ROWS and GROUPS take any order"
+                )
+            ends.append((bound[0], bound[1]))
+        else:
+            ends.append((bound[0] * row_count(bound[1], place), None))
+    if kind == "GROUPS" and not order:
+        raise ProgrammingError("GROUPS needs ORDER BY", place)
+    return FrameEnds(kind.lower(), ends[0], ends[1])

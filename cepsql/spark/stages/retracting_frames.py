@@ -1,0 +1,165 @@
+"""The rows of a table with window functions over their partitions as a Spark DataFrame of changes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    NumericType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+from sqlglot import exp
+
+from cepsql.analysis.sql.intervals import interval_micros, interval_months
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.errors import NotSupportedError, ProgrammingError
+from cepsql.language.tokens import quoted
+from cepsql.operators.frame_bounds import Frame
+from cepsql.operators.retracting_frames import OF_ORDER, WindowCall
+from cepsql.operators.retracting_frames import RetractingFrames as FramesOperator
+from cepsql.ordered.columns import plain_schema
+from cepsql.ordered.row_layout import Column, RowLayout
+from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
+from cepsql.plan.tree.nodes import FrameEnd, FrameEnds, RetractingFrames, takes_rows_away
+from cepsql.spark.frames.arrow import arrow_schema
+from cepsql.spark.frames.rows import column_type, layout_columns
+from cepsql.spark.jvm.settings import setting
+from cepsql.spark.stages.over import is_compared
+from cepsql.spark.stages.ranked_rows import UNLIKE, check_ordered
+from cepsql.spark.stages.stage import Feed
+from cepsql.spark.stages.staged import Staged
+from cepsql.spark.stages.table_changes import change_stage
+
+_DAY = 86_400_000_000
+_SUMMED_DIGITS = 28
+"""Of more digits Spark's sums have no room for ten further ones, and may be NULL."""
+
+
+def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> Staged:
+    """Return what gives the changes of rows with window functions.
+
+    Raises NotSupportedError for values that cannot be computed with, or compared, as Spark does.
+    """
+    frame, retracting = feeds[0].frame, any(map(takes_rows_away, node.inputs))
+    for name in (*node.keys, *(item.this.name for item in node.order)):
+        check_ordered(name, column_type(frame, name))
+    layout, places = ordered_layout(node, lambda name: not isinstance(column_type(frame, name), UNLIKE))
+    calls, layout = _calls(node, frame, layout, places)
+    rows = frame.selectExpr(*layout_columns(frame, layout))
+    fields = {field.name: field for field in rows.schema.fields}
+    types = [StructField(call.name, _type(call, rows)) for call in calls]
+    arrow_types = tuple(plain_schema(arrow_schema(StructType(types))).types)
+    given = list(dict.fromkeys(places[name.lower()] for name in node.columns))
+    keys = [column.name for column in layout.keys]
+    wraps = setting(frame.sparkSession, "spark.sql.ansi.enabled").lower() != "true"
+    shown = tuple(name for name in given if name not in keys)
+    operator = FramesOperator(layout, calls, shown, arrow_types, wraps, retracting)
+    named = [f"{places[name.lower()]} AS {quoted(name)}" for name in node.columns]
+    named += [quoted(call.name) for call in calls]
+    return change_stage(node, operator, feeds, [fields[name] for name in (*keys, *shown)] + types, named, retracting)
+
+
+def _calls(
+    node: RetractingFrames, frame: DataFrame, layout: RowLayout, places: dict[str, str]
+) -> tuple[tuple[WindowCall, ...], RowLayout]:
+    """Return what the operator computes, and the layout with defaults in the types of their values."""
+    rows = frame.selectExpr(*layout_columns(frame, layout))
+    sql = {column.name: column.sql for column in (*layout.keys, *layout.order, *layout.values)}
+    found, defaults = [], list[Column]()
+    for number, call in enumerate(node.calls):
+        argument, default = (None if name is None else places[name.lower()] for name in (call.argument, call.default))
+        if default is not None:
+            kind = rows.selectExpr(f"lag({argument}, 1, {default}) OVER (ORDER BY o0) AS x").schema["x"].dataType
+            defaults.append(Column(f"d{number}", f"CAST({sql[default]} AS {kind.simpleString()})"))
+            default = f"d{number}"
+        found.append(WindowCall(
+            call.column.name, call.function, argument, _frame(call.frame, node, rows), call.number, default,
+            call.ignore_nulls, call.distinct, call.fraction,
+        ))  # fmt: skip
+    # IDENTITY and KIND stand at the end.
+    plain = [column for column in layout.values if column not in HIDDEN]
+    hidden = [column for column in layout.values if column in HIDDEN]
+    return tuple(found), replace(layout, values=(*plain, *defaults, *hidden))
+
+
+def _frame(ends: FrameEnds, node: RetractingFrames, rows: DataFrame) -> Frame:
+    """Return a frame with distances in the units of the order column."""
+
+    def place(end: FrameEnd | None) -> int | Decimal | None:
+        if end is None or end[1] is None:
+            return None if end is None else end[0]
+        return end[0] * _distance(end[1], rows.schema["o0"].dataType, node.order[0])
+
+    return Frame(ends.unit, place(ends.first), place(ends.last))
+
+
+def _distance(value: exp.Expr, kind: DataType, order: exp.Ordered) -> int | Decimal:
+    """Return the distance of a bound of RANGE: days of DATE, microseconds of TIMESTAMP, else a number."""
+    plain, spoken = value.unnest(), f"RANGE {sql_of(value)}"
+    if isinstance(plain, exp.Literal) and not plain.is_string and isinstance(kind, NumericType | DateType):
+        return Decimal(plain.name)
+    if isinstance(kind, TimestampType | TimestampNTZType | DateType):
+        if interval_months(plain) is not None:
+            raise NotSupportedError(
+                f"{spoken} over a table that changes is not supported", hint="a number of days has one length"
+            )
+        micros = interval_micros(plain)
+        if micros < 0:
+            raise ProgrammingError("the distance of a frame's bound must not be negative")
+        if not isinstance(kind, DateType):
+            return micros
+        if micros % _DAY == 0:
+            return micros // _DAY
+    raise ProgrammingError(
+        f"{spoken} does not fit ORDER BY {sql_of(order)}, which is {kind.simpleString().upper()}",
+        hint="a number for numbers, INTERVAL '1' DAY for times; ROWS and GROUPS take any order",
+    )
+
+
+def _type(call: WindowCall, rows: DataFrame) -> DataType:
+    """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
+    if call.function in OF_ORDER:
+        return DoubleType() if call.function in ("percent_rank", "cume_dist") else IntegerType()
+    if call.column is None:
+        return LongType()
+    kind = rows.schema[call.column].dataType
+    found: DataType
+    match call.function:
+        case "neighbour":
+            if call.default is None:
+                return kind
+            return (
+                rows.selectExpr(f"lag({call.column}, 1, {call.default}) OVER (ORDER BY o0) AS x").schema["x"].dataType
+            )
+        case "nth" | "first" | "last":
+            return kind
+        case "count":
+            return LongType()
+        case "list":
+            fits = not call.distinct or is_compared(kind)
+            found = ArrayType(kind, containsNull=False)
+        case "min" | "max" | "mode":
+            fits, found = is_compared(kind), kind
+        case _:
+            fits = isinstance(kind, NumericType)
+            fits = fits and not (isinstance(kind, DecimalType) and kind.precision > _SUMMED_DIGITS)
+            found = DoubleType()
+            if fits and call.function != "percentile":
+                found = rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
+    if not fits:
+        raise NotSupportedError(
+            f"{call.function.upper()} of {kind.simpleString().upper()} OVER rows that change is not supported",
+            hint="CAST it to a type that can be compared, or computed with",
+        )
+    return found
