@@ -3,6 +3,7 @@
 import pytest
 
 from cepsql.engine import Engine
+from cepsql.engine.context import Context
 from cepsql.errors import Error
 
 STREAMS = """
@@ -13,7 +14,7 @@ STREAMS = """
 
 
 def test_groups_of_a_join_are_read_as_changes():
-    with Engine(None, None, {}) as engine:
+    with Engine(Context(None, None, {})) as engine:
         engine.sql(STREAMS)
         rows = engine.sql("EXPLAIN LOGICAL SELECT * FROM both WHERE n > 1 EMIT CHANGES").rows
         text = "\n".join(line for (line,) in rows)

@@ -12,6 +12,7 @@ import pytest
 from pyspark import SparkContext
 
 from cepsql.engine import ANSI, Engine, connect
+from cepsql.engine.context import Context
 from cepsql.errors import DataError, InterfaceError, OperationalError, SessionError
 from cepsql.spark.jvm import engine_sessions
 from cepsql.spark.jvm.failures import translate_failure
@@ -175,7 +176,7 @@ def test_a_forked_process_leaves_spark_to_its_parent(spark):
 
 
 def test_a_session_that_its_owner_has_stopped(monkeypatch):
-    engine = Engine(SimpleNamespace(_sc=SimpleNamespace(_jsc=None)), None, {})
+    engine = Engine(Context(SimpleNamespace(_sc=SimpleNamespace(_jsc=None)), None, {}))
     with pytest.raises(OperationalError, match="the Spark session has been stopped"):
         engine.query("SELECT 1 AS a").collect()
     monkeypatch.setattr(SparkContext, "_gateway", object())

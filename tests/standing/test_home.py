@@ -5,11 +5,12 @@ import threading
 import pytest
 
 from cepsql.engine import Engine
+from cepsql.engine.context import Context
 from cepsql.errors import NotSupportedError
 
 
 def test_threads_that_ask_at_once_get_the_same():
-    engine = Engine(None, None, {})
+    engine = Engine(Context(None, None, {}))
     together, homes = threading.Barrier(8), []
 
     def ask() -> None:
@@ -27,7 +28,7 @@ def test_threads_that_ask_at_once_get_the_same():
 
 
 def test_checkpoints_lie_where_their_option_says():
-    with Engine(None, None, {}) as engine:
+    with Engine(Context(None, None, {})) as engine:
         engine.sql("CREATE STREAM s (a INT) USING json OPTIONS (path '/tmp/none')")
         for name, place in (("near", "file:///data/near"), ("far", "gs://bucket/far")):
             engine.sql(f"CREATE QUERY {name} OPTIONS (checkpoint '{place}') AS SELECT a FROM s")
