@@ -251,11 +251,19 @@ class Context:
             if self.checking and sink.columns:
                 return Registered(sink.name, sink.columns, None)
             if not self.checking:
-                from cepsql.standing.sink_reading import read_sink
-
-                return read_sink(self, self.allowed(sink), self.spark)
+                return self._sink_rows(sink, span_of(table))
         found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
         return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
+
+    def _sink_rows(self, sink: Sink, span: Span | None) -> Registered:
+        """Return what a query has written into a sink."""
+        from cepsql.standing.sink_reading import read_sink
+
+        try:
+            return read_sink(self, self.allowed(sink), lambda: self.spark)
+        except Error as error:
+            error.span = error.span or span
+            raise
 
     def _file_table(self, file: FileTable, span: Span | None) -> Source:
         """Return the files that a query reads as a table, with the columns that are inferred."""

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from cepsql.cached_property import cached_property
 from cepsql.operators.framed import Spans
 from cepsql.operators.running import unscaled
 from cepsql.ordered.columns import integers

@@ -1,10 +1,11 @@
 """A sink as a table: what a query has written there."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import ColumnDefinition, Registered, Sink
 from cepsql.catalog.references import valued_sink
-from cepsql.errors import Error
+from cepsql.errors import Error, NotSupportedError
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.loading import load_spark
@@ -14,18 +15,27 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def read_sink(host: Host, sink: Sink, spark: "SparkSession") -> Registered:
+READABLE = ("parquet", "json", "csv", "orc", "text", "avro", "xml", "delta", "sqlite", "postgresql")
+"""The formats of sinks that keep what is written there."""
+
+
+def read_sink(host: Host, sink: Sink, spark: "Callable[[], SparkSession]") -> Registered:
     """Return the rows of a sink as they are now, in whole batches, under its name.
 
     Raises NotSupportedError for a sink that cannot be read, OperationalError if it does not answer.
     """
+    if sink.format.lower() not in READABLE:
+        raise NotSupportedError(
+            f"sink {sink.name} USING {sink.format} cannot be read",
+            hint="SUBSCRIBE follows the query that writes it; files, sqlite, postgresql and delta can be read",
+        )
     load_spark()
     from cepsql.spark.frames.column_types import frame_columns
     from cepsql.spark.jvm.failures import translated_failures
     from cepsql.spark.sources.sink_rows import sink_rows
 
     with translated_failures():
-        frame = sink_rows(spark, valued_sink(sink), written_columns(host, sink))
+        frame = sink_rows(spark(), valued_sink(sink), written_columns(host, sink))
     return Registered(sink.name, frame_columns(frame), frame)
 
 

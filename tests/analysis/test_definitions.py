@@ -142,9 +142,9 @@ def test_limits_of_a_search_leave_checkpoints_valid():
     fresh = engine()
     query = fresh.sql("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS t PATTERN (A B))")
     program, identity = query.plan.matches[0].program, describe_plan(query.plan, {}, str)
-    assert fresh.search_limits(program) == program
+    assert fresh._context.search_limits(program) == program
     fresh.sql("SET cepsql.strict = TRUE; SET cepsql.step_budget = 7; SET cepsql.undecided_rows = 8")
-    limited = fresh.search_limits(program)
+    limited = fresh._context.search_limits(program)
     assert (limited.strict, limited.step_budget, limited.undecided_rows) == (True, 7, 8)
     assert limited.state_id == program.state_id
     assert describe_plan(fresh.sql(query.plan.query.sql).plan, {}, str) == identity

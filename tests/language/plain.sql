@@ -373,7 +373,7 @@ SELECT DISTINCT * EXCEPT (_qualify_0) FROM (SELECT sym, -price AS lost, SUM(pric
 ====
 SELECT t.sym, u.tag FROM trades AS t CROSS JOIN UNNEST(t.tags) AS u (tag) LEFT JOIN UNNEST(t.tags) v ON TRUE
 ----
-SELECT t.sym, u.tag FROM trades AS t CROSS JOIN LATERAL EXPLODE(t.tags) AS u(tag) CROSS JOIN LATERAL EXPLODE_OUTER(t.tags) AS v
+SELECT t.sym, u.tag FROM trades AS t CROSS JOIN LATERAL EXPLODE(t.tags) AS u(tag) CROSS JOIN LATERAL EXPLODE_OUTER(t.tags) AS v(v)
 ====
 SELECT sym, n, tag FROM trades LEFT OUTER JOIN LATERAL TABLE(posexplode(tags)) AS u (n, tag) ON true, LATERAL TABLE(explode(tags)) AS v
 ----

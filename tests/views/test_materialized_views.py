@@ -76,7 +76,12 @@ def test_a_view_of_changes_lives(orders, tmp_path):
         engine.sql("DROP MATERIALIZED VIEW spent")
     engine.sql("DROP MATERIALIZED VIEW spent CASCADE")
     with sqlite3.connect(tmp_path / "catalog.db.views") as connection:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = {
+            name
+            for (name,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+            )
+        }
         assert tables == {"cepsql_writers", "cepsql_views", "cepsql_batches", "cepsql_readers"}
         assert connection.execute("SELECT COUNT(*) FROM cepsql_views").fetchone() == (0,)
     assert list(engine.queries) == []

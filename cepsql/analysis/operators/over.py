@@ -81,7 +81,7 @@ def plan_over(
 ) -> Frames:
     """Plan calls over a stream with these columns and this event time.
 
-    watermark: None for calls over a table, which are MIGHT_HAVE_SEEN.
+    watermark: the event time; of a table what `time_of_order` gives.
     calls: the name and the type of each call's column, and the call; its PARTITION BY, which all have in common, and
            its ORDER BY, too, hold columns only.
     others: further event times by which the rows could be followed.
@@ -97,7 +97,7 @@ def plan_over(
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, Reach()) for n, t, call in calls)
     else:
         ranks = any(isinstance(call.this, RANKS) for _, _, call in calls)
-        time, later = _check_order(order, watermark or _time_of(order, columns), others, place, ranks), order[1:]
+        time, later = _check_order(order, watermark, others, place, ranks), order[1:]
         kind = next(column.type.lower() for column in columns if column.name == time)
         reaches = [whole_reach(call, reach_of(call, kind, place)) for _, _, call in calls]
         frames = tuple(
@@ -116,9 +116,10 @@ def plan_over(
     return Frames(name, columns, keys, time, order, frames, layout)
 
 
-def _time_of(order: Sequence[exp.Ordered], columns: Sequence[ColumnDefinition]) -> Watermark | None:
-    """Return the first column of an order over a table, if it is a time."""
-    name = order[0].this.name.lower() if order else None
+def time_of_order(call: exp.Window, columns: Sequence[ColumnDefinition]) -> Watermark | None:
+    """Return the first column of the order of a call over a table, if it is a time."""
+    order = call.args.get("order")
+    name = order.expressions[0].this.name.lower() if order is not None else None
     times = (c.name for c in columns if c.name.lower() == name and c.type.lower().startswith("timestamp"))
     return next((Watermark(time, 0) for time in times), None)
 

@@ -8,7 +8,7 @@ from functools import partial
 from sqlglot import exp
 
 from cepsql.analysis.operators.frames import reach_of
-from cepsql.analysis.operators.over import is_whole, plan_over
+from cepsql.analysis.operators.over import is_whole, plan_over, time_of_order
 from cepsql.analysis.operators.running_calls import whole_reach, with_plain_argument
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
@@ -119,7 +119,8 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
         rows = checked(reader, rows, "OVER")
         found = rows.properties
         asked = [(given[call], _call_type(call), _planned(alone[call], rows)) for call in group]
-        frames = plan_over(name, found.columns, found.watermark, asked, reader.span, found.others)
+        time = found.watermark if found.streaming else time_of_order(asked[0][2], found.columns)
+        frames = plan_over(name, found.columns, time, asked, reader.span, found.others)
         nodes[name] = Over(frames, (rows,))
         rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
     return outer

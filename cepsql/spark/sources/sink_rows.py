@@ -21,7 +21,6 @@ from cepsql.secrets import is_secret, redact
 from cepsql.spark.frames.frames import spark_frame
 from cepsql.views.cells import column_values
 
-_FILES = ("parquet", "json", "csv", "orc", "text", "avro", "xml")
 _OWN = "_cepsql"
 _TRIES = 100
 _PLAIN = ("array", "map", "struct", "variant", "interval")
@@ -30,23 +29,17 @@ _PLAIN = ("array", "map", "struct", "variant", "interval")
 def sink_rows(spark: SparkSession, sink: Sink, columns: Sequence[ColumnDefinition]) -> DataFrame:
     """Return the rows that a sink holds, with whole batches only.
 
-    sink:    its options are values, not references.
+    sink:    of a format that can be read; its options are values, not references.
     columns: those that were written, with Spark's types; of files that say their columns none are needed.
-    Raises NotSupportedError for a sink that nobody can read here, OperationalError if it has no rows yet or does not
-    answer.
+    Raises NotSupportedError for a table whose columns are not known, OperationalError if there are no rows yet or the
+    sink does not answer.
     """
     options = {name.lower(): value for name, value in sink.options}
-    match sink.format.lower():
-        case "sqlite" | "postgresql":
-            return _table(spark, sink, options, columns)
-        case name if name in _FILES and is_local(options.get("path", "")):
-            return _files(spark, sink, options, columns)
-        case name if name in _FILES or name == "delta":
-            return _reader(spark, sink, columns).load(options.get("path", ""))
-    raise NotSupportedError(
-        f"what is written to sink {sink.name} USING {sink.format} cannot be read here",
-        hint="SUBSCRIBE follows the query that writes it; files, sqlite, postgresql and delta can be read",
-    )
+    if sink.format.lower() in ("sqlite", "postgresql"):
+        return _table(spark, sink, options, columns)
+    if sink.format.lower() != "delta" and is_local(options.get("path", "")):
+        return _files(spark, sink, options, columns)
+    return _reader(spark, sink, columns).load(options.get("path", ""))
 
 
 def _reader(spark: SparkSession, sink: Sink, columns: Sequence[ColumnDefinition]) -> Any:
