@@ -26,7 +26,8 @@ TOPICS = {
         "FROM relation [MATCH_RECOGNIZE | DEDUPLICATE | WINDOW (...)] [AS alias]\n"
         "  [[LEFT | RIGHT | FULL | CROSS | SEMI | ANTI | ASOF] JOIN relation ON ...]...\n"
         "[WHERE condition] [GROUP BY expression, ...] [HAVING condition]\n"
-        "[UNION ALL query] [ORDER BY expression, ...] [LIMIT n] [EMIT ...]",
+        "[UNION ALL query] [ORDER BY expression, ...] [LIMIT n] [EMIT ...]\n"
+        "over views: [AT WATERMARK] [AFTER 'token'] [FRESH WITHIN interval]",
     ),
     "MATCH_RECOGNIZE": Topic(
         ("match_recognize",),
@@ -105,7 +106,7 @@ TOPICS = {
     "DESCRIBE": Topic(("describe", "describe_query"), "DESCRIBE EXTENDED ticks;"),
     "PRINT": Topic(("print",), "PRINT ticks LIMIT 5;"),
     "SUMMARIZE": Topic(("summarize",), "SUMMARIZE ticks;"),
-    "SUBSCRIBE": Topic(("subscribe",), "SUBSCRIBE spent SINCE '51943ee7-12';"),
+    "SUBSCRIBE": Topic(("subscribe",), "SUBSCRIBE spent SINCE '8c51bcbc-13';"),
     "WAIT FOR": Topic(
         ("wait_for",),
         "WAIT FOR spent UNTIL 'orders@insert-1-5f0c.csv' TIMEOUT INTERVAL '2' SECONDS;",

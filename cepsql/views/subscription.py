@@ -41,7 +41,7 @@ def position_token(whose: str, batch: int) -> str:
     whose: what no other series of batches has, such as the id of a checkpoint.
 
     >>> position_token("a checkpoint", 12)
-    '51943ee7-12'
+    '8c51bcbc-13'
     """
     # The batch before the first one is -1.
     return f"{hashlib.sha256(whose.encode()).hexdigest()[:8]}-{batch + 1}"
@@ -55,7 +55,7 @@ def token_batch(token: str, whose: str, name: str) -> int:
     found = _TOKEN.fullmatch(token.strip())
     if found is None:
         raise ProgrammingError(
-            f"'{token}' is no token", hint="SUBSCRIBE gives one with each row, such as '51943ee7-12'"
+            f"'{token}' is no token", hint="SUBSCRIBE gives one with each row, such as '8c51bcbc-13'"
         )
     if found[1] != position_token(whose, 0).partition("-")[0]:
         raise ProgrammingError(

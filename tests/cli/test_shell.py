@@ -133,7 +133,10 @@ def test_keys_and_the_statements_they_execute(keys, seen):
         (f"\\timing off{ENTER}select 1;{ENTER}", "numbers of rows and times are not shown\n"),
         (f"\\errverbose on{ENTER}\\errverbose off{ENTER}", "details of errors are on\ndetails of errors are off"),
         (f"\\errverbose{ENTER}", "there was no error"),
-        (f"select z;{ENTER}\\errverbose{ENTER}", "wrong\nerror: wrong\nat Spark.java:1"),
+        (
+            f"select z;{ENTER}\\errverbose{ENTER}",
+            "wrong\nerror: wrong\n  docs/errors.md#operationalerror\nat Spark.java:1",
+        ),
         (
             f"\\live{ENTER}\\live n, m{ENTER}\\live{ENTER}",
             "scroll by\na SELECT over a stream shows the last row of",
