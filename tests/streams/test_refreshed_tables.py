@@ -10,6 +10,7 @@ import pytest
 
 import cepsql
 from cepsql.catalog import ColumnDefinition, Source
+from cepsql.engine import Engine
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint.host_files import host_files
 from cepsql.spark.frames.kept_rows import keep_rows, kept_rows
@@ -101,7 +102,7 @@ def test_a_table_without_rows(running):
 @pytest.mark.nightly("the database stays reachable in a JVM that has run hundreds of queries")
 def test_a_database_that_is_down(running, spark):
     query, folder = running
-    engine, database = query._engine, f"jdbc:derby:{folder}/db"
+    engine, database = Engine(query._engine), f"jdbc:derby:{folder}/db"
     places = spark.createDataFrame([("a", "hall")], "device STRING, place STRING")
     places.write.jdbc(f"{database};create=true", "places")
     options = f"url '{database}', dbtable 'places'"
@@ -172,15 +173,16 @@ def test_files_that_are_replaced_while_they_are_read(tmp_path, spark, monkeypatc
 
 def test_tables_whose_names_are_alike(running):
     query, folder = running
+    engine = Engine(query._engine)
     for name in ("t-1", "t_1"):
         put(folder / name, "1.csv", f"a,{name}")
-        query._engine.sql(f"""
+        engine.sql(f"""
             CREATE TABLE `{name}` (device STRING, place STRING) USING csv OPTIONS (path '{folder / name}') {SECOND}
         """)
     text = (
         "SELECT x.place AS x, y.place AS y FROM readings JOIN `t-1` AS x USING (device) JOIN `t_1` AS y USING (device)"
     )
-    with query._engine.query(text).start(drain=True) as standing:
+    with engine.query(text).start(drain=True) as standing:
         assert [row for rows in standing.rows() for row in rows.to_pylist()] == [{"x": "t-1", "y": "t_1"}]
 
 
