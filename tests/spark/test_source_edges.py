@@ -219,18 +219,16 @@ def test_matches_of_one_query_registered_for_another(engine, tmp_path):
     assert sorted(row["x"] for row in drained(engine.sql(f"SELECT * FROM v {outer}"))) == [1, 2]
 
 
-@pytest.mark.parametrize("kind", ["ARRAY<INT>", "MAP<STRING, INT>", "STRUCT<a: INT>", "VARIANT"])
-def test_nested_columns_in_a_join_of_streams_below_a_match(engine, tmp_path, kind):
+def test_variants_in_a_join_of_streams_below_a_match(engine, tmp_path):
     engine.sql(f"""
-        CREATE STREAM s (k STRING, ts TIMESTAMP, v {kind}, WATERMARK FOR ts AS ts)
+        CREATE STREAM s (k STRING, ts TIMESTAMP, v VARIANT, WATERMARK FOR ts AS ts)
         USING json OPTIONS (path '{tmp_path / "in"}')
     """)
     joined = "SELECT a.* FROM s AS a JOIN s AS b ON a.{0} = b.{0} AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' SECOND"
     matched = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.v AS v PATTERN (A))"
-    name = kind.partition("<")[0]
     for key, said in (
-        ("k", f"the column `v`, which is {name}, in"),
-        ("v", f"by v, which is {name} on its (left|right) side,"),
+        ("k", "the column `v`, which is VARIANT, in"),
+        ("v", "by v, which is VARIANT on its (left|right) side,"),
     ):
         with pytest.raises(cepsql.NotSupportedError, match=rf"{said}.* is not supported") as caught:
             engine.sql(f"SELECT * FROM ({joined.format(key)}) {matched}").start()
