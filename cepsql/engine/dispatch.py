@@ -133,6 +133,10 @@ def check(context: Context, statement: st.Statement) -> None:
             check_view(context, statement)
         case st.Print():
             printed(context, statement)
+        case st.Subscribe(name):
+            from cepsql.standing.subscription import followed
+
+            followed(context, name.text, name.span)
         case st.SetOption(st.Name(key) as name) | st.ResetOption(st.Name(key) as name):
             if key.startswith(OWN) or key == NAMES_IN_DOUBLE_QUOTES:
                 execute(context, statement)

@@ -130,13 +130,20 @@ class Subscription:
 
 def subscribe(host: Host, name: str, since: str | None = None, last: int = 0, span: Span | None = None) -> Subscription:
     """Follow a view or a query; see `cepsql.engine.Engine.subscribe`."""
+    found = followed(host, name, span)
+    if isinstance(found, MaterializedView):
+        return _subscription(host, found, ViewFollower(view_source(found, host.catalog.view_file), since))
+    return _subscription(host, found, LastRowsFollower(host.home.last_rows_folder(found), found.name, since, last))
+
+
+def followed(host: Host, name: str, span: Span | None = None) -> MaterializedView | RegisteredQuery:
+    """Return the view or query of that name; raises ProgrammingError if there is none."""
     names = host.catalog.names
     found, query = names.find(name), names.query(name)
     if isinstance(found, MaterializedView):
-        view, source = found, view_source(found, host.catalog.view_file)
-        return _subscription(host, view, ViewFollower(source, since))
+        return found
     if query is not None:
-        return _subscription(host, query, LastRowsFollower(host.home.last_rows_folder(query), query.name, since, last))
+        return query
     if found is not None:
         what = "a sink" if isinstance(found, Sink) else f"a {kind(found)}"
         hint = f"SELECT * FROM {name} reads it" if not isinstance(found, Sink) else "SUBSCRIBE the query that writes it"
@@ -159,15 +166,15 @@ def printed_rows(host: Host, query: RegisteredQuery, most: int) -> Answer:
     return Answer(tuple(name for name, _ in columns), tuple(zip(*texts, strict=True)))
 
 
-def _subscription(host: Host, followed: MaterializedView | RegisteredQuery, follower: Follower) -> Subscription:
-    return Subscription(followed.name, follower, host.check_open, lambda: _check_there(host, followed))
+def _subscription(host: Host, what: MaterializedView | RegisteredQuery, follower: Follower) -> Subscription:
+    return Subscription(what.name, follower, host.check_open, lambda: _check_there(host, what))
 
 
-def _check_there(host: Host, followed: MaterializedView | RegisteredQuery) -> None:
+def _check_there(host: Host, what: MaterializedView | RegisteredQuery) -> None:
     """Raise ProgrammingError if what is followed was dropped, or is another one now."""
     names = host.catalog.names
-    now = names.find(followed.name) if isinstance(followed, MaterializedView) else names.query(followed.name)
+    now = names.find(what.name) if isinstance(what, MaterializedView) else names.query(what.name)
     if now is None:
-        raise ProgrammingError(f"{followed.name} was dropped")
-    if getattr(now, "id", None) != followed.id:
-        raise ProgrammingError(f"{followed.name} was replaced", hint=f"SUBSCRIBE {followed.name} follows it anew")
+        raise ProgrammingError(f"{what.name} was dropped")
+    if getattr(now, "id", None) != what.id:
+        raise ProgrammingError(f"{what.name} was replaced", hint=f"SUBSCRIBE {what.name} follows it anew")

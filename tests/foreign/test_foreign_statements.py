@@ -18,7 +18,7 @@ CASES = params(FOLDER, "*.txt")
 AT_LEAST = {"flink": 30, "ksqldb": 30, "trino": 30, "esper": 30}
 LEFT_TO_SPARK = (
     st.Insert, st.CreateAs, st.ShowFunctions, st.SetOption, st.ResetOption, st.ControlQuery, st.Print,
-    st.Summarize,
+    st.Summarize, st.Subscribe, st.CreateMaterializedView,
 )  # fmt: skip
 """What is only checked here, since executing it starts Spark."""
 

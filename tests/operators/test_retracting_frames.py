@@ -9,7 +9,7 @@ from change_streams import GONE_KINDS, Running, applied, changes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.change_rows import IDENTITY, KIND
+from cepsql.operators.change_rows import IDENTITY, KIND, Change
 from cepsql.operators.frame_bounds import Frame
 from cepsql.operators.retracting_frames import RetractingFrames, WindowCall
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
@@ -152,6 +152,6 @@ def test_only_rows_that_differ_come_out():
     running = Running(RetractingFrames(layout, (call,), ("o0",), (pa.int64(),), False, True), SCHEMA)
     rows = [dict.fromkeys(SCHEMA.names) | {"t": 0, "o0": i, "v1": i, IDENTITY: f"{i}", KIND: 0} for i in range(9)]
     assert len(running.take(rows)) == 9
-    changed = running.take([rows[4] | {KIND: 3}])
+    changed = running.take([rows[4] | {KIND: Change.DELETE}])
     assert [(row["o0"], row["w"]) for kind, row in changed if kind in GONE_KINDS] == [(4, 7), (5, 9)]
     assert [(row["o0"], row["w"]) for kind, row in changed if kind not in GONE_KINDS] == [(5, 8)]
