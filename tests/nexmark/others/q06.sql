@@ -1,5 +1,4 @@
--- Average selling price by seller, over the last ten auctions closed: not supported, for frames of rows (OVER) over a table that
--- changes are not. What was the tenth row before another one would have to be found anew with every winning bid.
+-- Average selling price by seller, over the last ten auctions closed. Flink SQL does not keep it up to date.
 SELECT seller, AVG(price) OVER (PARTITION BY seller ORDER BY dateTime ROWS BETWEEN 9 PRECEDING AND CURRENT ROW) AS average
 FROM (
   SELECT a.id, a.seller, MAX(b.price) AS price, MAX(b.dateTime) AS dateTime
