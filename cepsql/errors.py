@@ -144,6 +144,16 @@ def in_text(text: str) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def at_place(span: Span | None) -> Iterator[None]:
+    """Let errors without a place point to this one."""
+    try:
+        yield
+    except Error as error:
+        error.span = error.span or span
+        raise
+
+
 def with_view_text(text: str, view: str, sql: str) -> str:
     """Return a text with that of a view at its end, so that one span says where in either of them something stands."""
     return f"{text}\n\0{view}\0{sql}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.errors import ProgrammingError, Span, suggestion
+from cepsql.errors import ProgrammingError, Span, at_place, suggestion
 from cepsql.scalar.types import DATE, DOUBLE, FLOAT, INTEGERS, STRING, TIMESTAMP, Type, is_decimal, parse_type
 
 DATAGEN = "datagen"
@@ -119,11 +119,8 @@ def generator(source: Source) -> Generator:
 
 def check_fields(source: Source, span: Span) -> None:
     """Raise ProgrammingError at `span` for what `generator` refuses."""
-    try:
+    with at_place(span):
         generator(source)
-    except ProgrammingError as error:
-        error.span = error.span or span
-        raise
 
 
 def with_start(options: Iterable[tuple[str, str]], now: datetime.datetime) -> tuple[tuple[str, str], ...]:

@@ -22,8 +22,8 @@ from cepsql.engine.owned_start import start_owned
 from cepsql.engine.prepared import PreparedStatements
 from cepsql.engine.registered_frames import Frames, registered
 from cepsql.engine.session import Session
-from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting, usually_names_quoted
-from cepsql.errors import Error, Span, UncheckedError
+from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting
+from cepsql.errors import Error, Span, UncheckedError, at_place
 from cepsql.language import statements as st
 from cepsql.language.double_quotes import with_quoted_names
 from cepsql.language.file_tables import FILE, FileTable
@@ -63,9 +63,9 @@ class Context:
     ):
         self.catalog = catalog or Catalog()
         self.restrictions = restrictions
-        self.given_settings = Settings()
+        self.session = Session(self.catalog, spark, master, conf)
+        self.given_settings = Settings(self.session)
         self.settings = self.given_settings.own
-        self.session = Session(self.catalog, spark, master, conf, self.given_settings.of_spark)
         self.prepared = PreparedStatements()
         self.inserting: StandingQuery | None = None
         """The query that INSERT runs now."""
@@ -131,7 +131,7 @@ class Context:
 
     def set_settings(self) -> dict[str, str]:
         """Return what SET has given in this engine and not RESET: settings of cepsql and of Spark SQL."""
-        of_spark = self.given_settings.of_spark
+        of_spark = self.session.changed
         return self.settings | {key: value for key, value in of_spark.items() if key.startswith("spark.sql.")}
 
     def check_setting(self, key: str, value: str | None, span: Span) -> None:
@@ -160,7 +160,7 @@ class Context:
             if obstacle is not None:
                 raise Unlike(obstacle)
             return Rules(scan_session(spark), zoned=True)
-        conf = self._conf
+        conf = self.session.settings
         other = next((key for key in conf if key.startswith("spark.sql.") and key not in _READING_SETTINGS), None)
         if other is not None:
             raise Unlike(f"{other} is set")
@@ -172,19 +172,13 @@ class Context:
             return self.session.running.conf.get(ZONE)
         from cepsql.views.local_zone import local_zone
 
-        return self._conf.get(ZONE) or local_zone()
-
-    @property
-    def _conf(self) -> dict[str, str]:
-        """The settings that a session of its own has, or will start with."""
-        return {**self.session.conf, **self.given_settings.of_spark}
+        return self.session.settings.get(ZONE) or local_zone()
 
     def parsed(self, text: str) -> list[st.Statement]:
         """Return the statements of a text, in which double quotes mean what they mean in this session."""
         if isinstance(text, str) and '"' in text:
-            text = with_quoted_names(
-                text, self.given_settings.names_quoted(self.session), usually_names_quoted(self.session)
-            )
+            said = self.given_settings
+            text = with_quoted_names(text, said.names_quoted, said.names_usually_quoted)
         return statements(text)
 
     def plan(self, query: st.Query, given: Frames = NO_FRAMES, defining: bool = False) -> Plan:
@@ -259,25 +253,22 @@ class Context:
         """Return what a query has written into a sink."""
         from cepsql.standing.sink_reading import read_sink
 
-        try:
+        with at_place(span):
             return read_sink(self, self.allowed(sink), lambda: self.spark)
-        except Error as error:
-            error.span = error.span or span
-            raise
 
     def _file_table(self, file: FileTable, span: Span | None) -> Source:
         """Return the files that a query reads as a table, with the columns that are inferred."""
         source, format = file_source(file), file_format(file)
         try:
-            check_reader(source)
-            self.allowed(source)
-            if self.checking:
-                raise UncheckedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
-            return self._inferred.with_columns(source if format else replace(source, format=""))
+            with at_place(span):
+                check_reader(source)
+                self.allowed(source)
+                if self.checking:
+                    raise UncheckedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
+                return self._inferred.with_columns(source if format else replace(source, format=""))
         except Error as error:
             if format is None and self.catalog.find(file.path) is not None:
                 error.hint = f"the {kind(self.catalog.get(file.path))} {file.path} is named without quotes"
-            error.span = error.span or span
             raise
 
     def session_of_start(self) -> "AbstractContextManager[SparkSession]":

@@ -21,7 +21,7 @@ from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind
 from cepsql.datagen.fields import DATAGEN, check_fields, with_start
 from cepsql.engine.context import Context
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, at_place
 from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
 from cepsql.loading import load_spark
@@ -124,24 +124,18 @@ def _with_inferred(context: Context, create: st.CreateSource) -> tuple[st.Create
 
     if source.format not in INFERRED:
         return with_columns(create, frame_columns(read_source(context.spark, source).drop(MALFORMED))), ""
-    try:
+    with at_place(span):
         check_there(source)
         with translated_failures():
             found = inferred(context.spark, source)
-    except Error as error:
-        error.span = error.span or span
-        raise
     listed = ", ".join(f"{column.name} {column.type}" for column in found.columns)
     options = "".join(f", {key} '{value}'" for key, value in found.options)
     return with_columns(create, found.columns, found.options), f"; columns from {found.origin}: {listed}{options}"
 
 
 def _with_reader(source: Source, span: Span) -> Source:
-    try:
+    with at_place(span):
         return replace(source, options=with_reader(source))
-    except Error as error:
-        error.span = error.span or span
-        raise
 
 
 def _define(

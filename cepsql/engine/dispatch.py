@@ -9,7 +9,6 @@ from cepsql.engine.definitions import create_source, create_view, rows_of
 from cepsql.engine.insertion import insert, insert_target
 from cepsql.engine.questions import describe, print_rows, printed, show, summarize
 from cepsql.engine.registered_frames import Frames
-from cepsql.engine.settings import check_name
 from cepsql.errors import NotSupportedError, UncheckedError, in_text
 from cepsql.language import statements as st
 from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
@@ -77,9 +76,9 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
 
             return analyzed(context, name)
         case st.SetOption():
-            return context.given_settings.change(statement, context.session, context.restrictions)
+            return context.given_settings.change(statement, context.restrictions)
         case st.ResetOption(key):
-            return context.given_settings.reset(key, context.session)
+            return context.given_settings.reset(key)
         case st.Insert(target, query, columns):
             return insert(context, target, columns, query, given)
         case st.Summarize(query):
@@ -141,7 +140,7 @@ def check(context: Context, statement: st.Statement) -> None:
             if key.startswith(OWN) or key == NAMES_IN_DOUBLE_QUOTES:
                 execute(context, statement)
             else:
-                check_name(name, context.session)
+                context.given_settings.check_name(name)
         case (
             st.CreateSource()
             | st.CreateView()

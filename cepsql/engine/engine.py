@@ -230,10 +230,8 @@ class Engine:
 
     def notices(self, query: Query) -> tuple[str, ...]:
         """Return what a user at a terminal should know of this engine before a query runs, each thing once."""
-        context = self._context
-        given = (
-            ANSI in context.session.conf or ANSI in context.given_settings.of_spark or context.session.given is not None
-        )
+        session = self._context.session
+        given = ANSI in session.settings or session.given is not None
         if given or self._told_ansi or query.plan.query.expression.find(*_FAILING) is None:
             return ()
         self._told_ansi = True

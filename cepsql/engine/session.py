@@ -25,7 +25,7 @@ class Session:
 
     given:  the session that the engine was made with, if any.
     conf:   settings for one of its own.
-    set_later: Spark's settings that statements have set, which a session that starts anew takes, too.
+    changed: settings of Spark that statements have set, which a session that starts later takes, too.
     """
 
     def __init__(
@@ -34,13 +34,13 @@ class Session:
         given: "SparkSession | None",
         master: str | None,
         conf: Mapping[str, str],
-        set_later: Mapping[str, str],
     ):
         self.given, self.conf = given, conf
+        self.changed: dict[str, str] = {}
         self.running = given
         """The session, None where it has not started."""
         self.closed = False
-        self._catalog, self._master, self._set_later = catalog, master, set_later
+        self._catalog, self._master = catalog, master
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._start_sessions: StartSessions | None = None
@@ -53,6 +53,11 @@ class Session:
     def is_of_this_process(self) -> bool:
         """Whether this process made it, and was not forked from the one that did."""
         return self._process == os.getpid()
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings that a session of its own has, or will start with."""
+        return {**self.conf, **self.changed}
 
     @property
     def spark(self) -> "SparkSession":
@@ -75,7 +80,7 @@ class Session:
                 from cepsql.spark.jvm.engine_sessions import open_session
 
                 sources = [relation for relation in self._catalog if isinstance(relation, Source)]
-                self.running = open_session(self, self._master, {**self.conf, **self._set_later}, sources)
+                self.running = open_session(self, self._master, self.settings, sources)
             add_own_functions(self.running)
             return self.running
 

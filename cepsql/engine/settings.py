@@ -32,35 +32,45 @@ SETTINGS = {
 
 
 class Settings:
-    """What SET has given in an engine, and RESET has not taken away.
+    """What SET has given in an engine, and RESET has not taken away; that of Spark is kept with its session.
 
-    own:      settings of cepsql.
-    of_spark: settings of Spark.
+    own: settings of cepsql.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, session: "Session") -> None:
         self.own: dict[str, str] = {}
-        self.of_spark: dict[str, str] = {}
+        self._session = session
         self._names_quoted: bool | None = None
 
-    def names_quoted(self, session: "Session") -> bool:
-        """Tell whether double quotes mean names."""
-        return usually_names_quoted(session) if self._names_quoted is None else self._names_quoted
+    @property
+    def names_usually_quoted(self) -> bool:
+        """Whether double quotes mean names unless SET says otherwise; Spark asks for ANSI mode, too."""
+        conf, given = self._session.conf, self._session.given
+        if NAMES_IN_DOUBLE_QUOTES in conf:
+            return conf[NAMES_IN_DOUBLE_QUOTES].lower() == "true"
+        return given is not None and all(
+            str(given.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
+        )
 
-    def change(self, statement: st.SetOption, session: "Session", restrictions: Restrictions | None) -> Answer:
+    @property
+    def names_quoted(self) -> bool:
+        """Whether double quotes mean names."""
+        return self.names_usually_quoted if self._names_quoted is None else self._names_quoted
+
+    def change(self, statement: st.SetOption, restrictions: Restrictions | None) -> Answer:
         """Execute SET: list the settings, show one or change one. Raises ProgrammingError."""
         key, value = statement.key, statement.value
         if key is None:
             rows = tuple((name, self.own.get(name), meaning) for name, meaning in SETTINGS.items())
             return Answer(("setting", "value", "meaning"), rows)
         name = key.text
-        check_name(key, session)
+        self.check_name(key)
         if value is not None and restrictions is not None:
             restrictions.check_setting(name)
         if name.startswith(OWN):
             check_setting(name, value, key.span)
         if value is None:
-            return Answer(("setting", "value"), ((name, _shown(name, self._value(name, session))),))
+            return Answer(("setting", "value"), ((name, _shown(name, self._value(name))),))
         if name in SETTINGS:
             self.own[name] = value
         elif name == NAMES_IN_DOUBLE_QUOTES:
@@ -68,62 +78,50 @@ class Settings:
                 raise ProgrammingError(f"{name} must be true or false", key.span)
             self._names_quoted = value.lower() == "true"
         else:
-            self._change_spark(key, value, session)
+            self._change_spark(key, value)
         return Answer(message=f"{name} set")
 
-    def reset(self, key: st.Name | None, session: "Session") -> Answer:
+    def reset(self, key: st.Name | None) -> Answer:
         """Execute RESET of one setting, or of all. Raises ProgrammingError for one that there is not."""
         if key is None:
             self.own.clear()
             self._names_quoted = None
-            for name in self.of_spark:
-                session.spark.conf.unset(name)
-            self.of_spark.clear()
+            for name in self._session.changed:
+                self._session.spark.conf.unset(name)
+            self._session.changed.clear()
             return Answer(message="settings reset")
-        check_name(key, session)
+        self.check_name(key)
         if key.text in SETTINGS:
             self.own.pop(key.text, None)
         elif key.text == NAMES_IN_DOUBLE_QUOTES:
             self._names_quoted = None
         else:
-            session.spark.conf.unset(key.text)
-            self.of_spark.pop(key.text, None)
+            self._session.spark.conf.unset(key.text)
+            self._session.changed.pop(key.text, None)
         return Answer(message=f"{key.text} reset")
 
-    def _value(self, name: str, session: "Session") -> str | None:
-        if name == NAMES_IN_DOUBLE_QUOTES:
-            return str(self.names_quoted(session)).lower()
-        return self.own.get(name) if name in SETTINGS else session.spark.conf.get(name, None)
+    def check_name(self, key: st.Name) -> None:
+        """Raise ProgrammingError for a setting that neither cepsql nor Spark has, nor the session that was given."""
+        name, given = key.text, self._session.given
+        if name not in SETTINGS and not can_be_sparks(name) and not (given is not None and given.conf.get(name, None)):
+            raise ProgrammingError(f"there is no setting {name}", key.span, setting_hint(name, SETTINGS))
 
-    def _change_spark(self, key: st.Name, value: str, session: "Session") -> None:
-        spark = session.spark
+    def _value(self, name: str) -> str | None:
+        if name == NAMES_IN_DOUBLE_QUOTES:
+            return str(self.names_quoted).lower()
+        return self.own.get(name) if name in SETTINGS else self._session.spark.conf.get(name, None)
+
+    def _change_spark(self, key: st.Name, value: str) -> None:
+        spark = self._session.spark
         from cepsql.spark.jvm.failures import translate_failure
 
         try:
             spark.conf.set(key.text, value)
-            self.of_spark[key.text] = value
+            self._session.changed[key.text] = value
         except Exception as failure:
             error = translate_failure(failure)
             error.span = error.span or key.span
             raise error from None
-
-
-def usually_names_quoted(session: "Session") -> bool:
-    """Tell whether double quotes mean names unless SET says otherwise; Spark asks for ANSI mode, too."""
-    if NAMES_IN_DOUBLE_QUOTES in session.conf:
-        return session.conf[NAMES_IN_DOUBLE_QUOTES].lower() == "true"
-    given = session.given
-    return given is not None and all(
-        str(given.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
-    )
-
-
-def check_name(key: st.Name, session: "Session") -> None:
-    """Raise ProgrammingError for a setting that neither cepsql nor Spark has, nor the session that was given."""
-    name = key.text
-    if name in SETTINGS or can_be_sparks(name) or (session.given is not None and session.given.conf.get(name, None)):
-        return
-    raise ProgrammingError(f"there is no setting {name}", key.span, setting_hint(name, SETTINGS))
 
 
 def check_setting(key: str, value: str | None, span: Span) -> None:

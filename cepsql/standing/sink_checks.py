@@ -1,10 +1,11 @@
 """What shows of a sink that is wrong before anything runs, and what a sink keeps of a query that is dropped."""
 
+import contextlib
 import re
 
 from cepsql.catalog import RegisteredQuery, Sink
 from cepsql.catalog.references import valued_sink
-from cepsql.errors import Error, OperationalError, ProgrammingError, Span
+from cepsql.errors import Error, OperationalError, ProgrammingError, Span, at_place
 from cepsql.plan.planner import Plan
 
 _UNNAMED = re.compile(r"_col_\d+")
@@ -18,13 +19,8 @@ def check_definition(sink: Sink, span: Span) -> None:
     """
     from cepsql.sinks import WriterIdentity, open_sink
 
-    try:
+    with at_place(span), contextlib.suppress(OperationalError):
         open_sink(valued_sink(sink), WriterIdentity("", 0)).close()
-    except OperationalError:
-        return
-    except Error as error:
-        error.span = error.span or span
-        raise
 
 
 def check_columns(sink: Sink | None, plan: Plan, span: Span) -> None:

@@ -158,11 +158,7 @@ def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -
     )
     entered = kept(host, view)
     assert isinstance(entered, MaterializedView)
-    try:
-        check_definition(view_sink(entered, host.catalog.view_file), place)
-    except Error as error:
-        error.span = error.span or place
-        raise
+    check_definition(view_sink(entered, host.catalog.view_file), place)
     return entered, plan
 
 
