@@ -47,66 +47,61 @@ class PartitionOrder:
     descending: bool = False
 
     @cached_property
-    def starts(self) -> np.ndarray:
-        """Of each row, the first row of its partition."""
-        return np.searchsorted(self.group, self.group)
+    def partitions(self) -> Spans:
+        """Of each row, the rows of its partition."""
+        return _runs(self.group)
 
     @cached_property
-    def ends(self) -> np.ndarray:
-        """Of each row, the place after the last row of its partition."""
-        return np.searchsorted(self.group, self.group, "right")
-
-    @cached_property
-    def first_peer(self) -> np.ndarray:
-        """Of each row, the first one that is equal in the order."""
-        return np.searchsorted(self.peer, self.peer)
-
-    @cached_property
-    def peers_end(self) -> np.ndarray:
-        """Of each row, the place after the last one that is equal in the order."""
-        return np.searchsorted(self.peer, self.peer, "right")
+    def peers(self) -> Spans:
+        """Of each row, the rows that are equal in the order."""
+        return _runs(self.peer)
 
     @cached_property
     def peer_place(self) -> np.ndarray:
         """Of each row, how many different values of the order its partition has before it."""
-        number = np.cumsum(np.append(False, self.peer[1:] != self.peer[:-1]))[: len(self.peer)]
-        return number - number[self.starts]
+        return self._peer_number - self._peer_number[self.partitions.begins]
+
+    @cached_property
+    def _peer_number(self) -> np.ndarray:
+        """Of each row, how many groups of peers come before its own, in all partitions."""
+        return np.cumsum(np.append(False, self.peer[1:] != self.peer[:-1]))[: len(self.peer)]
+
+    @cached_property
+    def _peer_edges(self) -> np.ndarray:
+        """Where the groups of peers begin, and the end of the last one."""
+        return np.append(np.unique(self.peers.begins), len(self.peer))
 
     def spans(self, frame: Frame) -> Spans:
         """Return the rows of the frame of each row."""
         every = np.arange(len(self.group))
-        begins, ends = self.starts, self.ends
+        begins, ends = self.partitions.begins, self.partitions.ends
         match frame.unit:
             case "rows":
                 if frame.first is not None:
-                    begins = np.clip(every + _moved(frame.first), self.starts, self.ends)
+                    begins = self._within(every + _moved(frame.first))
                 if frame.last is not None:
-                    ends = np.clip(every + 1 + _moved(frame.last), self.starts, self.ends)
+                    ends = self._within(every + 1 + _moved(frame.last))
             case "groups":
                 if frame.first is not None:
-                    begins = self._of_peers(_moved(frame.first))[0]
+                    begins = self._peers_away(_moved(frame.first))
                 if frame.last is not None:
-                    ends = self._of_peers(_moved(frame.last))[1]
+                    ends = self._peers_away(_moved(frame.last) + 1)
             case _:
                 if frame.first is not None:
-                    begins = self._at_distance(frame.first)[0] if frame.first else self.first_peer
+                    begins = self._at_distance(frame.first, False) if frame.first else self.peers.begins
                 if frame.last is not None:
-                    ends = self._at_distance(frame.last)[1] if frame.last else self.peers_end
+                    ends = self._at_distance(frame.last, True) if frame.last else self.peers.ends
         return Spans(begins, ends)
 
-    def _of_peers(self, away: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the peers begin and end that are so many groups of peers after those of each row."""
-        begin = np.flatnonzero(np.append(True, self.peer[1:] != self.peer[:-1])[: len(self.peer)])
-        number = np.searchsorted(begin, np.arange(len(self.peer)), "right") - 1
-        low, high = number[self.starts], number[self.ends - 1]
-        there = number + away
-        place = np.clip(there, low, high)
-        begins, ends = begin[place], np.append(begin, len(self.peer))[place + 1]
-        begins = np.where(there < low, self.starts, np.where(there > high, self.ends, begins))
-        return begins, np.where(there < low, self.starts, np.where(there > high, self.ends, ends))
+    def _within(self, places: np.ndarray) -> np.ndarray:
+        return np.clip(places, self.partitions.begins, self.partitions.ends)
 
-    def _at_distance(self, distance: int | Decimal) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first row from a distance after the value of each row on, and the first one beyond it."""
+    def _peers_away(self, away: int) -> np.ndarray:
+        """Return where the peers begin that are so many groups of peers after those of each row."""
+        return self._within(self._peer_edges[np.clip(self._peer_number + away, 0, len(self._peer_edges) - 1)])
+
+    def _at_distance(self, distance: int | Decimal, beyond: bool) -> np.ndarray:
+        """Return the first row from a distance after the value of each row on, or `beyond` it."""
         assert self.value is not None
         valid = self.value.is_valid().to_numpy(zero_copy_only=False)
         code, target = _codes(self.value, -distance if self.descending else distance)
@@ -114,23 +109,23 @@ class PartitionOrder:
             code, target = ~code, ~target
         group, rows = self.group[valid], np.flatnonzero(valid)
         code, target = code[valid], target[valid]
-        found = []
-        for side in (0, 2):
-            # Each target stands before the first row that is not less, or, with 2, that is greater.
-            kind = np.repeat([1, side], [len(group), len(group)])
-            order = np.lexsort((kind, np.concatenate([code, target]), np.tile(group, 2)))
-            is_row = order < len(group)
-            before = np.cumsum(is_row)
-            place = np.empty(len(group), np.int64)
-            place[order[~is_row] - len(group)] = before[~is_row]
-            found.append(place)
-        begins, ends = self.first_peer.copy(), self.peers_end.copy()
+        # Each target stands before the first row that is not less, or, with 2, that is greater.
+        kind = np.repeat([1, 2 if beyond else 0], [len(group), len(group)])
+        order = np.lexsort((kind, np.concatenate([code, target]), np.tile(group, 2)))
+        is_row = order < len(group)
+        place = np.empty(len(group), np.int64)
+        place[order[~is_row] - len(group)] = np.cumsum(is_row)[~is_row]
+        found = (self.peers.ends if beyond else self.peers.begins).copy()
         if len(rows):
             # Of the rows with a value, those of a partition follow one another.
             first = np.searchsorted(group, group)
-            begins[rows] = rows[first] + found[0] - first
-            ends[rows] = rows[first] + found[1] - first
-        return begins, ends
+            found[rows] = rows[first] + place - first
+        return found
+
+
+def _runs(numbers: np.ndarray) -> Spans:
+    """Return for each of ascending numbers the places of those that are equal."""
+    return Spans(np.searchsorted(numbers, numbers), np.searchsorted(numbers, numbers, "right"))
 
 
 def _moved(distance: int | Decimal) -> int:

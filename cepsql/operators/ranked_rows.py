@@ -3,27 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities, labelled, net_rows, signs
-from cepsql.operators.one_relation import OneRelation
+from cepsql.operators.change_rows import IDENTITY, KIND, identities, labelled, net_rows, signs
+from cepsql.operators.kept_rows import CHANGE, GROUP, ROWS, WAS, KeptRows, columns_of, netted, peers
 from cepsql.ordered.columns import integers, one_chunk, stack, take_rows
-from cepsql.ordered.keys import find_keys
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.ordered.sort import partition_rows
 
 RANK = "rank"
 """The INT column with the rank of an output row, counted from 1."""
 
 _DENSE = 16
 """Numbers are counted in a table of all that there may be, if it is at most so much longer than what is counted."""
-
-_ROWS = "rows"
-_GROUP, _WAS, _CHANGE = "group", "was", "change"
 
 
 class Ranking(StrEnum):
@@ -35,7 +29,7 @@ class Ranking(StrEnum):
 
 
 @dataclass(frozen=True)
-class RankedRows(OneRelation):
+class RankedRows(KeptRows):
     """Gives out how the rows change that have the first ranks among the rows of their key.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. Peers of a ROW_NUMBER follow
@@ -56,72 +50,30 @@ class RankedRows(OneRelation):
     numbered: bool
     retracting: bool
 
-    sections: ClassVar[dict[str, int]] = {_ROWS: 1}
-    hold = None
-    changing: ClassVar[bool] = True
-
-    @property
-    def order(self) -> list[str]:
-        """The columns that say the rank."""
-        return [column.name for column in self.layout.order]
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns that rows have beside their key."""
-        return [*self.order, *(column.name for column in self.layout.values if column.name != KIND)]
-
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
-        (ordered,), stored = rows, sections.get(_ROWS)
+        (ordered,), stored = rows, sections.get(ROWS)
         if ordered is None or ordered.rows.num_rows == 0:
             return Step(pa.table({}), [None], sections)
         first = take_rows(ordered.rows, ordered.starts[:-1])
         keys = [one_chunk(first[name]) for name in self.layout.key_names]
-        came = self._came(ordered)
-        known, others = self._known(stored, keys, len(ordered.starts) - 1)
+        came = self._candidates(ordered)
+        known, others = self.known(stored, keys, len(ordered.starts) - 1)
         ranked = _Ranked(came if known is None else stack([known, came]), self)
         before, after = ranked.ranks(ranked.was), ranked.ranks(ranked.now)
         output, changes = self._output(keys, ranked, before, after)
         # What has a later rank can only come out if rows are taken away.
         comes_out = np.bincount(after[0], minlength=len(ranked.now))
-        there = np.flatnonzero(ranked.now if self.retracting or self.limit is None else comes_out)
-        kept = take_rows(ranked.rows.select(self.columns), there)
-        numbers = {_WAS: pa.array((ranked.now if self.retracting else comes_out)[there])}
-        table = pa.table({**self._keys(keys, ranked.group[there]), **_columns(kept), **numbers})
-        remembered = table if others is None else stack([others, table])
-        return Step(output, [None], {_ROWS: remembered} if remembered.num_rows else {}, changes=changes)
+        numbers = ranked.now if self.retracting else comes_out
+        return Step(output, [None], self.remembered(keys, ranked.rows, numbers, others), changes=changes)
 
-    def _came(self, ordered: OrderedRows) -> pa.Table:
+    def _candidates(self, ordered: OrderedRows) -> pa.Table:
         """Return the rows that came and can have one of the ranks, with their group and how they change it."""
         rows, starts = ordered.rows, ordered.starts
         group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         if self.retracting:
-            chosen, change = rows.select(self.columns), signs(one_chunk(rows[KIND]))
-        else:
-            alike = peers(rows, self.order, group)
-            places, _ = _first_ranks(self, np.arange(rows.num_rows), group, alike)
-            chosen, group, change = (
-                take_rows(rows.select(self.columns), places),
-                group[places],
-                np.ones(len(places), int),
-            )
-        nothing = pa.array(np.zeros(len(group), np.int64))
-        return pa.table({**_columns(chosen), _GROUP: group, _WAS: nothing, _CHANGE: pa.array(change, pa.int64())})
-
-    def _known(
-        self, stored: pa.Table | None, keys: list[pa.Array], count: int
-    ) -> tuple[pa.Table | None, pa.Table | None]:
-        """Return the remembered rows of these keys, with their groups, and those of others; None for none."""
-        if stored is None:
-            return None, None
-        names, size = self.layout.key_names, stored.num_rows
-        held = [one_chunk(stored[name]) for name in names]
-        group = find_keys(held, size, keys, count) if names else np.zeros(size, np.int64)
-        mine = group >= 0
-        rows = stored.select([*self.columns, _WAS]).filter(pa.array(mine))
-        nothing = pa.array(np.zeros(rows.num_rows, np.int64))
-        known = {**_columns(rows), _GROUP: pa.array(group[mine]), _CHANGE: nothing}
-        table = pa.table(known).select([*self.columns, _GROUP, _WAS, _CHANGE])
-        return table, None if mine.all() else stored.filter(pa.array(~mine))
+            return self.came(rows.select(self.columns), group, signs(one_chunk(rows[KIND])))
+        places, _ = _first_ranks(self, np.arange(rows.num_rows), group, peers(rows, self.order, group))
+        return self.came(take_rows(rows.select(self.columns), places), group[places], np.ones(len(places), int))
 
     def _output(
         self,
@@ -136,7 +88,7 @@ class RankedRows(OneRelation):
         weights = np.repeat([-1, 1], [len(before[0]), len(after[0])])
         place, rank, total = _net_places(place, rank, weights)
         rows, group = take_rows(ranked.rows.select(self.columns), place), ranked.group[place]
-        columns = self._keys(keys, group) | _columns(rows)
+        columns = self.keys_of(keys, group) | columns_of(rows)
         told = columns.pop(IDENTITY, None)
         if self.numbered:
             columns[RANK] = pa.array(rank, pa.int32())
@@ -164,9 +116,6 @@ class RankedRows(OneRelation):
         """Whether each key has one row at most."""
         return self.ranking == Ranking.ROW_NUMBER and self.limit == 1
 
-    def _keys(self, keys: list[pa.Array], group: np.ndarray) -> dict[str, pa.Array]:
-        return _columns(take_rows(pa.table(keys, self.layout.key_names), group))
-
 
 class _Ranked:
     """Different rows, those of a group together and in order.
@@ -179,12 +128,9 @@ class _Ranked:
         self._operator = operator
         if operator.retracting:
             rows = netted(rows, operator.columns)
-        # All have one time, so that the order columns decide.
-        timed = rows.append_column("t", pa.array(np.zeros(rows.num_rows, np.int64)))
-        rest = [name for name in operator.columns if name not in operator.order]
-        self.rows, _ = partition_rows(timed, [_GROUP], "t", operator.layout.order, rest)
-        self.group, self.was = integers(self.rows[_GROUP]), integers(self.rows[_WAS])
-        self.now = self.was + integers(self.rows[_CHANGE])
+        self.rows = operator.in_order(rows)
+        self.group, self.was = integers(self.rows[GROUP]), integers(self.rows[WAS])
+        self.now = self.was + integers(self.rows[CHANGE])
         self._peer = peers(self.rows, operator.order, self.group)
 
     def ranks(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -204,25 +150,6 @@ def _net_places(place: np.ndarray, rank: np.ndarray, weights: np.ndarray) -> tup
     first, total, _ = net_rows([pa.array(place), pa.array(rank)], weights)
     first, total = first[total != 0], total[total != 0]
     return place[first], rank[first], total
-
-
-def netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return different rows with the sum of what was there of each, and of its changes."""
-    equal = [one_chunk(rows[name]) for name in (_GROUP, *names)]
-    first, change, codes = net_rows(equal, integers(rows[_CHANGE]))
-    was = np.zeros(len(first), np.int64)
-    np.add.at(was, codes, integers(rows[_WAS]))
-    found = rows.select([*names, _GROUP]).take(pa.array(first))
-    return found.append_column(_WAS, pa.array(was)).append_column(_CHANGE, pa.array(change))
-
-
-def peers(rows: pa.Table, order: Sequence[str], group: np.ndarray) -> np.ndarray:
-    """Number the rows so that those of a group which are equal in the order have the same number, in order."""
-    differs = np.diff(group) != 0
-    for name in order:
-        column = one_chunk(rows[name])
-        differs |= ~equal_values(column[:-1], column[1:])
-    return np.concatenate([[0], np.cumsum(differs)])[: len(group)]
 
 
 def _first_ranks(
@@ -245,7 +172,3 @@ def _first_ranks(
         return places, rank
     within = rank <= operator.limit
     return places[within], rank[within]
-
-
-def _columns(table: pa.Table) -> dict[str, pa.Array]:
-    return {name: one_chunk(table[name]) for name in table.column_names}

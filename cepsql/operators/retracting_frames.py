@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -10,15 +9,12 @@ import pyarrow as pa
 from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities, labelled, signs
 from cepsql.operators.frame_bounds import Frame, PartitionOrder
 from cepsql.operators.framed import FramedCall, Spans, frame_value
-from cepsql.operators.one_relation import OneRelation
-from cepsql.operators.ranked_rows import netted, peers
+from cepsql.operators.kept_rows import CHANGE, GROUP, ROWS, WAS, KeptRows, columns_of, netted, peers
 from cepsql.operators.retracting_groups import of_values
 from cepsql.ordered.columns import integers, one_chunk, stack, take_rows
-from cepsql.ordered.keys import find_keys
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.ordered.sort import partition_rows
 
 OF_ORDER = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
 """Functions of the place of a row among those of its partition."""
@@ -26,8 +22,6 @@ OF_ORDER = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "nt
 OF_VALUES = ("list", "mode", "percentile")
 """Functions of all values of a frame, which are gathered for them."""
 
-_ROWS = "rows"
-_GROUP, _WAS, _CHANGE = "group", "was", "change"
 _GATHERED = 2_000_000
 
 
@@ -59,7 +53,7 @@ class WindowCall:
 
 
 @dataclass(frozen=True)
-class RetractingFrames(OneRelation):
+class RetractingFrames(KeptRows):
     """Gives out how the rows of a table change, each with what window functions give over its partition.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. Rows that are equal in the
@@ -83,83 +77,31 @@ class RetractingFrames(OneRelation):
     wraps: bool
     retracting: bool
 
-    sections: ClassVar[dict[str, int]] = {_ROWS: 1}
-    hold = None
-    changing: ClassVar[bool] = True
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns that rows have beside their key."""
-        return [
-            *(column.name for column in self.layout.order),
-            *(column.name for column in self.layout.values if column.name != KIND),
-        ]
-
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
-        (ordered,), stored = rows, sections.get(_ROWS)
+        (ordered,), stored = rows, sections.get(ROWS)
         if ordered is None or ordered.rows.num_rows == 0:
             return Step(pa.table({}), [None], sections)
         first = take_rows(ordered.rows, ordered.starts[:-1])
         keys = [one_chunk(first[name]) for name in self.layout.key_names]
-        known, others = self._known(stored, keys, len(ordered.starts) - 1)
-        came = self._came(ordered)
-        sorted_rows = self._sorted(netted(came if known is None else stack([known, came]), self.columns))
-        was = integers(sorted_rows[_WAS])
-        now = was + integers(sorted_rows[_CHANGE])
-        output, changes = self._output(keys, sorted_rows, was, now)
-        there = np.flatnonzero(now)
-        kept = take_rows(sorted_rows.select(self.columns), there)
-        group = integers(sorted_rows[_GROUP])[there]
-        table = pa.table({**self._keys(keys, group), **_columns(kept), _WAS: pa.array(now[there])})
-        remembered = table if others is None else stack([others, table])
-        return Step(output, [None], {_ROWS: remembered} if remembered.num_rows else {}, changes=changes)
-
-    def _came(self, ordered: OrderedRows) -> pa.Table:
-        """Return the rows that came, with their group and how they change it."""
-        rows = ordered.rows
-        change = signs(one_chunk(rows[KIND])) if self.retracting else np.ones(rows.num_rows, np.int64)
-        return pa.table(
-            {
-                **_columns(rows.select(self.columns)),
-                _GROUP: np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts)),
-                _WAS: np.zeros(rows.num_rows, np.int64),
-                _CHANGE: pa.array(change, pa.int64()),
-            }
-        )
-
-    def _known(
-        self, stored: pa.Table | None, keys: list[pa.Array], count: int
-    ) -> tuple[pa.Table | None, pa.Table | None]:
-        """Return the remembered rows of these keys, with their groups, and those of others; None for none."""
-        if stored is None:
-            return None, None
-        names, size = self.layout.key_names, stored.num_rows
-        held = [one_chunk(stored[name]) for name in names]
-        group = find_keys(held, size, keys, count) if names else np.zeros(size, np.int64)
-        mine = group >= 0
-        rows = stored.select([*self.columns, _WAS]).filter(pa.array(mine))
-        nothing = pa.array(np.zeros(rows.num_rows, np.int64))
-        table = pa.table({**_columns(rows), _GROUP: pa.array(group[mine]), _CHANGE: nothing})
-        return table.select([*self.columns, _GROUP, _WAS, _CHANGE]), (
-            None if mine.all() else stored.filter(pa.array(~mine))
-        )
-
-    def _sorted(self, rows: pa.Table) -> pa.Table:
-        """Return rows by group, and in order."""
-        order = [column.name for column in self.layout.order]
-        # All have one time, so that the order columns decide.
-        timed = rows.append_column("t", pa.array(np.zeros(rows.num_rows, np.int64)))
-        rest = [name for name in self.columns if name not in order]
-        return partition_rows(timed, [_GROUP], "t", self.layout.order, rest)[0]
+        known, others = self.known(stored, keys, len(ordered.starts) - 1)
+        group = np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts))
+        change = signs(one_chunk(ordered.rows[KIND])) if self.retracting else np.ones(len(group), np.int64)
+        came = self.came(ordered.rows.select(self.columns), group, change)
+        whole = self.in_order(netted(came if known is None else stack([known, came]), self.columns))
+        was = integers(whole[WAS])
+        now = was + integers(whole[CHANGE])
+        output, changes = self._output(keys, whole, was, now)
+        return Step(output, [None], self.remembered(keys, whole, now, others), changes=changes)
 
     def _output(
         self, keys: list[pa.Array], rows: pa.Table, was: np.ndarray, now: np.ndarray
     ) -> tuple[pa.Table, pa.Array]:
         """Return what differs between the rows with their values before the batch and after it."""
-        moments = []
+        groups, moments = integers(rows[GROUP]), []
+        alike = peers(rows, self.order, groups)
         for numbers in (was, now):
             places = np.repeat(np.arange(len(numbers)), np.maximum(numbers, 0))
-            moments.append((places, self._values(keys, rows, places)))
+            moments.append((places, self._values(keys, rows, groups, alike, places)))
         (before, old), (after, new) = moments
         changed = [np.ones(len(before), bool), np.ones(len(after), bool)]
         same = was == now
@@ -171,8 +113,7 @@ class RetractingFrames(OneRelation):
             marks[chosen[~differs]] = False
         out, into = map(np.flatnonzero, changed)
         place = np.concatenate([before[out], after[into]])
-        group = integers(rows[_GROUP])[place]
-        columns = self._keys(keys, group) | _columns(take_rows(rows.select(self.columns), place))
+        columns = self.keys_of(keys, groups[place]) | columns_of(take_rows(rows.select(self.columns), place))
         for call, one, other in zip(self.calls, old, new, strict=True):
             columns[call.name] = pa.concat_arrays([one.take(pa.array(out)), other.take(pa.array(into))])
         named = [*self.layout.key_names, *self.given, *(call.name for call in self.calls)]
@@ -186,24 +127,27 @@ class RetractingFrames(OneRelation):
         table = pa.table({name: columns[name] for name in named} | {IDENTITY: told})
         return take_rows(table, places), changes
 
-    def _values(self, keys: list[pa.Array], rows: pa.Table, places: np.ndarray) -> list[pa.Array]:
-        """Return what each call gives of the rows at these places, which are in order."""
-        group = integers(rows[_GROUP])
+    def _values(
+        self, keys: list[pa.Array], rows: pa.Table, group: np.ndarray, alike: np.ndarray, places: np.ndarray
+    ) -> list[pa.Array]:
+        """Return what each call gives of the rows at these places, which are in order; `alike` numbers the peers."""
         of_keys = dict(zip(self.layout.key_names, keys, strict=True))
+        taken: dict[str, pa.Array] = {}
 
         def column(name: str | None) -> pa.Array | None:
             if name is None:
                 return None
-            if name in of_keys:
-                return of_keys[name].take(pa.array(group[places]))
-            return one_chunk(rows[name]).take(pa.array(places))
+            if name not in taken:
+                of_key = name in of_keys
+                found = of_keys[name] if of_key else one_chunk(rows[name])
+                taken[name] = found.take(pa.array(group[places] if of_key else places))
+            return taken[name]
 
         order = self.layout.order
         value = column(order[0].name) if len(order) == 1 else None
-        peer = peers(rows, [column.name for column in order], group)[places]
         # Partitions stand in the order in which they first appear.
         partition = np.cumsum(np.append(False, np.diff(group[places]) != 0))[: len(places)]
-        ordered = PartitionOrder(partition, peer, value, bool(order) and order[0].descending)
+        ordered = PartitionOrder(partition, alike[places], value, bool(order) and order[0].descending)
         spans: dict[Frame, Spans] = {}
         found = []
         for call, kind in zip(self.calls, self.types, strict=True):
@@ -230,24 +174,22 @@ class RetractingFrames(OneRelation):
         plain = FramedCall(call.name, call.function, call.column, 0, 0, ignore_nulls=call.ignore_nulls)
         return frame_value(plain, kind, spans, column, self.wraps)
 
-    def _keys(self, keys: list[pa.Array], group: np.ndarray) -> dict[str, pa.Array]:
-        return _columns(take_rows(pa.table(keys, self.layout.key_names), group))
-
 
 def _of_order(call: WindowCall, rows: PartitionOrder) -> pa.Array:
     """Return a function of the places of rows."""
-    place, size = np.arange(len(rows.group)) - rows.starts, rows.ends - rows.starts
+    begins, size = rows.partitions.begins, rows.partitions.sizes
+    place = np.arange(len(rows.group)) - begins
     match call.function:
         case "row_number":
             return pa.array(place + 1)
         case "rank":
-            return pa.array(rows.first_peer - rows.starts + 1)
+            return pa.array(rows.peers.begins - begins + 1)
         case "dense_rank":
             return pa.array(rows.peer_place + 1)
         case "percent_rank":
-            return pa.array((rows.first_peer - rows.starts) / np.maximum(size - 1, 1))
+            return pa.array((rows.peers.begins - begins) / np.maximum(size - 1, 1))
         case "cume_dist":
-            return pa.array((rows.peers_end - rows.starts) / size)
+            return pa.array((rows.peers.ends - begins) / size)
     # The first parts have a row more where the rows do not divide evenly.
     each, more = size // call.number, size % call.number
     longer = more * (each + 1)
@@ -268,7 +210,7 @@ def _neighbour(call: WindowCall, rows: PartitionOrder, column: pa.Array, default
         place = np.where(inside, np.append(places, 0)[np.clip(number, 0, len(places))], -1)
     else:
         place = every + call.number
-    there = (place >= rows.starts) & (place < rows.ends)
+    there = (place >= rows.partitions.begins) & (place < rows.partitions.ends)
     if default is None:
         return column.take(pa.array(np.where(there, place, 0), mask=~there))
     both = pa.concat_arrays([column, default])
@@ -314,7 +256,3 @@ def _gathered(call: WindowCall, kind: pa.DataType, spans: Spans, column: pa.Arra
         parts.append(of_values(call.function, call.fraction, kind, end - begin, owner, values, ones))
         begin = end
     return pa.concat_arrays(parts)
-
-
-def _columns(table: pa.Table) -> dict[str, pa.Array]:
-    return {name: one_chunk(table[name]) for name in table.column_names}

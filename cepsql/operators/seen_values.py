@@ -11,6 +11,9 @@ import pyarrow as pa
 
 _LISTED, _FILTER = b"\0", b"\1"
 
+_BLOCK = 1024
+"""Rows that are looked at together, at least."""
+
 
 class SeenValues:
     """Tells of hashes, in the order of the rows of each key, whether the key might have had them before.
@@ -51,7 +54,8 @@ class SeenValues:
         newer, older = filters
         found, begin = np.zeros(len(hashes), bool), 0
         while begin < len(hashes):
-            places = self.places(hashes[begin:])
+            ahead = hashes[begin : begin + max(self.expected, _BLOCK)]
+            places = self.places(ahead)
             held = _set_before(places, newer)
             added = np.cumsum(~held)
             # Rows up to the one that fills the newer filter are told from these filters.
@@ -59,7 +63,7 @@ class SeenValues:
             size = min(full, len(held))
             found[begin : begin + size] = held[:size] | older.holds(places[:size])
             fresh = ~held[:size]
-            newer.add(hashes[begin : begin + size][fresh], places[:size][fresh])
+            newer.add(ahead[:size][fresh], places[:size][fresh])
             begin += size
             if newer.count >= self.expected:
                 newer, older = _Filter(self, None), newer
@@ -104,11 +108,11 @@ class _Filter:
 
     def add(self, hashes: np.ndarray, places: np.ndarray) -> None:
         """Add values."""
-        bits = self.set_bits() if self._bits is not None or len(hashes) else None
-        if bits is not None:
-            _set(bits, places)
-        self._hashes = np.concatenate([self._hashes, hashes.astype(np.int64)]) if self._listed else self._hashes
-        self.count += len(hashes)
+        if len(hashes):
+            _set(self.set_bits(), places)
+            if self._listed:
+                self._hashes = np.concatenate([self._hashes, hashes.astype(np.int64)])
+            self.count += len(hashes)
 
     @property
     def _listed(self) -> bool:

@@ -1,27 +1,32 @@
 """Aggregates of Spark over the list of their values, in the order in which the rows come; None stands for NULL."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cmp_to_key, reduce
+from itertools import groupby
 from operator import and_, or_, xor
 
 from cepsql.scalar.values import is_greater
+
+
+def _steps(given: Sequence) -> Iterator[tuple[float, float]]:
+    """Yield for each value how far it is from the mean of those before it, and how far it moves that."""
+    average = 0.0
+    for count, value in enumerate(given, 1):
+        delta = value - average
+        step = delta / count
+        average += step
+        yield delta, step
 
 
 def _variance(sample: bool) -> Callable[[Sequence], float | None]:
     """Return the variance of a sample or a population, rounded as Spark rounds it, which adds value by value."""
 
     def function(values: Sequence) -> float | None:
-        count, average, squares = 0.0, 0.0, 0.0
-        for value in values:
-            if value is None:
-                continue
-            count += 1.0
-            delta = value - average
-            step = delta / count
-            average += step
+        given, squares = [value for value in values if value is not None], 0.0
+        for delta, step in _steps(given):
             squares += delta * (delta - step)
-        divisor = count - 1.0 if sample else count
+        divisor = len(given) - sample
         return squares / divisor if divisor > 0 else None
 
     return function
@@ -61,14 +66,9 @@ def _moment(power: int) -> Callable[[Sequence], float | None]:
     """Return the skewness or kurtosis of values, from their central moments, as Spark updates them value by value."""
 
     def function(values: Sequence) -> float | None:
-        count, average, second, third, fourth = 0.0, 0.0, 0.0, 0.0, 0.0
-        for value in values:
-            if value is None:
-                continue
-            count += 1.0
-            delta = value - average
-            step = delta / count
-            average += step
+        given = [value for value in values if value is not None]
+        count, second, third, fourth = len(given), 0.0, 0.0, 0.0
+        for delta, step in _steps(given):
             second += delta * (delta - step)
             third = third - 3.0 * step * second + delta * (delta * delta - step * step)
             inner = delta * (delta * delta) - step * (step * step)
@@ -93,8 +93,11 @@ def _bits(combine: Callable[[int, int], int]) -> Callable[[Sequence], int | None
 def _mode(values: Sequence) -> object:
     """Return the most frequent value, the first to come of several; Spark leaves open which."""
     given = [value for value in values if value is not None]
-    counts = [sum(_compared(one, other) == 0 for other in given) for one in given]
-    return given[counts.index(max(counts))] if given else None
+    if not given:
+        return None
+    keys = [cmp_to_key(_compared)(value) for value in given]
+    alike = [list(places) for _, places in groupby(sorted(range(len(given)), key=keys.__getitem__), keys.__getitem__)]
+    return given[min(alike, key=lambda places: (-len(places), places[0]))[0]]
 
 
 STATISTICS: dict[str, Callable] = {
