@@ -53,7 +53,7 @@ def bloom_call(call: exp.Anonymous, sql: str) -> exp.Expr | None:
         return made
     if name == ASKED:
         if len(arguments) != 2:
-            raise ProgrammingError(f"{ASKED} takes a filter and a value", _place(call), _FORMS[ASKED], sql)
+            raise ProgrammingError(f"{ASKED} takes a filter and a value", call_place(call), _FORMS[ASKED], sql)
         made = exp.Anonymous(this=MEMBER, expressions=[arguments[0].copy(), hashed(arguments[1])])
         made.meta.update(call.meta)
         return made
@@ -73,7 +73,8 @@ def seen_sizes(call: exp.Expr) -> tuple[int, float]:
     return _sizes(call, SEEN, None)
 
 
-def _place(call: exp.Expr) -> Span | None:
+def call_place(call: exp.Expr) -> Span | None:
+    """Return where a call was written, None for one that the text does not have."""
     return Span(call.meta["start"], call.meta["end"] + 1) if "start" in call.meta else None
 
 
@@ -81,7 +82,7 @@ def _sizes(call: exp.Expr, name: str, sql: str | None) -> tuple[int, float]:
     value, *sizes = call.expressions or [None]
     if value is None or len(sizes) > 2 or isinstance(value, exp.Star | exp.Distinct):
         said = f"{name} takes a value, a number of values and an error rate"
-        raise ProgrammingError(said, _place(call), _FORMS[name], sql)
+        raise ProgrammingError(said, call_place(call), _FORMS[name], sql)
     try:
         expected = int(sizes[0].name) if sizes else EXPECTED
         error = float(sizes[1].name) if len(sizes) > 1 else ERROR
@@ -91,7 +92,7 @@ def _sizes(call: exp.Expr, name: str, sql: str | None) -> tuple[int, float]:
     if not literal or not 1 <= expected <= _MOST or not 1e-9 <= error < 1:
         raise ProgrammingError(
             f"a filter needs a constant number of values, at most {_MOST:,}, and an error rate between 0 and 1",
-            _place(call),
+            call_place(call),
             _FORMS[name],
             sql,
         )

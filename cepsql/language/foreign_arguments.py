@@ -63,9 +63,11 @@ def _refuse_order(name: str, tokens: list[Token], i: int, sql: str) -> None:
 def _argument(tokens: list[Token], opening: int) -> Token | None:
     """Return the only token of the second argument of a call."""
     close, depth = _closing(tokens, opening), 0
-    for i in range(opening, close or opening):
-        depth += (tokens[i].text == "(") - (tokens[i].text == ")")
-        if tokens[i].text == "," and depth == 1:
+    if close is None:
+        return None
+    for i in range(opening, close):
+        depth += _deeper(tokens[i])
+        if tokens[i].token_type == TokenType.COMMA and depth == 1:
             return tokens[i + 1] if i + 2 == close else None
     return None
 
@@ -73,10 +75,15 @@ def _argument(tokens: list[Token], opening: int) -> Token | None:
 def _closing(tokens: list[Token], opening: int) -> int | None:
     depth = 0
     for i in range(opening, len(tokens)):
-        depth += (tokens[i].token_type == TokenType.L_PAREN) - (tokens[i].token_type == TokenType.R_PAREN)
+        depth += _deeper(tokens[i])
         if depth == 0:
             return i
     return None
+
+
+def _deeper(token: Token) -> int:
+    """Return by how many brackets what follows a token is deeper within them."""
+    return (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
 
 
 def _span(token: Token) -> Span:

@@ -7,8 +7,8 @@ from typing import TypeVar
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from cepsql.errors import NotSupportedError, Span
-from cepsql.language.bloom_filters import AGGREGATE, ASKED, SEEN
+from cepsql.errors import NotSupportedError
+from cepsql.language.bloom_filters import AGGREGATE, ASKED, SEEN, call_place
 from cepsql.language.group_windows import WINDOW_FUNCTIONS
 
 _EPOCH = {"0": "timestamp_seconds", "3": "timestamp_millis"}
@@ -118,9 +118,10 @@ def refuse_distinct(tree: exp.Expr, sql: str) -> None:
         if window.args.get("order") is None or not isinstance(call, exp.AggFunc):
             continue
         if isinstance(call.this, exp.Distinct):
-            place = Span(call.meta["start"], call.meta["end"] + 1) if "start" in call.meta else None
             hint = "aggregate(collect_set(x) OVER (...), 0L, (total, v) -> total + v) adds different values"
-            raise NotSupportedError(f"{call.sql_name()}(DISTINCT ...) over a frame is not supported", place, hint, sql)
+            raise NotSupportedError(
+                f"{call.sql_name()}(DISTINCT ...) over a frame is not supported", call_place(call), hint, sql
+            )
 
 
 def epoch_time(call: exp.Anonymous) -> exp.Expr | None:

@@ -40,5 +40,5 @@ class Inputs:
 
     def _asked(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
         draft = Draft(Query(rows.query, (), "", reader.span), rows=rows)
-        asked = Asked(reader, spoken, reader.span, self, self._names)
+        asked = Asked(reader, spoken, self, self._names)
         return answer(lambda: run_passes(PASSES, draft, asked).graph)

@@ -90,6 +90,11 @@ class Draft:
         return self.rows
 
     @property
+    def place(self) -> Span:
+        """Where it stands."""
+        return self.query.span
+
+    @property
     def streaming(self) -> bool:
         """Whether it reads a stream."""
         if self.rows is not None:
@@ -104,14 +109,12 @@ class Asked:
 
     reader: the operator that reads them, None for those that the whole query gives out.
     spoken: what messages call it.
-    place:  where it stands.
     inputs: gives the input of an operator.
     names:  what names mean.
     """
 
     reader: Reader | None
     spoken: str
-    place: Span
     inputs: Checked
     names: Names = field(repr=False)
 
@@ -158,7 +161,7 @@ def written_out(draft: Draft, asked: Asked) -> Draft:
 def refused_aggregates(draft: Draft, asked: Asked) -> Draft:
     """No condition before groups reads an aggregate, and no function of windows is Flink's older one."""
     for part in (draft.query.expression, *(clause.input for clause in draft.query.operators)):
-        refuse_aggregates(part, draft.query.span)
+        refuse_aggregates(part, draft.place)
         refuse_group_windows(part)
     return draft
 
@@ -203,12 +206,12 @@ def bound_names(draft: Draft, asked: Asked) -> Draft:
 
 def patterns(draft: Draft, asked: Asked) -> Draft:
     """Each row pattern in a window is an operator."""
-    return _with(draft, hoist_patterns(draft.graph, draft.query.windows, asked.names.pattern, asked.place))
+    return _with(draft, hoist_patterns(draft.graph, draft.query.windows, asked.names.pattern, draft.place))
 
 
 def filled_windows(draft: Draft, asked: Asked) -> Draft:
     """Each FILL is an operator."""
-    return _with(draft, hoist_fill(draft.graph, asked.inputs, asked.place))
+    return _with(draft, hoist_fill(draft.graph, asked.inputs, draft.place))
 
 
 def groups_with_windows(draft: Draft, asked: Asked) -> Draft:
@@ -219,7 +222,7 @@ def groups_with_windows(draft: Draft, asked: Asked) -> Draft:
 
 def tables_as_of(draft: Draft, asked: Asked) -> Draft:
     """No table at rest is read by ASOF JOIN or FOR SYSTEM_TIME AS OF."""
-    return _with(draft, join_tables_as_of(draft.graph, asked.place))
+    return _with(draft, join_tables_as_of(draft.graph, draft.place))
 
 
 # Lift: what remembers rows is an operator. Order: each operator's rows are followed by the time that is asked for.
@@ -244,13 +247,13 @@ def no_tables_that_change(draft: Draft, asked: Asked) -> Draft:
     """No changes of a table are taken for rows."""
     # The whole query was looked at before its joins, whose right side may be read as versions.
     if asked.spoken != "JOIN":
-        refuse_changelog(draft.graph, asked.spoken if asked.reader is not None else None, asked.place)
+        refuse_changelog(draft.graph, asked.spoken if asked.reader is not None else None, draft.place)
     return draft
 
 
 def functions_over_tables(draft: Draft, asked: Asked) -> Draft:
     """No frame over a table at rest counts GROUPS, and MIGHT_HAVE_SEEN is an operator there, too."""
-    return _with(draft, over_tables(draft.graph, asked.inputs, asked.place))
+    return _with(draft, over_tables(draft.graph, asked.inputs, draft.place))
 
 
 def held_windows(draft: Draft, asked: Asked) -> Draft:
@@ -261,25 +264,25 @@ def held_windows(draft: Draft, asked: Asked) -> Draft:
 
 def order(draft: Draft, asked: Asked) -> Draft:
     """ORDER BY at the end of the query is an operator."""
-    return _with(draft, hoist_order(draft.graph, asked.place, asked.inputs))
+    return _with(draft, hoist_order(draft.graph, draft.place, asked.inputs))
 
 
 def outer_distinct(draft: Draft, asked: Asked) -> Draft:
     """SELECT DISTINCT at the end of the query, over rows of operators, is one."""
     if draft.query.emit is not None:
         return draft
-    return _with(draft, hoist_outer_distinct(draft.graph, asked.place, asked.inputs))
+    return _with(draft, hoist_outer_distinct(draft.graph, draft.place, asked.inputs))
 
 
 def window_functions(draft: Draft, asked: Asked) -> Draft:
     """Each SELECT with window functions is an operator."""
-    return _with(draft, hoist_over(draft.graph, asked.inputs, asked.place))
+    return _with(draft, hoist_over(draft.graph, asked.inputs, draft.place))
 
 
 def groups(draft: Draft, asked: Asked) -> Draft:
     """Each SELECT that groups windows is an operator, but for those below a join, and those that Spark makes."""
     if asked.reader is None:
-        return _with(draft, hoist_outer_groups(draft.graph, asked.place, asked.inputs))
+        return _with(draft, hoist_outer_groups(draft.graph, draft.place, asked.inputs))
     return _with(draft, hoist_window_groups(draft.graph, asked.reader, asked.inputs))
 
 
@@ -287,12 +290,12 @@ def inner_distinct(draft: Draft, asked: Asked) -> Draft:
     """SELECT DISTINCT in FROM, over rows of operators, is one."""
     if draft.query.emit is not None:
         return draft
-    return _with(draft, hoist_inner_distinct(draft.graph, asked.place, asked.inputs))
+    return _with(draft, hoist_inner_distinct(draft.graph, draft.place, asked.inputs))
 
 
 def joins(draft: Draft, asked: Asked) -> Draft:
     """Each join of two streams is an operator."""
-    return _with(draft, hoist_joins(draft.graph, asked.reader, asked.inputs, asked.place))
+    return _with(draft, hoist_joins(draft.graph, asked.reader, asked.inputs, draft.place))
 
 
 def distinct(draft: Draft, asked: Asked) -> Draft:
@@ -323,7 +326,7 @@ def followed_input(draft: Draft, asked: Asked) -> Draft:
         return draft
     if rows.ordered and rows.watermark is None:
         ordered = next(node for node in draft.graph.inputs.values() if node.properties.ordered)
-        raise missing_time(ordered, asked.spoken, asked.place)
+        raise missing_time(ordered, asked.spoken, draft.place)
     refuse_unmarked(asked.reader, draft.graph)
     return draft
 

@@ -188,7 +188,7 @@ class _Planner:
         return done.graph, done.limit
 
     def _asked(self, draft: Draft) -> Asked:
-        return Asked(None, "", draft.query.span, self._inputs, self.binder)
+        return Asked(None, "", self._inputs, self.binder)
 
     def _changing(self, root: Sql, place: Span) -> Sql:
         """Return a query whose rows change, without what each change does: that is for its reader to ask."""

@@ -13,11 +13,12 @@ from cepsql.errors import Error
 from cepsql.operators.framed import FramedCall
 
 _DAY = 86_400_000_000
-_OF_VALUES = {
+OF_FRAMES: dict[type[exp.Expr], str] = {
     **OF_COLUMNS,
     exp.Stddev: "stddev_samp", exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
     exp.Variance: "var_samp", exp.VariancePop: "var_pop",
 }  # fmt: skip
+"""What an operator computes of the values of a frame, by what calls it."""
 
 
 def framed_calls(frames: Frames) -> tuple[FramedCall, ...] | None:
@@ -46,7 +47,7 @@ def _framed(frames: Frames, name: str, call: exp.Window) -> FramedCall | None:
     names = {column.name.lower(): f"v{i}" for i, column in enumerate(frames.columns)}
     if isinstance(function, exp.Lag | exp.Lead):
         return None if ignore else _neighbour(name, function, names.get)
-    kind, argument = _OF_VALUES.get(type(function)), function.this
+    kind, argument = OF_FRAMES.get(type(function)), function.this
     bounds = _bounds(frames, call)
     if kind is None or bounds is None or function.args.get("expressions"):
         return None

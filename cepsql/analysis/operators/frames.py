@@ -156,19 +156,19 @@ def _bound(value: object, side: object) -> Bound | None:
 def _between(kind: str, start: Bound | None, end: Bound | None, time_type: str, place: Span) -> Reach:
     if kind in ("ROWS", "GROUPS"):
         first, last = (None if bound is None else bound[0] * row_count(bound[1], place) for bound in (start, end))
-        _check_order(start, end, first, last, place)
+        check_order(start, end, first, last, place)
         if kind == "GROUPS":
             before = 0 if first is None else max(-first, 0)
             return Reach(None if first is None else 0, groups_before=before, groups_after=max(last or 0, 0))
         return Reach(None if first is None else max(-first, 0), max(last or 0, 0))
     early, late = (None if bound is None else _micros(bound, time_type, place) for bound in (start, end))
-    _check_order(start, end, early, late, place)
+    check_order(start, end, early, late, place)
     if early is None:
         return Reach(before=None, micros_after=max(late or 0, 0))
     return Reach(micros_before=max(-early, 0), micros_after=max(late or 0, 0))
 
 
-def _check_order(start: Bound | None, end: Bound | None, first: int | None, last: int | None, place: Span) -> None:
+def check_order(start: Bound | None, end: Bound | None, first: int | None, last: int | None, place: Span) -> None:
     """Refuse what Spark refuses of tables: a frame that ends before it begins, unless either is the row itself."""
     if start and end and start[0] and end[0] and first is not None and last is not None and first > last:
         raise ProgrammingError("the frame of OVER ends before it begins", place, "the earlier bound comes first")

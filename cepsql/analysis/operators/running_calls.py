@@ -14,7 +14,7 @@ from cepsql.language.respelling import DISTINCT_CALL
 from cepsql.operators.running import RunningCall, SeenCall
 
 _OF_ROWS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
-OF_COLUMNS = {
+OF_COLUMNS: dict[type[exp.Expr], str] = {
     exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
     exp.First: "first", exp.FirstValue: "first", exp.AnyValue: "first", exp.Last: "last", exp.LastValue: "last",
 }  # fmt: skip

@@ -25,7 +25,7 @@ _STATISTICS = {
     "STDDEVPOP": "stddev_pop", "STDDEV_POP": "stddev_pop", "VARIANCE": "var_samp", "VAR_SAMP": "var_samp",
     "VARIANCEPOP": "var_pop", "VAR_POP": "var_pop",
 }  # fmt: skip
-_OF_VALUES = {**_STATISTICS, _LIST: "list", "MODE": "mode", "PERCENTILE": "percentile"}
+OF_VALUES = {**_STATISTICS, _LIST: "list", "MODE": "mode", "PERCENTILE": "percentile"}
 """What an operator computes of the values of a group, by what calls it."""
 
 _BY, _VALUE, _ELEMENT = "by", "value", "__e"
@@ -67,9 +67,9 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall:
     Raises NotSupportedError for those that it does not know.
     """
     place, taken = span_of(call, place) or place, aggregate_call(call)
-    if taken is not None and taken.name in _OF_VALUES and taken.order is None and not taken.nulls and taken.arguments:
-        function, (argument, *further) = _OF_VALUES[taken.name], taken.arguments
-        fraction = _constant(further[0]) if function == "percentile" and len(further) == 1 else None
+    if taken is not None and taken.name in OF_VALUES and taken.order is None and not taken.nulls and taken.arguments:
+        function, (argument, *further) = OF_VALUES[taken.name], taken.arguments
+        fraction = constant_fraction(further[0]) if function == "percentile" and len(further) == 1 else None
         complete = fraction is not None if function == "percentile" else not further
         if complete and not (function == "mode" and taken.distinct):
             column = take(where(taken.filter, argument)).name
@@ -188,7 +188,7 @@ def _percentile(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None
         given, descending = [item.this, *given], bool(item.args.get("desc"))
     if len(given) != 2 or call.nulls or (call.order is None) == (call.name == "PERCENTILE_CONT"):
         return None
-    fraction = _constant(given[1])
+    fraction = constant_fraction(given[1])
     if fraction is None:
         return None
     number = exp.cast(given[0].copy(), "double", dialect="spark")
@@ -287,7 +287,7 @@ def _together(values: Sequence[exp.Expr]) -> exp.Expr:
     return exp.func("named_struct", *named)
 
 
-def _constant(fraction: exp.Expr) -> float | None:
+def constant_fraction(fraction: exp.Expr) -> float | None:
     """Return a number from 0 to 1 that is written as such, None for anything else."""
     if not isinstance(fraction, exp.Literal) or fraction.is_string or not 0 <= float(fraction.this) <= 1:
         return None

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, called_function
+from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, called_function, is_group_aggregate
 from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS, bounds_of, call_name, row_count
-from cepsql.analysis.operators.running_calls import OF_COLUMNS
+from cepsql.analysis.operators.framed_calls import OF_FRAMES
+from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS, bounds_of, call_name, check_order, row_count
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.plan.changes.aggregate_parts import where
-from cepsql.plan.changes.composed_aggregates import composed_aggregate
+from cepsql.plan.changes.composed_aggregates import OF_VALUES, composed_aggregate, constant_fraction
 from cepsql.plan.rows.over import named_item, refuse_nested, window_calls, with_own_window
 from cepsql.plan.tree.nodes import FrameEnd, FrameEnds, PlannedWindow, RetractingFrames, Sql
 from cepsql.plan.tree.rows_below import RowsBelow
@@ -23,17 +23,6 @@ from cepsql.plan.tree.rows_below import RowsBelow
 _OF_ORDER: dict[type[exp.Expr], str] = {
     exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank", exp.PercentRank: "percent_rank",
     exp.CumeDist: "cume_dist", exp.Ntile: "ntile",
-}  # fmt: skip
-_NATIVE = {
-    **OF_COLUMNS,
-    exp.Stddev: "stddev_samp", exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
-    exp.Variance: "var_samp", exp.VariancePop: "var_pop",
-}  # fmt: skip
-_OF_VALUES = {"ARRAYAGG": "list", "MODE": "mode", "PERCENTILE": "percentile"}
-_COMPOSED_OF = {
-    "STDDEV": "stddev_samp", "STDDEVSAMP": "stddev_samp", "STDDEV_SAMP": "stddev_samp",
-    "STDDEVPOP": "stddev_pop", "STDDEV_POP": "stddev_pop", "VARIANCE": "var_samp", "VAR_SAMP": "var_samp",
-    "VARIANCEPOP": "var_pop", "VAR_POP": "var_pop",
 }  # fmt: skip
 _AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 _CHOOSING = ("first", "last", "nth")
@@ -55,19 +44,10 @@ def framed_select(
     select = _with_composed(select, place)
     calls = window_calls(select)
     refuse_nested(calls, place)
-    for part in (*select.expressions, select.args.get("qualify")):
-        if part is not None and part.find(exp.Query) is not None:
-            raise NotSupportedError(
-                "a subquery beside OVER over a table that changes is not supported", span_of(part, place)
-            )
     own = {call: with_own_window(call, select) for call in calls}
     asked = [call for call in calls if _rows_of(own[call]) == _rows_of(own[calls[0]])]
     columns = RowsBelow(frozenset({OPERATION, IDENTITY, CHANGE}))
-    keys = tuple(columns.take(key).name for key in own[calls[0]].args.get("partition_by") or [])
-    order = []
-    for item in own[calls[0]].args["order"].expressions if own[calls[0]].args.get("order") else []:
-        order.append(item.copy())
-        order[-1].set("this", columns.take(item.this))
+    keys, order = columns.rows_of(own[calls[0]])
     given: dict[exp.Expr, str] = {}
     planned = []
     for number, call in enumerate(asked):
@@ -93,10 +73,9 @@ def framed_select(
     if not window_calls(outer):
         outer.set("windows", None)
     used = dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False))
-    values = {call: column for column, call in zip(given.values(), asked, strict=True)}
     rows = changes(columns.select(select))
-    shown = tuple(one for one in used if one not in values.values())
-    return RetractingFrames(name, (rows,), keys, tuple(order), tuple(planned), shown), outer
+    shown = tuple(one for one in used if one not in given.values())
+    return RetractingFrames(name, (rows,), tuple(key.name for key in keys), tuple(order), tuple(planned), shown), outer
 
 
 def with_groups_below(select: exp.Select, name: Callable[[str], str]) -> exp.Select:
@@ -143,9 +122,8 @@ def with_groups_below(select: exp.Select, name: Callable[[str], str]) -> exp.Sel
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Window) or isinstance(called_function(node), (*RANKS, *OF_ALL_ROWS, exp.Lag, exp.Lead)):
-        return False
-    return aggregate_call(node) is not None or isinstance(called_function(node), exp.First | exp.Last)
+    of_order = (*RANKS, *OF_ALL_ROWS, exp.Lag, exp.Lead)
+    return not isinstance(called_function(node), of_order) and is_group_aggregate(node)
 
 
 def _plain_aggregates(part: exp.Expr | None) -> bool:
@@ -170,7 +148,7 @@ def _with_composed(select: exp.Select, place: Span) -> exp.Select:
     made: dict[exp.Expr, exp.Expr] = {}
     for call in window_calls(select):
         function = called_function(call.this)
-        native = type(function) in (*_NATIVE, *_OF_ORDER, exp.Lag, exp.Lead, exp.NthValue, exp.CountIf)
+        native = type(function) in (*OF_FRAMES, *_OF_ORDER, exp.Lag, exp.Lead, exp.NthValue, exp.CountIf)
         if native and not _count_of_several(call.this):
             continue
         composed = composed_aggregate(call.this, place)
@@ -230,12 +208,12 @@ def _planned(call: exp.Window, columns: RowsBelow, place: Span) -> PlannedWindow
     if isinstance(function, exp.NthValue):
         number = row_count(function.args["offset"], place)
         return PlannedWindow(nothing, spoken, "nth", columns.take(function.this).name, frame, number, None, ignores)
-    kind = next((name for known, name in _NATIVE.items() if type(function) is known), None)
+    kind = OF_FRAMES.get(type(function))
     if isinstance(function, exp.CountIf) and taken is not None:
         argument = where(taken.filter, where(function.this, exp.Literal.number(1)))
         return PlannedWindow(nothing, spoken, "count", columns.take(argument).name, frame)
     if taken is not None:
-        kind = kind or _COMPOSED_OF.get(taken.name) or _OF_VALUES.get(taken.name)
+        kind = kind or OF_VALUES.get(taken.name)
     if (
         taken is None
         or kind is None
@@ -248,12 +226,15 @@ def _planned(call: exp.Window, columns: RowsBelow, place: Span) -> PlannedWindow
             "aggregates without DISTINCT, LAG, LEAD, NTH_VALUE and ranks are",
         )
     arguments, fraction = list(taken.arguments), None
-    if kind == "percentile":
-        fraction = float(arguments.pop(1).name)
+    if kind == "percentile" and len(arguments) == 2:
+        fraction = constant_fraction(arguments.pop())
     argument = next(iter(arguments), exp.Star())
-    if len(arguments) > 1 or (kind in _CHOOSING and taken.filter is not None):
+    incomplete = kind == "percentile" and fraction is None
+    if incomplete or len(arguments) > 1 or (kind in _CHOOSING and taken.filter is not None):
         raise NotSupportedError(
-            f"the window function {sql_of(without_tables(call.this))} over a table that changes is not supported", place
+            f"the window function {sql_of(without_tables(call.this))} over a table that changes is not supported",
+            place,
+            "PERCENTILE(x, 0.95): the share is a constant from 0 to 1" if incomplete else None,
         )
     if kind == "count" and isinstance(argument, exp.Star | exp.Literal) and taken.filter is None:
         return PlannedWindow(nothing, spoken, "count", None, frame)
@@ -286,6 +267,9 @@ def _frame(call: exp.Window, place: Span) -> FrameEnds:
             ends.append((bound[0], bound[1]))
         else:
             ends.append((bound[0] * row_count(bound[1], place), None))
+    if kind != "RANGE":
+        first, last = (None if one is None else int(one[0]) for one in ends)
+        check_order(start, end, first, last, place)
     if kind == "GROUPS" and not order:
         raise ProgrammingError("GROUPS needs ORDER BY", place)
     return FrameEnds(kind.lower(), ends[0], ends[1])

@@ -11,10 +11,11 @@ from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import flat_name
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.operators.ranked_rows import Ranking
 from cepsql.plan.changes.rank_limits import rank_limit
 from cepsql.plan.rows.over import own_aggregate, window_calls, with_own_window
+from cepsql.plan.tree.answer import answer
 from cepsql.plan.tree.nodes import Node, RankedRows, Sql, walk
 from cepsql.plan.tree.reader import Checked, followed_by
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
@@ -51,6 +52,8 @@ def call_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | 
             continue
         nodes = {flat_name(name): below for name, below in node.inputs.items()}
         for select in node.inlined.qualified.find_all(exp.Select):
+            if own_aggregate(select):
+                continue
             for call in window_calls(select):
                 asked = with_own_window(call, select)
                 if _changes(asked, select, nodes, followed):
@@ -67,7 +70,7 @@ def ranked_select(
     changes: makes the node of a SELECT that gives changes.
     Raises NotSupportedError and ProgrammingError for other window functions, and for what cannot stand beside.
     """
-    call = _only_call(select, place)
+    call = window_calls(select)[0]
     ranking, columns = ranking_of(call), RowsBelow(frozenset({OPERATION, IDENTITY, CHANGE, _RANK}))
     assert ranking is not None
     asked = with_own_window(call, select)
@@ -75,11 +78,7 @@ def ranked_select(
         raise ProgrammingError(f"{ranking} needs ORDER BY", span_of(call, place), "OVER (... ORDER BY x)")
     if asked.args.get("spec"):
         raise NotSupportedError(f"a frame of {ranking} is not supported", span_of(call, place), "leave the frame out")
-    keys = tuple(columns.take(key).name for key in asked.args.get("partition_by") or [])
-    order = []
-    for item in asked.args["order"].expressions:
-        order.append(item.copy())
-        order[-1].set("this", columns.take(item.this))
+    keys, order = columns.rows_of(asked)
 
     def is_rank(part: exp.Expr) -> bool:
         return isinstance(part, exp.Window) and with_own_window(part, select) == asked
@@ -100,24 +99,13 @@ def ranked_select(
     used = list(dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False)))
     rank = _RANK if _RANK in used else None
     given, rows = tuple(n for n in used if n != _RANK), changes(columns.select(select))
-    return RankedRows(name, (rows,), keys, tuple(order), ranking, limit, rank, given), outer
+    return RankedRows(name, (rows,), tuple(key.name for key in keys), tuple(order), ranking, limit, rank, given), outer
 
 
 def asks_one_rank(select: exp.Select) -> bool:
     """Tell whether all window functions of a SELECT are one rank of its rows."""
     asked = {with_own_window(call, select) for call in window_calls(select)}
     return len(asked) == 1 and is_ranking(next(iter(asked)))
-
-
-def _only_call(select: exp.Select, place: Span) -> exp.Window:
-    """Return the call of a ranking function, which all window functions of a SELECT are."""
-    calls = window_calls(select)
-    for part in (*select.expressions, select.args.get("qualify")):
-        if part is not None and part.find(exp.Query) is not None:
-            raise NotSupportedError(
-                "a subquery beside OVER over a table that changes is not supported", span_of(part, place)
-            )
-    return calls[0]
 
 
 def _changes(
@@ -129,16 +117,11 @@ def _changes(
     keys = [columns.take(key).name for key in call.args.get("partition_by") or []]
     order = call.args["order"].expressions if call.args.get("order") else []
     first = columns.take(order[0].this).name if order else None
-    if own_aggregate(select):
-        return False
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
     rows = Sql(inner, read_nodes(inner, nodes))
-    try:
-        if not rows.resolved.streaming:
-            return False
-    except Error:
+    if answer(lambda: rows.resolved.streaming) is not True:
         return False
     if first is not None and not order[0].args.get("desc") and followed(rows, first):
         return _goes_on(call)
@@ -147,10 +130,4 @@ def _changes(
 
 def _goes_on(call: exp.Window) -> bool:
     """Tell whether the frame of a call that goes by the event time holds rows until the partition ends."""
-    try:
-        reach_of(call, "", Span(0, 0))
-    except NotSupportedError:
-        return True
-    except Error:
-        return False
-    return False
+    return isinstance(answer(lambda: reach_of(call, "", Span(0, 0))), NotSupportedError)

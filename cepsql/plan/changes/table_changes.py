@@ -76,6 +76,8 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
     try:
         return _planned(flat, place, checked, frames=False)
     except NotSupportedError:
+        if not any(isinstance(node, Sql) and node.query.find(exp.Window) for node in walk(flat)):
+            raise
         # What can be had without them stays as checkpoints know it.
         return _planned(flat, place, checked, frames=True)
 
@@ -551,6 +553,11 @@ class _TableChanges:
         name = self._name("__ranked" if ranks or not self.frames else "__framed")
         if own_aggregate(select):
             raise self._refused(window_calls(select)[0], "OVER beside GROUP BY or an aggregate")
+        for part in (*select.expressions, select.args.get("qualify")):
+            if part is not None and part.find(exp.Query) is not None:
+                raise NotSupportedError(
+                    "a subquery beside OVER over a table that changes is not supported", span_of(part, self.place)
+                )
         if ranks:
             self.nodes[name], outer = ranked_select(select, name, self._changing, self.place)
         elif not self.frames:

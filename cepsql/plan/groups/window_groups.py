@@ -67,23 +67,23 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
         # Of groups below a join the join says by which time they are followed, unless the reader does.
         return _is_windowed(checked, select, nodes) and (bool(names) or not _is_below_join(select, nodes))
 
-    made: list[Node] = []
-
     def hoisted(given: str) -> Sql:
-        made.clear()
-        return hoist_selects(below, wanted, partial(_hoisted, given, checked, made), reader.span)
+        return hoist_selects(below, wanted, partial(_hoisted, given, checked), reader.span)
 
     query = hoisted(END)
-    return query if query is below else pick(_offers(query, made, hoisted), names)
+    if query is below:
+        return below
+    known = {id(node) for node in below.inputs.values()}
+    made = [node for node in query.inputs.values() if isinstance(node, WindowAggregate) and id(node) not in known]
+    return pick(_offers(query, made, hoisted), names)
 
 
-def _offers(query: Sql, made: list[Node], hoisted: Callable[[str], Sql]) -> Iterator[Sql]:
+def _offers(query: Sql, made: list[WindowAggregate], hoisted: Callable[[str], Sql]) -> Iterator[Sql]:
     """Yield a query over groups of windows once for each event time that these offer.
 
     hoisted: makes it anew: groups that go by a column of windows need rows that are followed by it.
     """
-    anew = any(isinstance(node.groups.window, Instants) for node in made if isinstance(node, WindowAggregate))
-    if not anew:
+    if not any(isinstance(node.groups.window, Instants) for node in made):
         yield from offers(query, made, OF_WINDOWS)
         return
     yield query
@@ -108,11 +108,10 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
     def calendar(call: exp.Anonymous) -> bool:
         return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
 
-    def hoist(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select | None:
-        call, found = _window_key(select), _over_operator(END, checked, [], select, nodes, where, whole)
-        if isinstance(found, NotSupportedError) and (call is None or calendar(call)):
-            raise found
-        return None if isinstance(found, NotSupportedError) else found
+    def hoist(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select | Error | None:
+        call, found = _window_key(select), _hoisted(END, checked, select, nodes, where, whole)
+        of_spark = isinstance(found, NotSupportedError) and call is not None and not calendar(call)
+        return None if of_spark else found
 
     below = hoist_selects(below, wanted, hoist, place)
     streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
@@ -138,7 +137,7 @@ def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: C
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
         return select.parent is None and _is_windowed(checked, select, nodes)
 
-    return hoist_selects(below, wanted, partial(_hoisted, END, checked, [], emission=emission), place)
+    return hoist_selects(below, wanted, partial(_hoisted, END, checked, emission=emission), place)
 
 
 def _is_windowed(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
@@ -205,31 +204,13 @@ def _is_bound(node: exp.Expr) -> bool:
 def _hoisted(
     given: str,
     checked: Checked,
-    made: list[Node],
-    select: exp.Select,
-    nodes: dict[str, Node],
-    place: Span,
-    whole: bool,
-    emission: Emission = ON_CLOSE,
-) -> exp.Select:
-    """Return a SELECT over the groups, which are a new entry of `nodes`, and of `made`."""
-    found = _over_operator(given, checked, made, select, nodes, place, whole, emission)
-    if isinstance(found, NotSupportedError):
-        raise found
-    return found
-
-
-def _over_operator(
-    given: str,
-    checked: Checked,
-    made: list[Node],
     select: exp.Select,
     nodes: dict[str, Node],
     place: Span,
     whole: bool,
     emission: Emission = ON_CLOSE,
 ) -> exp.Select | NotSupportedError:
-    """Return what `_hoisted` does, or why no operator makes the groups, which Spark may."""
+    """Return a SELECT over the groups, which are a new entry of `nodes`, or why no operator makes them; Spark may."""
     fixed = _over_fixed_windows(select, nodes)
     select = select if fixed is None else fixed
     found = _groups(given, checked, select, nodes, place)
@@ -288,7 +269,6 @@ def _over_operator(
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
     groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
-    made.append(nodes[name])
     outer = over_groups(select, given_names, found.call, name, whole)
     return outer.select(exp.column(OPERATION, table=name)) if emission.changing else outer
 

@@ -9,6 +9,7 @@ from cepsql.analysis.operators.deduplicate import plan_distinct
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.plan.tree.answer import answer
 from cepsql.plan.tree.markers import inline_ctes
 from cepsql.plan.tree.nodes import Deduplicate, Node, Sql
 from cepsql.plan.tree.reader import Checked, followed_by
@@ -26,29 +27,14 @@ def hoist_distinct(below: Sql) -> Sql:
 
     Raises NotSupportedError where the event time is not among its columns: what was seen would be kept for ever.
     """
-    found = _with_first_rows(below)
-    if isinstance(found, Error):
-        raise found
-    return found
-
-
-def _with_first_rows(below: Sql) -> Sql | Error:
-    """Return what `hoist_distinct` does, or why it is refused."""
-    inner = {id(node): _with_first_rows(node) for node in below.inputs.values() if isinstance(node, Sql)}
-    for found in inner.values():
-        if isinstance(found, Error):
-            return found
-    rows = {key: found for key, found in inner.items() if isinstance(found, Sql)}
-    below = in_sql_inputs(below, lambda node: rows[id(node)])
+    below = in_sql_inputs(below, hoist_distinct)
     query, inputs = inline_ctes(below.query), dict(below.inputs)
     while (select := _distinct(query, inputs)) is not None:
         name = f"__distinct_{len(inputs)}"
         whole = Sql(_without_distinct(select), _read(select, inputs))
-        if whole.refusal is not None:
-            return whole.refusal
         time = whole.properties.watermark
         if time is None:
-            return NotSupportedError(
+            raise NotSupportedError(
                 "DISTINCT on a stream without its event time among the columns is not supported here",
                 span_of(select.args["distinct"], span_of(select)),
                 "what was seen would be kept for ever: select the event time, too, or say for how long: "
@@ -67,7 +53,7 @@ def _with_first_rows(below: Sql) -> Sql | Error:
 
 def followed_after_distinct(below: Sql) -> Sql | Error:
     """Return rows as `hoist_distinct` gives them, or why nothing can read them."""
-    found = _with_first_rows(below)
+    found = answer(lambda: hoist_distinct(below))
     return found if isinstance(found, Error) else found.refusal or found
 
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.operators.group_frames import by_number, group_number, of_groups
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.bloom_filters import is_seen
 from cepsql.plan.rows.over import hoist_seen, named_item, own_aggregate, window_calls, with_own_window
 from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.reader import Checked
@@ -19,9 +20,13 @@ def over_tables(below: Sql, checked: Checked, place: Span) -> Sql:
 
     Raises NotSupportedError for what is none of both.
     """
-    if below.query.find(exp.Window) is None or below.resolved.streaming:
+    groups = any(str(spec.args.get("kind")).upper() == "GROUPS" for spec in below.query.find_all(exp.WindowSpec))
+    seen = any(map(is_seen, below.query.find_all(exp.Anonymous)))
+    if not (groups or seen) or below.resolved.streaming:
         return below
-    return hoist_seen(hoist_selects(below, _wanted, _hoisted, place, of_streams=False), checked, place)
+    if groups:
+        below = hoist_selects(below, _wanted, _hoisted, place, of_streams=False)
+    return hoist_seen(below, checked, place) if seen else below
 
 
 def _wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:

@@ -36,8 +36,6 @@ def hoist_seen(below: Sql, checked: Checked, place: Span) -> Sql:
 
     Raises NotSupportedError for one beside other window functions.
     """
-    if below.query.find(exp.Window) is None or below.resolved.streaming:
-        return below
 
     def wanted(select: exp.Select, _: Mapping[str, Node]) -> bool:
         calls = window_calls(select)
@@ -204,8 +202,7 @@ def with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
 
 def _over_columns(call: exp.Window, columns: RowsBelow, place: Span) -> _Call:
     """Return a call over columns of the operator's rows."""
-    keys = [columns.take(key) for key in call.args.get("partition_by") or []]
-    order = [_taken(item, columns) for item in call.args["order"].expressions] if call.args.get("order") else []
+    keys, order = columns.rows_of(call)
     bare = call.copy()
     bare.set("partition_by", None)
     bare.set("order", None)
@@ -222,12 +219,6 @@ def _over_columns(call: exp.Window, columns: RowsBelow, place: Span) -> _Call:
     whole.set("partition_by", keys)
     whole.set("order", exp.Order(expressions=order) if order else None)
     return _Call(whole, running, waits, refusal)
-
-
-def _taken(item: exp.Expr, columns: RowsBelow) -> exp.Expr:
-    copy = item.copy()
-    copy.set("this", columns.take(item.this))
-    return copy
 
 
 def _outer(

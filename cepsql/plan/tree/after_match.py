@@ -58,24 +58,27 @@ class _Query:
         read = {id(relation) for relation in below if relation.streaming and relation.ordered}
         return next((self.words[name] for name, found in self.relations.items() if id(found) in read), "a stream")
 
-    def time(self, source: exp.Table | Scope, follower: str, place: Span | None) -> Watermark | Error:
-        """Return the event time of a source, or the error that says how to get one if it has none."""
+    def time(self, source: exp.Table | Scope, follower: str, place: Span | None) -> Watermark:
+        """Return the event time of a source.
+
+        Raises the error that says how to get one if it has none.
+        """
         if isinstance(source, exp.Table):
             found = self.relations[source.name.lower()].watermark
         else:
             found = event_time(source, self.relations, unions=False)
         if found is not None:
             if any(relation.ordered and relation.merged for relation in self.below(source)):
-                return _of_union(follower, place)
+                raise _of_union(follower, place)
             return found
         relation = next(r for r in self.below(source) if r.streaming)
         if isinstance(source, Scope) and isinstance(source.expression, exp.SetOperation):
-            return _of_union(follower, place)
+            raise _of_union(follower, place)
         if relation.ordered:
             # What is known of an operator's rows has no name, or that of a view.
             name = next(name for name, found in self.relations.items() if found is relation)
-            return self.missing_time(name, follower, place)
-        return ProgrammingError(
+            raise self.missing_time(name, follower, place)
+        raise ProgrammingError(
             f"{follower} needs the event time of {relation.name}",
             place,
             "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
@@ -88,38 +91,31 @@ def _of_union(follower: str, place: Span | None) -> NotSupportedError:
 
 def check_after_matches(
     qualified: exp.Query, relations: Mapping[str, Properties], words: Mapping[str, str], missing_time: MissingTime
-) -> bool | Error:
+) -> bool:
     """Check the query around the matches of streams, or other rows that an operator gives; tell whether Spark must keep
-    state for it, or why it is refused: it would never be decided, would lose rows, or cannot be run.
+    state for it.
 
     qualified: with the table of every column and without CTEs.
     relations: by flat name; `words` says what the rows of each are.
+    Raises NotSupportedError and ProgrammingError for what would never be decided, would lose rows, or cannot be run.
     """
     query = _Query(relations, words, missing_time, span_of(qualified))
     stateful: list[Scope] = []
     for scope in traverse_scope(qualified):
         if isinstance(scope.expression, exp.SetOperation):
-            refusal = _refused_union(scope, query)
-            if refusal is not None:
-                return refusal
+            _check_union(scope, query)
             continue
         select = scope.expression
-        refusal = _refused_pivot(select, query)
-        if refusal is not None:
-            return refusal
+        _check_pivots(select, query)
         if streams := query.streams(scope):
             rows = query.spoken(relation for source in streams.values() for relation in query.below(source))
             grouping = _aggregation(select, rows, query)
-            if isinstance(grouping, Error):
-                return grouping
             # What joins streams is checked once an operator stands for the join.
             if grouping is not None and len(streams) == 1:
-                refusal = _refused_aggregation(select, grouping, streams, query)
-                if refusal is not None:
-                    return refusal
+                _check_aggregation(select, grouping, streams, query)
                 stateful.append(scope)
     if len(stateful) > 1:
-        return _twice(stateful[-1], query)
+        raise _twice(stateful[-1], query)
     return bool(stateful)
 
 
@@ -131,37 +127,35 @@ def _twice(found: Scope, query: _Query) -> NotSupportedError:
     )
 
 
-def _refused_union(scope: Scope, query: _Query) -> Error | None:
+def _check_union(scope: Scope, query: _Query) -> None:
     union = scope.expression
     plain = isinstance(union, exp.Union) and not union.args.get("distinct")
-    if plain or not any(relation.streaming for relation in query.below(scope)):
-        return None
-    return NotSupportedError(
-        f"UNION, INTERSECT and EXCEPT over {query.spoken(query.below(scope))} are not supported",
-        span_of(union, query.place),
-        "UNION ALL is",
-    )
+    if not plain and any(relation.streaming for relation in query.below(scope)):
+        raise NotSupportedError(
+            f"UNION, INTERSECT and EXCEPT over {query.spoken(query.below(scope))} are not supported",
+            span_of(union, query.place),
+            "UNION ALL is",
+        )
 
 
-def _refused_pivot(select: exp.Expr, query: _Query) -> Error | None:
-    """Return why PIVOT, which aggregates, is refused; None where there is none."""
+def _check_pivots(select: exp.Expr, query: _Query) -> None:
+    """Refuse PIVOT, which aggregates."""
     if select.args.get("from_") is None:
-        return None
+        return
     items = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
     read = {t.name.lower() for item in items for t in item.find_all(exp.Table)} & query.streaming
     for item in items:
         if read and item.args.get("pivots"):
             rows = query.spoken(query.relations[name] for name in read)
-            return NotSupportedError(
+            raise NotSupportedError(
                 f"PIVOT over {rows} is not supported", span_of(item, query.place), "COUNT_IF(...) is"
             )
-    return None
 
 
-def _aggregation(select: exp.Expr, rows: str, query: _Query) -> exp.Expr | Error | None:
+def _aggregation(select: exp.Expr, rows: str, query: _Query) -> exp.Expr | None:
     """Return a node of the SELECT's own that makes it an aggregation, None if it is none; `rows`: what it reads.
 
-    DISTINCT and window functions are refused.
+    Raises NotSupportedError for DISTINCT and window functions.
     """
     found = None
     for node in select.find_all(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Anonymous):
@@ -174,32 +168,29 @@ def _aggregation(select: exp.Expr, rows: str, query: _Query) -> exp.Expr | Error
             hint = None if isinstance(node, exp.Window) else _UNTIL
             if isinstance(node.parent, exp.AggFunc):
                 hint = "approx_count_distinct is"
-            return NotSupportedError(f"{spoken} over {rows} is not supported", span_of(node, query.place), hint)
+            raise NotSupportedError(f"{spoken} over {rows} is not supported", span_of(node, query.place), hint)
         found = found or node
     return found
 
 
-def _refused_aggregation(select: exp.Expr, grouping: exp.Expr, streams: dict, query: _Query) -> Error | None:
+def _check_aggregation(select: exp.Expr, grouping: exp.Expr, streams: dict, query: _Query) -> None:
     place = span_of(grouping, query.place)
     ((alias, source),) = streams.items()
     time = query.time(source, "an aggregate", place)
-    if isinstance(time, Error):
-        return time
     group = select.args.get("group")
     keys = [key.unalias().unnest() for key in group.expressions] if group is not None else []
     if len(keys) == 1 and _window_name(keys[0]) == "SESSION_WINDOW":
-        return NotSupportedError("session_window over a stream needs another key beside it in GROUP BY", place)
-    if any(_is_window(key, alias, time) for key in keys):
-        return None
-    # The columns of a join have names that nobody writes.
-    joined = isinstance(source, exp.Table) and query.words[source.name.lower()] == JOINED
-    window = f"window({'ts' if joined else time.column}, '1 hour')"
-    return NotSupportedError(
-        f"an aggregate over {query.spoken(query.below(source))} needs windows of their event time",
-        place,
-        f"other groups are never complete: GROUP BY {window}"
-        + (", where ts is the event time of one of the streams" if joined else ""),
-    )
+        raise NotSupportedError("session_window over a stream needs another key beside it in GROUP BY", place)
+    if not any(_is_window(key, alias, time) for key in keys):
+        # The columns of a join have names that nobody writes.
+        joined = isinstance(source, exp.Table) and query.words[source.name.lower()] == JOINED
+        window = f"window({'ts' if joined else time.column}, '1 hour')"
+        raise NotSupportedError(
+            f"an aggregate over {query.spoken(query.below(source))} needs windows of their event time",
+            place,
+            f"other groups are never complete: GROUP BY {window}"
+            + (", where ts is the event time of one of the streams" if joined else ""),
+        )
 
 
 def _window_name(key: exp.Expr) -> str | None:

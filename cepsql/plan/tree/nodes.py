@@ -28,6 +28,7 @@ from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.ranked_rows import Ranking
 from cepsql.operators.retracting_groups import GroupCall
 from cepsql.plan.tree.after_match import JOINED, check_after_matches
+from cepsql.plan.tree.answer import answer
 from cepsql.plan.tree.event_time import match_event_time, missing_event_time
 from cepsql.plan.tree.markers import BOUND, inline_ctes
 from cepsql.plan.tree.time_bound import TimeUpTo
@@ -88,7 +89,8 @@ class Sql:
             return False
         flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
         words = {flat_name(name): _spoken_rows(node) for name, node in self.inputs.items()}
-        return check_after_matches(self.inlined.qualified, flat, words, self._missing_time)
+        qualified = self.inlined.qualified
+        return answer(lambda: check_after_matches(qualified, flat, words, self._missing_time))
 
     @property
     def refusal(self) -> Error | None:

@@ -9,7 +9,7 @@ from cepsql.analysis.sql.inner_stars import refuse_inner_stars
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
-from cepsql.errors import ProgrammingError, Span
+from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.plan.tree.nodes import Node, Sql
 
 AROUND = ("distinct", "order", "limit", "offset", "sort", "cluster")
@@ -41,6 +41,15 @@ class RowsBelow:
             column.this.meta.update(start=place.start, end=place.end - 1)
         return column
 
+    def rows_of(self, call: exp.Window) -> tuple[list[exp.Column], list[exp.Ordered]]:
+        """Return PARTITION BY and ORDER BY of a call over the columns that stand for what they read."""
+        keys = [self.take(key) for key in call.args.get("partition_by") or []]
+        order = []
+        for item in call.args["order"].expressions if call.args.get("order") else []:
+            order.append(item.copy())
+            order[-1].set("this", self.take(item.this))
+        return keys, order
+
     def _name(self, expression: exp.Expr) -> exp.Identifier:
         """Return the name of a column itself, unless another one has it."""
         taken = self.reserved | {name.name.lower() for name in self.names.values()}
@@ -70,9 +79,9 @@ class RowsBelow:
         return inner
 
 
-Hoist = Callable[[exp.Select, dict[str, Node], Span, bool], exp.Select | None]
-"""Returns what stands for a SELECT, over operators that it enters among the nodes, None to leave it as it is; it is
-told the place of the SELECT, and whether that is the whole query."""
+Hoist = Callable[[exp.Select, dict[str, Node], Span, bool], exp.Select | Error | None]
+"""Returns what stands for a SELECT, over operators that it enters among the nodes, None to leave it as it is, or why
+it is refused; it is told the place of the SELECT, and whether that is the whole query."""
 
 
 Wanted = Callable[[exp.Select, Mapping[str, Node]], bool]
@@ -102,6 +111,8 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
     while (select := find()) is not None:
         refuse_inner_stars(select, place)
         outer = hoist(select, nodes, span_of(select, place) or place, select is query)
+        if isinstance(outer, Error):
+            raise outer
         if outer is None:
             left.append(select)
             continue
