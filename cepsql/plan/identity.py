@@ -39,6 +39,7 @@ from cepsql.plan.tree.nodes import (
     SparkWatermark,
     Sql,
     TableJoin,
+    TemporalFilter,
     Upserts,
     WindowAggregate,
 )
@@ -206,6 +207,8 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                 "order by": [canonical_sql(item) for item in node.order],
                 "columns": [name.lower() for name in node.columns],
             }
+        case TemporalFilter():
+            return {"while": list(node.spoken), "enters": node.enters, "leaves": node.leaves, "clock": node.clock}
     assert isinstance(node, TableJoin)
     equal = [[canonical_sql(one), canonical_sql(other)] for one, other in node.keys]
     return {
@@ -271,7 +274,7 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case AsOfJoin(_, inputs):
             return describe_as_of_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
-        case Upserts() | RetractingGroups() | TableJoin() | RankedRows() | RetractingFrames():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows() | RetractingFrames() | TemporalFilter():
             return describe_change_operator(node) | {"inputs": [_describe(i, frame_identity) for i in node.inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import ClassVar
 
 from sqlglot import exp
@@ -283,18 +284,22 @@ class ChangingGroups(_Operator):
 class ChangeOperator(_Operator):
     """What operators that give out changes of a table have; nothing but each other and plain SQL stands over them.
 
-    name: what SQL over it calls it.
+    name:    what SQL over it calls it.
+    markers: it tells how far its inputs are, for rows that leave by time.
     """
 
     name: str
+    markers: bool
 
     @property
     def chained(self) -> bool:
         """Whether it waits for the markers of ordered operators; changes come whenever they come."""
-        return False
+        return self.markers
 
     def _changing(self, columns: Iterable[ColumnDefinition]) -> Properties:
-        hidden = ColumnDefinition(IDENTITY, "string"), ColumnDefinition(CHANGE, "tinyint")
+        hidden = [ColumnDefinition(IDENTITY, "string"), ColumnDefinition(CHANGE, "tinyint")]
+        if self.markers:
+            hidden.append(ColumnDefinition(BOUND, "bigint"))
         return Properties(self.name, (*columns, *hidden), True, None, True, changes=True)
 
 
@@ -309,6 +314,7 @@ class Upserts(ChangeOperator):
     name: str
     inputs: tuple["Node", ...]
     needed: frozenset[str]
+    markers: bool = False
 
     @property
     def stream(self) -> Source:
@@ -338,6 +344,7 @@ class RetractingGroups(ChangeOperator):
     keys: tuple[ColumnDefinition, ...]
     calls: tuple[tuple[ColumnDefinition, GroupCall], ...]
     spoken: tuple[str, ...]
+    markers: bool = False
 
     @cached_property
     def properties(self) -> Properties:
@@ -363,6 +370,7 @@ class TableJoin(ChangeOperator):
     kind: JoinKind
     condition: exp.Expr | None = None
     null_safe: frozenset[int] = frozenset()
+    markers: bool = False
     sides: ClassVar[tuple[int, ...]] = (0, 1)
 
     @property
@@ -405,6 +413,7 @@ class RankedRows(ChangeOperator):
     limit: int | None
     rank: str | None
     columns: tuple[str, ...]
+    markers: bool = False
 
     @cached_property
     def properties(self) -> Properties:
@@ -413,6 +422,21 @@ class RankedRows(ChangeOperator):
         given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
         ranks = [] if self.rank is None else [ColumnDefinition(self.rank, "int")]
         return self._changing([*given, *ranks])
+
+
+class Clock(StrEnum):
+    """What the time of now is where rows leave by time.
+
+    EVENT_TIME: the watermark of the streams that the rows come from.
+    ARRIVAL:    the system clock, which the checkpoint records.
+    """
+
+    EVENT_TIME = "event time"
+    ARRIVAL = "arrival"
+
+
+ENTER, LEAVE = "__enter", "__leave"
+"""Columns of rows that are there for a time only, of the type of the clock: from when on, and until when."""
 
 
 FrameEnd = tuple[int, exp.Expr | None]
@@ -470,6 +494,7 @@ class RetractingFrames(ChangeOperator):
     order: tuple[exp.Ordered, ...]
     calls: tuple[PlannedWindow, ...]
     columns: tuple[str, ...]
+    markers: bool = False
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -483,6 +508,36 @@ class RetractingFrames(ChangeOperator):
         wanted = {name.lower() for name in self.columns}
         given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
         return self._changing([*given, *(call.column for call in self.calls)])
+
+
+@dataclass(frozen=True)
+class TemporalFilter(ChangeOperator):
+    """An ordered operator: the rows of a table from the time in their column ENTER on until that in LEAVE.
+
+    inputs: changes of the table, or the rows of a stream, with these columns.
+    enters, leaves: whether there are these columns; without either it only tells how far the rows are.
+    clock:  what goes on.
+    spoken: the conditions as SQL.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    enters: bool
+    leaves: bool
+    clock: Clock
+    spoken: tuple[str, ...] = ()
+    markers: bool = False
+
+    @property
+    def chained(self) -> bool:
+        """Whether it goes by the markers of ordered operators."""
+        return self.clock == Clock.EVENT_TIME
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        hidden = (IDENTITY, CHANGE, BOUND, ENTER, LEAVE)
+        return self._changing(column for column in self.inputs[0].properties.columns if column.name not in hidden)
 
 
 class StreamJoin(_Operator):
@@ -678,6 +733,7 @@ Ordered = (
     | TableJoin
     | RankedRows
     | RetractingFrames
+    | TemporalFilter
 )
 Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges | AddedRows
 
@@ -760,6 +816,13 @@ def reads(node: Node) -> list[Source | Registered]:
 def takes_rows_away(node: Node) -> bool:
     """Tell whether changes take rows away from a table; else they only add rows."""
     return any(isinstance(below, ChangeOperator) for below in walk(node))
+
+
+def goes_by_time(node: ChangeOperator, number: int) -> bool:
+    """Tell whether what an input says of event time counts for an operator over changes."""
+    if isinstance(node, TemporalFilter):
+        return node.clock == Clock.EVENT_TIME
+    return isinstance(node, Upserts) or node.inputs[number].properties.ordered or not node.markers
 
 
 def missing_time(node: Node, follower: str, place: Span | None) -> Error:
