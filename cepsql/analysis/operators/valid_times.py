@@ -1,6 +1,5 @@
 """Conditions on the time of now: from when and until when each row fulfils them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlglot import exp, parse_one
@@ -28,6 +27,7 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 _LONG_UNITS = _UNITS[: _UNITS.index("DAY") + 1]
+_MAKING = ("MAKE_DT_INTERVAL", "MAKE_YM_INTERVAL", "MAKE_INTERVAL")
 _MICROSECOND = "INTERVAL '0.000001' SECOND"
 
 HINT = "compare it by <, <=, >, >= or BETWEEN in conditions joined by AND, such as at > NOW() - INTERVAL '1' HOUR"
@@ -151,7 +151,7 @@ class _Comparison:
             if clock_call(one) is None:
                 return other, exp.Sub(this=_moment(_day(one), self.kind), expression=days), _FLIPPED[operator]
             raise self._refused()
-        if isinstance(left, exp.Sub) and _is_interval(right):
+        if isinstance(left, exp.Sub) and _is_interval(right) and not _is_interval(left.expression):
             one, other = left.this.unnest(), left.expression.unnest()
             if clock_call(other) is None:
                 return one, exp.Add(this=_moment(other, self.kind), expression=right.copy()), operator
@@ -277,9 +277,17 @@ def asking_parts(condition: exp.Expr | None) -> list[exp.Expr]:
 
 def _is_interval(length: exp.Expr) -> bool:
     """Tell whether an expression is a length of time, as it is written."""
-    calls = ("MAKE_DT_INTERVAL", "MAKE_YM_INTERVAL", "MAKE_INTERVAL")
-    named: Callable[[exp.Expr], bool] = lambda node: node.sql(DIALECT).upper().startswith(calls)  # noqa: E731
-    return length.find(exp.Interval) is not None or any(map(named, length.find_all(exp.Func)))
+    length = length.unnest()
+    match length:
+        case exp.Interval():
+            return True
+        case exp.Neg():
+            return _is_interval(length.this)
+        case exp.Mul() | exp.Div():
+            return _is_interval(length.this) or _is_interval(length.expression)
+        case exp.Add() | exp.Sub():
+            return _is_interval(length.this) and _is_interval(length.expression)
+    return isinstance(length, exp.Func) and length.sql(DIALECT).upper().startswith(_MAKING)
 
 
 def _is_whole_days(length: exp.Expr) -> bool:
