@@ -208,7 +208,8 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                 "columns": [name.lower() for name in node.columns],
             }
         case TemporalFilter():
-            return {"while": list(node.spoken), "enters": node.enters, "leaves": node.leaves, "clock": node.clock}
+            # The times are computed by the SQL below.
+            return {"rows by time": {"enter": node.enters, "leave": node.leaves}, "clock": node.clock}
     assert isinstance(node, TableJoin)
     equal = [[canonical_sql(one), canonical_sql(other)] for one, other in node.keys]
     return {
