@@ -13,6 +13,8 @@ from typing import TypeVar
 from hypothesis import settings
 
 EVERYDAY_SEED = 1
+_EVERYDAY_EXAMPLES = 20
+"""Of a property that does not say how many."""
 _MORE_BY_NIGHT = 30
 _Case = TypeVar("_Case")
 
@@ -23,7 +25,7 @@ def begin(seed: int, nightly: bool) -> None:
     """Say how this run draws, before any test is imported."""
     global _seed, _nightly
     _seed, _nightly = seed, nightly
-    settings.register_profile("cepsql", deadline=None, print_blob=True)
+    settings.register_profile("cepsql", deadline=None, print_blob=True, max_examples=examples(_EVERYDAY_EXAMPLES))
     settings.load_profile("cepsql")
 
 

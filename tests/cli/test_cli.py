@@ -222,6 +222,7 @@ def test_a_script_in_spark(tmp_path):
     assert done.returncode == 1
 
 
+@pytest.mark.nightly("it starts Spark once more; in a terminal Ctrl-C is pressed every day")
 def test_ctrl_c_in_spark():
     statements = SCRIPT.partition("SELECT")[0] + "SELECT value FROM beats;"
     options = ["--master", "local[2]", "--format", "json", "-c", statements]

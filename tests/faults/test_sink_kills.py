@@ -17,7 +17,7 @@ from skipping import or_skipped
 from writing import PARTS, ROWS
 
 HERE = Path(__file__).parent
-KILLS = examples(20)
+KILLS = examples(12)
 BATCHES = 4 * KILLS
 
 

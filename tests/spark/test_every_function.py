@@ -67,7 +67,7 @@ UNWRITTEN = {"lookup"} | AGGREGATES | STUCK
 def calls(session: Session) -> list:
     """Draw typed calls: some of each operation, on columns of types that it takes."""
     draw = draws(1)
-    wanted = examples(3)
+    wanted = examples(2)
     found = {}
     for operation in [*REGISTRY, "cast", "try_cast"]:
         if operation in UNWRITTEN:

@@ -98,8 +98,8 @@ def counts(progress):
 @pytest.mark.parametrize(
     ("name", "zone"),
     [
-        *everyday(((name, zone) for zone in ("UTC", "Europe/Berlin") for name in QUERIES), 4),
-        *((name, "Europe/Berlin") for name in everyday(JOINS, 4)),
+        *everyday(((name, zone) for zone in ("UTC", "Europe/Berlin") for name in QUERIES), 8),
+        *((name, "Europe/Berlin") for name in everyday(JOINS, 8)),
     ],
 )
 def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):

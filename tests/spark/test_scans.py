@@ -83,7 +83,7 @@ def counts(progress: Progress):
 
 @pytest.mark.parametrize(
     ("name", "input", "ansi"),
-    everyday(((*case, ansi) for case in zip(QUERIES, INPUTS, strict=True) for ansi in (False, True)), 3),
+    everyday(((*case, ansi) for case in zip(QUERIES, INPUTS, strict=True) for ansi in (False, True)), 6),
 )
 def test_both_scans_agree(spark, tmp_path, name, input, ansi):
     draw = draws(name + input)
@@ -98,7 +98,7 @@ def test_both_scans_agree(spark, tmp_path, name, input, ansi):
     assert min(used, late, malformed, null_time, null_key, matches) > 0
 
 
-@pytest.mark.parametrize("join", everyday(JOINS))
+@pytest.mark.parametrize("join", everyday(JOINS, 3))
 def test_both_scans_agree_on_joins(spark, tmp_path, join):
     draw = draws(join)
     for number in range(4):

@@ -99,6 +99,7 @@ def test_cut_short_it_is_brought_to_its_end(engine, monkeypatch):
     assert pairs() == [(1, 2), (2, 5), (0, 9)]
 
 
+@pytest.mark.nightly("one of several upgrades")
 def test_what_is_read_again_is_so_once_more_under_a_third_text(engine, monkeypatch):
     begun(engine, [1, 2, 5, 0], [4, 6, 7])
     engine.sql(f"CREATE OR REPLACE QUERY rises INTO pairs AS {STEEP.replace('+ 1', '+ 2')}")

@@ -103,7 +103,7 @@ def typed(spark, rows: Iterable[tuple]):
     return spark.createDataFrame(values, TYPES)
 
 
-@pytest.mark.parametrize("name", everyday([*CLAUSES, *WINDOWS], 3))
+@pytest.mark.parametrize("name", everyday([*CLAUSES, *WINDOWS], 8))
 def test_stream_equals_batch(name, spark, tmp_path):
     text = CLAUSES.get(name) or WINDOWS[name]
     query = f"SELECT * FROM events MATCH_RECOGNIZE ({text})" if name in CLAUSES else f"SELECT {text}"

@@ -138,7 +138,7 @@ def test_a_plain_query_writes_malformed_rows(spark, tmp_path):
     assert {row["reason"] for row in found} == {"malformed"}
 
 
-@pytest.mark.parametrize("late", ["parquet", "json"])
+@pytest.mark.parametrize("late", everyday(["json", "parquet"]))
 def test_an_alert_is_a_row_among_the_late_ones(late, spark, tmp_path):
     engine = cepsql.connect(spark)
     definition = DEFINITION.replace("'3' SECONDS", "'3' SECONDS WITH LATE ALERT ABOVE 5 PERCENT")
