@@ -36,7 +36,7 @@ PLACES = [("sqlite", "out.db"), *itertools.product(FORMATS, ("", "out"))]
 GONE = "its disk is not mounted"
 
 
-@pytest.fixture(params=[True, False], ids=["mounted", "renamed"])
+@pytest.fixture(params=everyday([False, True]), ids=lambda mounted: "mounted" if mounted else "renamed")
 def disk(request, tmp_path, monkeypatch):
     if not request.param:
         monkeypatch.setattr(os, "geteuid", lambda: 1)
@@ -84,6 +84,7 @@ def written(spark, sink: Sink) -> list[int]:
     return sorted(row.x for row in spark.read.schema(SCHEMA).format(sink.format).load(path).collect())
 
 
+@pytest.mark.parametrize("disk", [True, False], indirect=True, ids=["mounted", "renamed"])
 @pytest.mark.parametrize(("format", "name"), everyday(PLACES, 5))
 def test_a_sink_whose_disk_is_away_is_not_made_anew(spark, tmp_path, disk, format, name):
     queries = Queries(spark, tmp_path, sink=sink_of(format, disk.folder / name))

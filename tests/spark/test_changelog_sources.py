@@ -116,7 +116,7 @@ MOVES = [
             for limit in (", maxFilesPerTrigger 1", "")
             for time in (TIME, "", TIME + ", op STRING METADATA")
         ),
-        4,
+        6,
     ),
 )
 def test_an_update_may_give_a_row_another_key(engine, tmp_path, time, limit):

@@ -26,6 +26,7 @@ def bound():
     return len(ThreadSafeFinalizer.finalizers)
 
 
+@pytest.mark.nightly("it has many batches")
 @pytest.mark.parametrize(("sql", "sink"), everyday(itertools.product([MATCH, WINDOWS], SINKS), 6))
 def test_objects_of_past_batches_are_freed(spark, tmp_path, sink, sql):
     (tmp_path / "in").mkdir()

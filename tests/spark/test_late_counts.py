@@ -94,7 +94,7 @@ def run(engine, sql, **options):
     return rows, standing.progress
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 8))
+@pytest.mark.parametrize("name", everyday(QUERIES, 12))
 def test_rows_used_are_those_that_came_in(engine, name):
     rows, progress = run(engine, QUERIES[name])
     used = {x for row in rows for x in row["xs"]}

@@ -143,10 +143,10 @@ def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
         engine.sql(QUERIES["dead"].format(input="ticks")).start(checkpoint=checkpoint)
 
 
-@pytest.mark.parametrize("text", [
+@pytest.mark.parametrize("text", everyday([
     QUERIES["labels"].format(input="(SELECT sym, dear, at, kind, 1 / price AS price FROM ticks)"),
     "SELECT sym, 1 / price AS inverse FROM ticks WHERE kind IS NOT NULL",
-])  # fmt: skip
+]))  # fmt: skip
 def test_what_ansi_mode_refuses_is_refused_by_either_scan(spark, tmp_path, text):
     write(tmp_path, 0, draws(1), 1000)
     engine, found = cepsql.connect(in_mode(spark, True)), []

@@ -80,6 +80,7 @@ def test_the_state_is_made_anew(engine):
     assert len(engine.sql("SELECT * FROM late").collect()) == 3
 
 
+@pytest.mark.nightly("one of several upgrades")
 def test_cut_short_it_is_brought_to_its_end(engine, monkeypatch):
     begun(engine, [1, 2, 5, 0])
     engine.sql(f"CREATE OR REPLACE QUERY rises INTO pairs AS {STEEP}")

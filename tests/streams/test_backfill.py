@@ -101,6 +101,7 @@ def test_computed_columns_and_plain_queries(tmp_path, spark):
     assert "after history until TIMESTAMP '2026-03-02 09:00:40'" in explained
 
 
+@pytest.mark.nightly("it joins four streams and takes a minute")
 def test_streams_whose_names_are_alike(tmp_path, spark):
     """Each has its own history, and its own counts."""
     engine = cepsql.connect(spark, catalog="")
