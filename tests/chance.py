@@ -10,6 +10,8 @@ import random
 from collections.abc import Iterable
 from typing import TypeVar
 
+import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import settings
 
 EVERYDAY_SEED = 1
@@ -43,6 +45,15 @@ def everyday(cases: Iterable[_Case], share: int = 2) -> list[_Case]:
     """Return which of some cases that are alike this run tries: one of `share`, or by night all."""
     found = list(cases)
     return found if _nightly else found[::share]
+
+
+def rest_by_night(cases: list[ParameterSet], share: int) -> list[ParameterSet]:
+    """Return cases of a data file, of which one of `share` runs every day; --update and names reach the others, too."""
+    rest = pytest.mark.nightly(f"one of {share} runs every day")
+    return [
+        case if number % share == 0 else pytest.param(*case.values, id=case.id, marks=rest)
+        for number, case in enumerate(cases)
+    ]
 
 
 def draws(name: object) -> random.Random:

@@ -28,8 +28,8 @@ OPERATORS = {
     "exists": "SELECT x.k, x.ts, x.v FROM {} AS x WHERE EXISTS (SELECT 1 FROM b AS y WHERE x.k = y.k "
     "AND y.ts BETWEEN x.ts AND x.ts + INTERVAL '5' MINUTES)",
 }
-PAIRS = everyday(itertools.product(OPERATORS, repeat=2), 16)
-TRIPLES = draws("views").sample(list(itertools.product(OPERATORS, repeat=3)), examples(6))
+PAIRS = everyday(itertools.product(OPERATORS, repeat=2), 24)
+TRIPLES = draws("views").sample(list(itertools.product(OPERATORS, repeat=3)), examples(4))
 
 
 @pytest.fixture(scope="module")

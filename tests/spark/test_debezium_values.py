@@ -102,7 +102,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("options", "time", "day", "digits"), everyday(VALUES))
+@pytest.mark.parametrize(("options", "time", "day", "digits"), everyday(VALUES, 3))
 def test_times(spark, options, time, day, digits):
     # A column with a zone is ISO text in every mode.
     zoned = "2026-03-29T02:30:00.123456+02:00"
