@@ -85,7 +85,7 @@ def written(spark, sink: Sink) -> list[int]:
 
 
 @pytest.mark.parametrize("disk", [True, False], indirect=True, ids=["mounted", "renamed"])
-@pytest.mark.parametrize(("format", "name"), everyday(PLACES, 5))
+@pytest.mark.parametrize(("format", "name"), everyday(PLACES, 9))
 def test_a_sink_whose_disk_is_away_is_not_made_anew(spark, tmp_path, disk, format, name):
     queries = Queries(spark, tmp_path, sink=sink_of(format, disk.folder / name))
     put(tmp_path, 0, "00:00,0")

@@ -131,7 +131,7 @@ def drained(engine, query):
     return rows
 
 
-@pytest.mark.parametrize("writer", everyday(EXPECTED, 3))
+@pytest.mark.parametrize("writer", everyday(EXPECTED, 6))
 def test_types(engine, writer):
     for number in range(max(map(len, EXPECTED[writer].values()))):
         columns = {name: kinds[number] for name, kinds in EXPECTED[writer].items() if number < len(kinds)}

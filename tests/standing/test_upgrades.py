@@ -124,6 +124,7 @@ def test_what_is_read_again_is_so_once_more_under_a_third_text(engine, monkeypat
     assert len(engine.sql("SELECT * FROM late").collect()) == 3
 
 
+@pytest.mark.nightly("buckets tell the same")
 def test_another_number_of_shuffle_partitions(engine, spark):
     begun(engine, [1, 2, 5, 0])
     before = spark.conf.get("spark.sql.shuffle.partitions")
