@@ -85,13 +85,13 @@ def events(seed: int) -> list[tuple]:
     return rows
 
 
-def disordered(rows: list[tuple], seed: int) -> list[list[tuple]]:
-    """Cut rows into micro-batches; inside and across them rows come at most 6 seconds late, so that none is dropped."""
-    chance, sizes = draws(seed), (1, 25) if is_night() else (8, 25)
+def disordered(rows: list[tuple], seed: int, least: int = 1 if is_night() else 8) -> list[list[tuple]]:
+    """Cut rows into micro-batches of at least so many; inside and across them rows come at most 6 seconds late, so that none is dropped."""
+    chance = draws(seed)
     moved = sorted(rows, key=lambda row: row[1] + datetime.timedelta(seconds=chance.uniform(0, 5.9)))
     batches, begin = [], 0
     while begin < len(moved):
-        end = begin + chance.randint(*sizes)
+        end = begin + chance.randint(least, 25)
         batches.append(moved[begin:end])
         begin = end
     return batches
