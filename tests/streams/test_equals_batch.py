@@ -86,7 +86,10 @@ def events(seed: int) -> list[tuple]:
 
 
 def disordered(rows: list[tuple], seed: int, least: int = 1 if is_night() else 8) -> list[list[tuple]]:
-    """Cut rows into micro-batches of at least so many; inside and across them rows come at most 6 seconds late, so that none is dropped."""
+    """Cut rows into micro-batches of at least so many, but for the last one.
+
+    Inside and across them rows come at most 6 seconds late, so that none is dropped.
+    """
     chance = draws(seed)
     moved = sorted(rows, key=lambda row: row[1] + datetime.timedelta(seconds=chance.uniform(0, 5.9)))
     batches, begin = [], 0
