@@ -2,6 +2,7 @@
 
 import statistics
 from collections import Counter, defaultdict
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from cepsql.errors import OperationalError
 from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
+from cepsql.operators.partial_groups import PartialGroups
 from cepsql.operators.retracting_groups import GroupCall, RetractingGroups
 from cepsql.operators.table_join import TableJoin
 from cepsql.operators.upserts import GONE, Upserts
@@ -172,6 +174,32 @@ def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
             # Without keys the group is there before its first row.
             found = {None: group_values([])}
         assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in found.items()}
+
+
+@settings(max_examples=examples(20))
+@given(
+    changes(
+        {
+            "k0": st.sampled_from(["a", "b", None]), "t": st.just(0), "v0": NUMBERS, "v1": st.none(),
+            "v2": st.sampled_from([None, Decimal("0.01"), Decimal("-99999999.99"), Decimal("3.50")]),
+        }
+    ),
+    st.booleans(),
+)  # fmt: skip
+def test_totals_are_the_same_of_rows_that_are_added_up_before(batches, keyed):
+    layout = GROUPS if keyed else WHOLE
+    calls, types = CALLS[:1] + CALLS[2:4], TYPES[:1] + TYPES[2:4]
+    reduction = PartialGroups((("v0", pa.int64()), ("v2", pa.decimal128(10, 2))), frozenset({"v2"}))
+    schema = CHANGES if keyed else pa.schema([field for field in CHANGES if field.name != "k0"])
+    plain = Running(RetractingGroups(layout, calls, types), schema)
+    summed = Running(RetractingGroups(replace(layout, reduction=reduction, joins=True), calls, types), schema)
+    for batch, _ in batches:
+        rows = [{name: row[name] for name in schema.names} for row in batch]
+        assert in_order(summed.take(rows)) == in_order(plain.take(rows))
+
+
+def in_order(changes):
+    return sorted(changes, key=lambda change: (change[1][IDENTITY], change[0]))
 
 
 STATISTICS = {

@@ -179,8 +179,9 @@ def test_buckets(spark):
         "string": texts,
         "date": [0, -1, 20454, None],
         "timestamp": [0, -1, 1767243600000001, None],
+        "decimal(18,2)": [Decimal("0.00"), Decimal("-0.01"), Decimal("9999999999999999.99"), None],
     }
-    assert set(columns) == set(HASHED)
+    assert set(columns) == {*HASHED, "decimal(18,2)"}
     rows = 300
     drawn = {name: [draw.choice(values) for _ in range(rows)] for name, values in columns.items()}
     arrays = [pa.array(drawn[name], arrow_type(parse_type(name))) for name in columns]
