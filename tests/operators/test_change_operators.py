@@ -64,7 +64,7 @@ def contents(rows) -> dict:
     return {key: row for key, row in table.items() if not row[GONE]}
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(upserts(st.integers(0, 8)))
 def test_any_order_within_the_delay_makes_the_same_table(batches):
     running, seen, table, names = Running(Upserts(UPSERTS, True), ROW, delay=8), [], Counter(), ("k0", "v0", "v1")
@@ -78,7 +78,7 @@ def test_any_order_within_the_delay_makes_the_same_table(batches):
         assert not changes or before != table
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 @given(upserts(st.just(0)))
 def test_without_event_time_the_later_batch_counts(batches):
     running, seen, table = Running(Upserts(UPSERTS, False), ROW), [], Counter()
@@ -89,7 +89,7 @@ def test_without_event_time_the_later_batch_counts(batches):
     assert running.counts["outdated"] == 0
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(upserts(st.integers(0, 30)), st.integers(0, 6))
 def test_what_is_older_than_the_watermark_never_brings_a_deleted_row_back(batches, delay):
     running, table, outdated = Running(Upserts(UPSERTS, True), ROW, delay=delay), Counter(), 0
@@ -142,7 +142,7 @@ def group_values(rows) -> tuple:
     )  # fmt: skip
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(
     changes(
         {
@@ -252,7 +252,7 @@ def test_percentiles_are_rounded_as_those_of_a_match():
     assert found["x"] == SPARK_STATISTICS["percentile"](values, fraction) == 1.1684
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8))
 @given(
     st.lists(
         st.lists(
@@ -330,7 +330,7 @@ LESS = PairCondition(typed(Call("lt", tuple(COLUMNS_OF_PAIRS)), lambda _: BIGINT
 ASKED = pa.schema([("c", pa.int64())])
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(23))
 @given(changes(SIDE_ROWS), changes(SIDE_ROWS), st.sampled_from(list(JoinKind)), st.booleans(), st.booleans())
 def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind, less, null_safe):
     side, layout, further, keys = SIDE, SIDE_LAYOUT, {}, {"null_safe": frozenset({0} if null_safe else ())}

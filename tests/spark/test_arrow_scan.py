@@ -79,7 +79,7 @@ def test_csv(spark, zone, tmp_path, seed):
     separator = [",", ";", "\t"][seed]
     types = TYPES if seed == 0 else [*draw.sample(TYPES, 4), "string", draw.choice(TYPES)]
     # Rows of the right types in a file of their own each: the odd ones decide how a whole file is read.
-    lines = csv_lines(types, 300 if seed else 500, 0.02, separator, seed)
+    lines = csv_lines(types, 300 if seed else 200, 0.02, separator, seed)
     (tmp_path / "all").mkdir()
     whole = tmp_path / "all" / "whole.csv"
     ends = ["\n", "\r\n", "\r", "\n \n\n"]
