@@ -471,7 +471,7 @@ def test_what_is_prepared_outlives_the_process(location):
     with connect(catalog=location) as engine:
         with pytest.raises(ProgrammingError, match="there is no prepared statement by_city") as raised:
             engine.sql("DEALLOCATE by_city")
-        assert raised.value.hint == "did you mean by_town?"
+        assert raised.value.hint == "prepared: by_town"
         engine.check("PREPARE checked AS SELECT 1 AS one")
     with connect(catalog=location) as engine:
         assert "checked" not in Calls(engine.catalog.store.database).names()
