@@ -1,6 +1,7 @@
 """Where the rows of a materialized view are: as the sink of its query, and as a table that others read."""
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -54,6 +55,16 @@ class ViewSource(Source):
 
     view: MaterializedView = field(kw_only=True)
     events: bool = False
+
+    @property
+    def schema(self) -> str | None:
+        """The schema of the table in PostgreSQL, None for that which the database takes."""
+        return dict(self.options).get("schema")
+
+    def typed(self, names: Iterable[str]) -> list[tuple[str, str]]:
+        """Return columns of the view with their Spark types."""
+        types = {column.name: column.type for column in self.view.columns}
+        return [(name, types[name]) for name in names]
 
 
 class ViewFile:
