@@ -11,7 +11,7 @@ from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.temporary import temporary_folder
 
 OPERATION = "op"
-"""The column of changes as events that says what each does."""
+"""The column of changes that says what each does to the result."""
 
 REFRESH_MICROS = 5_000_000
 """How often a standing query reads the views again that it joins a stream with."""

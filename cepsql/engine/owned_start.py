@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from cepsql.catalog import Definition, RegisteredQuery, Sink
 from cepsql.catalog.references import resolved
 from cepsql.engine.settings import SETTINGS
-from cepsql.language import statements as st
-from cepsql.language.translate import statements
+from cepsql.language.translate import one_query
 from cepsql.loading import load_spark
 from cepsql.query import Host as QueryHost
 from cepsql.query import Query
@@ -42,8 +41,7 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
     refuse_lost(context.home, definition)
     context.allowed(definition)
     options = resolved(definition.options, f"query {definition.name}")
-    (statement,) = statements(definition.sql)
-    assert isinstance(statement, st.Query)
+    statement = one_query(definition.sql)
     view = context.catalog.names.view_of(definition)
     sink = context.catalog.target(definition)
     for named in (view, None if view is not None else sink):

@@ -101,6 +101,13 @@ def statements(sql: str) -> list[Statement]:
         return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
 
 
+def one_query(sql: str) -> Query:
+    """Read a text that is known to be one query; raises as `statements`."""
+    (query,) = statements(sql)
+    assert isinstance(query, Query)
+    return query
+
+
 class _Translator:
     """Turns the trees of one statement; numbers its MATCH_RECOGNIZE, DEDUPLICATE and WINDOW clauses, and its windows
     with a row pattern."""

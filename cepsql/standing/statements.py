@@ -12,7 +12,7 @@ from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
 from cepsql.errors import Error, OperationalError, ProgrammingError
 from cepsql.language import statements as st
-from cepsql.language.translate import statements
+from cepsql.language.translate import one_query
 from cepsql.plan.planner import Plan
 from cepsql.plan.start import started_at
 from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
@@ -225,9 +225,8 @@ def _alter(host: Host, alter: st.AlterQuery) -> Answer:
     query = host.catalog.query(alter.name.text, alter.name.span)
     changed = replace(query, options=altered_options(query, alter, host.check_setting))
     if any(name.text == "start" for name, _ in alter.options):
-        (statement,) = statements(query.sql)
-        assert isinstance(statement, st.Query)
-        check_start(changed, host.plan_standing(statement, _of_view(host, query)), alter.name.span)
+        plan = host.plan_standing(one_query(query.sql), _of_view(host, query))
+        check_start(changed, plan, alter.name.span)
     entered = kept(host, changed)
     assert isinstance(entered, RegisteredQuery)
     if not host.catalog.exchange(query, entered, alter.name.span):
@@ -268,8 +267,7 @@ def _reading_starts(host: Host, query: "NamedQuery") -> str:
         # It has not ended its batch.
         return ""
     try:
-        (statement,) = statements(query.definition.sql)
-        assert isinstance(statement, st.Query)
+        statement = one_query(query.definition.sql)
         checkpoint = host.home.folder(host.home.checkpoint(query.definition))
         if query.state.progress and isinstance(checkpoint, Path) and not checkpoint.exists():
             # Another machine has it.

@@ -224,6 +224,7 @@ def drop_view_rows(host: Host, view: MaterializedView) -> str:
 
 def end_readings(host: Host, query: RegisteredQuery) -> None:
     """Let the views that a query has read by their changes keep none for it."""
+    from cepsql.spark.checkpoint.checkpoint_path import CONTROL
     from cepsql.views.changes import end_reading
 
     for name in query.reads:
@@ -231,7 +232,7 @@ def end_readings(host: Host, query: RegisteredQuery) -> None:
         if isinstance(view, MaterializedView):
             # A store that does not answer forgets it in a week.
             with contextlib.suppress(Error):
-                owner = str(host.home.folder(host.home.checkpoint(query)) / "control")
+                owner = str(host.home.folder(host.home.checkpoint(query)) / CONTROL)
                 end_reading(view_source(view, host.catalog.view_file), owner)
 
 
