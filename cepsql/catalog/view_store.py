@@ -45,6 +45,16 @@ class ViewSink(Sink):
 
 
 @dataclass(frozen=True, repr=False)
+class GroupSink(Sink):
+    """The tables of a group of views, all in one store, as one query writes them.
+
+    views: the tables, in the order of the plan.
+    """
+
+    views: tuple[ViewSink, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
 class ViewSource(Source):
     """The table of a view, as others read it, or its changes.
 
@@ -102,6 +112,13 @@ def view_sink(view: MaterializedView, file: ViewFile) -> ViewSink:
     format, options = _store(view, file)
     options = (*options, *((name, value) for name, value in view.options if name in _PASSED_ON))
     return ViewSink(view.name, (), format, options, view.key, view.indexes, view.event_time, view.id, view.adds)
+
+
+def group_sink(group: str, views: Iterable[MaterializedView], file: ViewFile) -> GroupSink:
+    """Return the sink of the query of a group, which has a view at least; errors as for `view_sink`."""
+    sinks = tuple(view_sink(view, file) for view in views)
+    options = tuple(option for option in sinks[0].options if option[0] != "retain")
+    return GroupSink(group, (), sinks[0].format, options, views=sinks)
 
 
 def view_source(view: MaterializedView, file: ViewFile) -> ViewSource:

@@ -33,7 +33,7 @@ def show(context: Context, asked: st.Show) -> Answer:
 
 
 def _shown(context: Context, wanted: str, extended: bool) -> Answer:
-    if wanted in ("queries", "sinks", "savepoints", "materialized views", "view positions"):
+    if wanted in ("queries", "sinks", "savepoints", "materialized views", "view positions", "view groups"):
         from cepsql.standing.statements import show as show_standing
 
         return show_standing(context, wanted, extended)

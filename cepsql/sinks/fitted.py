@@ -61,6 +61,10 @@ class FittedSink(BatchSink):
         """Refuse columns that do not fit; see `cepsql.sinks.columns.fitted_columns`."""
         fitted_columns(self.sink, self.given(columns))
 
+    def check_frame(self, frame: DataFrame) -> None:
+        """Refuse rows whose columns do not fit; see `check`."""
+        self.check(column_types(frame))
+
     @property
     def applies(self) -> bool:
         """Whether changes are applied to what the sink holds, and not written as rows with OPERATION."""

@@ -27,6 +27,7 @@ from cepsql.plan.passes import Step
 from cepsql.plan.planner import Plan
 from cepsql.query import Host as QueryHost
 from cepsql.query import Query
+from cepsql.standing.registered_plan import registered_plan
 from cepsql.standing.statements import Host as CatalogHost
 from cepsql.standing.tuned import Tuned
 
@@ -61,8 +62,7 @@ def registered_query(host: Host, definition: RegisteredQuery) -> Query:
     options = resolved(definition.options, f"query {definition.name}")
     own = {key: value for key, value in options.items() if key.startswith("cepsql.")}
     asked = Tuned(host, own) if own else host
-    plan = host.plan_standing(one_query(definition.sql), host.catalog.names.view_of(definition) is not None)
-    return Query(asked, plan, options.get("start"))
+    return Query(asked, registered_plan(host, definition), options.get("start"))
 
 
 def explained(query: Query, part: str | None, spark: "SparkSession | None", steps: Sequence[Step] = ()) -> Answer:

@@ -140,6 +140,9 @@ def followed(host: Host, name: str, span: Span | None = None) -> MaterializedVie
     found, query = names.find(name), names.query(name)
     if isinstance(found, MaterializedView):
         return found
+    if query is not None and query.views is not None:
+        hint = f"SUBSCRIBE {query.views[0]}" if query.views else None
+        raise ProgrammingError(f"{name} is a view group: each of its views can be followed", span, hint)
     if query is not None:
         return query
     if found is not None:

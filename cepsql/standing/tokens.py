@@ -92,10 +92,11 @@ class _Waiting:
         """Return the batch of a view that has the rows; raises OperationalError when the time is over."""
         while (batch := self._batch(view)) is None:
             if time.monotonic() >= end:
-                state = self.host.queries[view.name].state.state
+                keeper = self.host.catalog.names.keeper(view).name
+                state = self.host.queries[keeper].state.state
                 raise OperationalError(
                     f"view {view.name} has not taken '{self.token}' within {seconds:g} seconds: its query is {state}",
-                    hint=f"SHOW VIEW POSITIONS tells how far it is, DESCRIBE QUERY {view.name} why",
+                    hint=f"SHOW VIEW POSITIONS tells how far it is, DESCRIBE QUERY {keeper} why",
                 )
             time.sleep(_PAUSE)
         return batch
@@ -146,7 +147,8 @@ class _Waiting:
         from cepsql.spark.checkpoint.checkpoint_files import spark_folder
         from cepsql.spark.checkpoint.planned_files import file_of, read_log
 
-        folder = spark_folder(self.host.home.folder(self.host.home.checkpoint(view.query)))
+        keeper = self.host.catalog.names.keeper(view)
+        folder = spark_folder(self.host.home.folder(self.host.home.checkpoint(keeper)))
         found = []
         for source in (folder / "sources").glob("[0-9]*"):
             logs = {int(place.stem): place for place in source.glob("[0-9]*")}
