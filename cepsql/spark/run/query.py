@@ -191,6 +191,7 @@ class StandingQuery:
         self._began_at = time.time() - time.monotonic()
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
         self._gone: OperationalError | None = None
+        self._own_offsets: list[int] | None = None
         self._late_begun = not options.late_files
 
     def __enter__(self) -> "StandingQuery":
@@ -639,8 +640,10 @@ class StandingQuery:
         offsets = planned_offsets(self._checkpoint.spark_folder, batch)
         if not self._options.parts:
             return Position(watermark, offsets)
+        if self._own_offsets is None:
+            self._own_offsets = own_offsets(self._query)
         parts = self._watch.bounds_of_parts(self._observed, self._options.parts)
-        return Position(watermark, tuple(offsets[place] for place in own_offsets(self._query)), parts)
+        return Position(watermark, tuple(offsets[place] for place in self._own_offsets), parts)
 
     def _be_busy(self) -> None:
         self._busy = time.monotonic()
