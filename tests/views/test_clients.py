@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import sqlglot
-from test_wire import engine, port  # noqa: F401
+from test_wire import connected, engine, port  # noqa: F401
 
 from cepsql.server.wire.client_catalog import _as_sqlite, _computed
 
@@ -62,6 +62,12 @@ def test_pgcli(port, tmp_path):  # noqa: F811
     )  # fmt: skip
     assert "| Oslo | 4 |" in said
     assert "| public | spent | table |" in said
+
+
+def test_an_empty_statement_shows_that_a_connection_is_alive(port):  # noqa: F811
+    with connected(port) as connection:
+        connection.execute("", prepare=True)
+        assert connection.execute("SELECT n FROM spent WHERE city = 'Rome'").fetchall() == [(3,)]
 
 
 def test_catalog_queries_of_clients_that_pg_mimic_cannot_compute():

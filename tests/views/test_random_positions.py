@@ -25,6 +25,7 @@ _STREAM = """CREATE STREAM orders (id INT, city STRING, at TIMESTAMP, total INT,
 MINUTES) USING csv OPTIONS (path '{}', timestampFormat "yyyy-MM-dd'T'HH:mm:ssX")"""
 WINDOWS = """SELECT city, window_end, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 4 MINUTES)
 GROUP BY city, window_start, window_end EMIT CHANGES"""
+RETAIN = "OPTIONS (retain '1 hour')"
 IN_WINDOWS = "SELECT city, COUNT(*) FROM orders GROUP BY city, unixepoch(at) / 240"
 AT_LEAST = "SELECT city, n FROM timed UNION ALL SELECT city, 0L FROM large WHERE id < 0 AT WATERMARK"
 
@@ -77,7 +78,7 @@ def test_views_are_their_queries_over_the_rows_so_far(spark, tmp_path, number):
         for name, query in QUERIES.items():
             emit = " EMIT CHANGES" if "GROUP BY" in query else ""
             engine.sql(f"CREATE MATERIALIZED VIEW {name}{place} AS {query}{emit}")
-        engine.sql(f"CREATE MATERIALIZED VIEW timed{place} OPTIONS (retain '1 hour') AS {WINDOWS}")
+        engine.sql(f"CREATE MATERIALIZED VIEW timed{place} PRIMARY KEY (city, window_end) {RETAIN} AS {WINDOWS}")
         if grouped:
             engine.sql("START VIEW GROUP g")
         owned = engine._context.home.reconciler._owned

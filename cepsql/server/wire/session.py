@@ -142,6 +142,9 @@ class WireSession(pg_mimic.Session):
         """Return a statement that is executed later."""
         if len(sql.encode()) > self._reads.limits.bytes:
             raise pg_mimic.PgError("54000", f"a statement has at most {self._reads.limits.bytes} bytes")
+        if not sql.strip(" \t\r\n;"):
+            # So JDBC asks whether a connection is alive.
+            return StaticStatement(sql, None, [])
         if SUBSCRIBES.match(sql):
             return await self._following(sql)
         if not _OURS.match(sql):
