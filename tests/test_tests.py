@@ -22,7 +22,8 @@ def functions_of(path: Path) -> Iterator[ast.FunctionDef]:
 def own_nodes(function: ast.AST, rewrites: bool = False) -> Iterator[ast.AST]:
     """Yield what a function itself does, in order, but for returns after expectations were rewritten."""
     for child in ast.iter_child_nodes(function):
-        if isinstance(child, ast.FunctionDef | ast.Lambda) or (rewrites and isinstance(child, ast.Return)):
+        within = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        if isinstance(child, within) or (rewrites and isinstance(child, ast.Return)):
             continue
         yield child
         yield from own_nodes(child, rewrites or (isinstance(child, ast.If) and "update" in ast.unparse(child.test)))

@@ -361,6 +361,7 @@ def test_prepared_statements_are_shared(changing):
 # Attacks
 
 
+@pytest.mark.nightly("it takes ten seconds")
 def test_a_slow_reader_and_many_connections_harm_nobody(engine):
     with listening(engine, limits=Limits(connections=5)) as port:
         sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(1000)]
