@@ -50,7 +50,7 @@ def test_views_of_a_group_are_of_one_batch(orders):
         said = engine.sql(f"CREATE MATERIALIZED VIEW {name} IN sales AS {query}").message
         assert said == f"materialized view {name} created in view group sales; START VIEW GROUP sales runs it"
     assert engine.sql("START VIEW GROUP sales").message.startswith("query sales runs in this process")
-    end, seen = time.monotonic() + 400, set()
+    end, seen = time.monotonic() + 120, set()
     while seen != {6}:
         assert time.monotonic() < end, seen
         try:
@@ -79,7 +79,7 @@ def test_views_of_a_group_are_of_one_batch(orders):
     assert engine.sql("SHOW MATERIALIZED VIEWS").rows[0][:2] == ("hours", "running")
 
     token = engine.sql("INSERT INTO orders SELECT 'Bern', TIMESTAMP '2026-01-05 14:00:00', 1").token
-    engine.sql(f"WAIT FOR spent UNTIL '{token}' TIMEOUT INTERVAL '400' SECONDS")
+    engine.sql(f"WAIT FOR spent UNTIL '{token}' TIMEOUT INTERVAL '120' SECONDS")
     assert engine.query("SELECT n FROM spent WHERE city = 'Bern'").arrow().to_pylist() == [{"n": 1}]
 
     another = f"CREATE MATERIALIZED VIEW more IN sales AS {SPENT}"
