@@ -18,7 +18,7 @@ from cepsql.views.snapshot import (
     ViewPosition,
     ViewRows,
     Wanted,
-    place_of,
+    in_stores,
     position_in,
     read_view,
     read_views,
@@ -75,13 +75,7 @@ def _spoken(micros: int) -> str:
 
 def _at_watermark(wanted: Sequence[Wanted]) -> list[ViewRows]:
     least = min(map(_watermark, {one.view.name: one.view for one in wanted}.values()))
-    found: dict[int, ViewRows] = {}
-    for place in dict.fromkeys(place_of(one.view) for one in wanted):
-        numbers = [number for number, one in enumerate(wanted) if place_of(one.view) == place]
-        with store_transaction(wanted[numbers[0]].view) as connection:
-            for number in numbers:
-                found[number] = _version(connection, wanted[number], least)
-    return [found[number] for number in range(len(wanted))]
+    return in_stores(wanted, lambda connection, one: _version(connection, one, least))
 
 
 def _watermark(view: ViewSource) -> int:
@@ -103,13 +97,13 @@ def _version(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRows:
         return _added_until(connection, wanted, view.view.event_time, until)
     if now.watermark is not None and now.watermark <= until:
         return read_view(connection, wanted)
-    found = Journal(connection, view.name, dict(view.options).get("schema")).last_at(until)
+    found = Journal(connection, view.name, view.schema).last_at(until)
     if found is None:
         raise OperationalError(
             f"view {view.name} keeps no version as of {time_text(until)}Z: it is at {time_text(now.watermark or 0)}Z",
             hint="OPTIONS (retain '10 minutes') keeps the versions of so much event time",
         )
-    position = ViewPosition(found.batch, found.watermark, found.offsets, found.written)
+    position = replace(now, batch=found.batch, watermark=found.watermark, offsets=found.offsets, written=found.written)
     return ViewRows(rows_at(connection, wanted, found.last), position)
 
 
