@@ -106,7 +106,7 @@ from cepsql.spark.stages.observations import BELOW_MATCH, PART
 from cepsql.spark.stages.over import over_stage, over_table
 from cepsql.spark.stages.pair_filter import with_filter
 from cepsql.spark.stages.ranked_rows import ranked_rows_stage
-from cepsql.spark.stages.retracting_frames import retracting_frames_stage
+from cepsql.spark.stages.retracting_frames import frames_of_table, retracting_frames_stage
 from cepsql.spark.stages.side_by_side import side_by_side
 from cepsql.spark.stages.sort import sort_stage
 from cepsql.spark.stages.stage import Feed
@@ -408,6 +408,8 @@ class _Builder:
                 return self._staged_rows(node, retracting_groups_stage(node, self.feeds(node, self._rows(node))))
             case RankedRows():
                 return self._staged_rows(node, ranked_rows_stage(node, self.feeds(node, self._rows(node))))
+            case RetractingFrames() if not node.properties.streaming:
+                return frames_of_table(node, self.inputs(node)[0])
             case RetractingFrames():
                 return self._staged_rows(node, retracting_frames_stage(node, self.feeds(node, self._rows(node))))
             case TableJoin():
