@@ -495,7 +495,6 @@ class Query:
         from cepsql.spark.checkpoint.checkpoint_path import used
         from cepsql.spark.checkpoint.control import check_ended
         from cepsql.spark.checkpoint.host_files import check_on_host, host_files
-        from cepsql.spark.frames.column_types import column_types
         from cepsql.spark.frames.packet_files import make_packet_folder
         from cepsql.spark.run.query import StartOptions, start
         from cepsql.spark.sources.late_rows import begin_folders, remove_uncommitted
@@ -509,7 +508,9 @@ class Query:
         keeping = _kept_of_tables(self.origins)
         if keeping is not None and path is not None:
             check_on_host(path, self._engine.spark, keeping)
-        scan = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
+        # The views of a group have one source of a stream, which is Spark's.
+        by_spark = self.plan.parts or self.scan_obstacle(self._engine.spark)
+        scan = SPARK_SCAN if by_spark else ARROW_SCAN
         # Without operators either scan goes on from where the other was.
         plain = not self.plan.stages
         kept_scan = SPARK_SCAN if plain else scan
@@ -548,7 +549,7 @@ class Query:
             folder = keep_shared(folder, sharing.found)
             if drain:
                 check_ended(frame, len(self.plan.stages))
-            target = self._target(on_rows, sink, name, folder, column_types(frame))
+            target = self._target(on_rows, sink, name, folder, frame)
             target.task_writer = writer
             if target.place is not None and target.mount is None:
                 folder = keep_records(folder, {}, {target.place: target.folder})
@@ -611,6 +612,7 @@ class Query:
                 for one in origins
             ),
             written=written_places(self._engine.spark, sink, (files.folder for files in late)),
+            parts=tuple(bool(part.stages) for part in self.plan.parts),
             late_shares={
                 origin.name: mark.late_alert
                 for origin in origins
@@ -624,9 +626,9 @@ class Query:
         sink: Sink | None,
         name: str | None,
         checkpoint: "Checkpoint",
-        columns: list[tuple[str, str]],
+        frame: "DataFrame",
     ) -> "BatchSink":
-        """Return what takes the rows, of these columns, checked."""
+        """Return what takes the rows of a frame, checked."""
         from cepsql.mounts import check_still_mounted
         from cepsql.sinks import WriterIdentity, open_sink
         from cepsql.spark.checkpoint.checkpoint import disk_named
@@ -644,7 +646,7 @@ class Query:
             match_id = match_id_column(self.plan.logical)
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
-        target = open_sink(valued_sink(sink), writer, self.plan.changes)
+        target = open_sink(valued_sink(sink), writer, self.plan.changes, [part.changes for part in self.plan.parts])
         target.last_rows = None if self.last_rows is None else self.last_rows.of(checkpoint.id)
         place = target.place or ""
         target.known = checkpoint.known_record(place, target.folder)
@@ -653,7 +655,7 @@ class Query:
             if target.folder is not None and place not in checkpoint.records:
                 check_still_mounted(target.mount, target.folder, f"sink {sink.name} at")
             with disk_named(checkpoint, place, target.folder):
-                target.check(columns)
+                target.check_frame(frame)
         except BaseException:
             target.close()
             raise

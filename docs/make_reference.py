@@ -19,6 +19,7 @@ from cepsql.catalog import Sink
 from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.errors import ExitCode
+from cepsql.language.accepted_calls import accepted_names
 from cepsql.language.foreign_functions import INSTEAD
 from cepsql.scalar.registry import REGISTRY
 from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
@@ -95,10 +96,22 @@ def _functions() -> list[str]:
         "",
         "## Functions of other engines",
         "",
-        "They are unknown to Spark. The error names what takes their place:",
+        "These are read as expressions of Spark's that mean the same. In backquotes a name is a function of your own:",
+        _names(tuple(sorted(accepted_names() - {"CAST", "MAX", "MIN"}))) + ".",
         "",
-        *_table("function | write", [(f"`{name}`", _coded(instead)) for name, instead in sorted(INSTEAD.items())]),
+        "Some need constants, such as patterns of times. Others are unknown to Spark; the error names what takes",
+        "their place:",
+        "",
+        *_table("function | write", _instead()),
     ]
+
+
+def _instead() -> list[tuple[str, str]]:
+    """Return the functions of other engines, those together in whose place the same is written."""
+    names: dict[str, list[str]] = {}
+    for name, instead in sorted(INSTEAD.items()):
+        names.setdefault(instead, []).append(name)
+    return [(_names(tuple(together)), _coded(instead)) for instead, together in names.items()]
 
 
 def _own(name: str) -> tuple[str, str, str]:

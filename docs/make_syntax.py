@@ -31,8 +31,8 @@ ISLANDS = {
 """Terminals that stand for a stretch of plain SQL, as people read them."""
 
 TITLES = {
-    "Definitions": ("create_stream", "create_table", "create_view", "create_materialized", "create_sink",
-                    "create_query", "drop"),
+    "Definitions": ("create_stream", "create_table", "create_view", "create_materialized", "create_group",
+                    "create_sink", "create_query", "drop"),
     "Standing queries": ("control", "alter", "insert"),
     "Questions and settings": (
         "show", "show_extended", "show_functions", "show_create", "show_history", "describe", "describe_query", "print",

@@ -69,7 +69,7 @@ class _Definition(Readable):
     def __str__(self) -> str:
         from cepsql.catalog.create_text import create_text
 
-        assert isinstance(self, Source | View | Sink | RegisteredQuery | MaterializedView)
+        assert isinstance(self, Source | View | Sink | RegisteredQuery | MaterializedView | ViewGroup)
         return create_text(self)
 
 
@@ -151,6 +151,7 @@ class RegisteredQuery(_Definition):
     options: what ALTER QUERY ... SET gives, such as trigger and checkpoint.
     reads:   the names in its text that are of the catalog, lower case.
     id:      tells it from others that have had its name; its checkpoint folder goes by it.
+    views:   of the query of a group of views the names of these, in the order of their texts in `sql`.
     """
 
     name: str
@@ -159,13 +160,29 @@ class RegisteredQuery(_Definition):
     options: tuple[tuple[str, str], ...] = ()
     reads: tuple[str, ...] = ()
     id: str = ""
+    views: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class ViewGroup(_Definition):
+    """Materialized views that one query keeps, which is called as the group: each micro-batch is one transaction.
+
+    options: of the query, as written.
+    store:   options of the store, as written, which all views have.
+    id:      tells it from others that have had its name; the checkpoint goes by it.
+    """
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+    store: tuple[tuple[str, str], ...] = ()
+    id: str = ""
 
 
 @dataclass(frozen=True, repr=False)
 class MaterializedView(_Definition):
     """A standing query and the table that holds its rows, which queries read as one at rest.
 
-    query:      what runs, under the name of the view.
+    query:      what runs, under the name of the view; in a group only its text counts.
     columns:    of the rows, with Spark's types.
     key:        the columns that tell rows apart; empty: rows are only added.
     indexes:    further columns by which the store finds rows.
@@ -174,6 +191,7 @@ class MaterializedView(_Definition):
     id:         tells it from views of its name in other catalogs that have the same store.
     adds:       whether rows are only added, so that none replaces another; views of before do not say it.
     delay:      how long (microseconds) after a later row of the view one may come, by event time.
+    group:      the name of the group whose query keeps it; None: its own query does.
     """
 
     name: str
@@ -186,6 +204,7 @@ class MaterializedView(_Definition):
     id: str = ""
     adds: bool = False
     delay: int = 0
+    group: str | None = None
 
     @property
     def streaming(self) -> bool:
@@ -204,4 +223,4 @@ class MaterializedView(_Definition):
 
 
 Relation = Source | View | MaterializedView | Registered
-Definition = Relation | Sink | RegisteredQuery
+Definition = Relation | Sink | RegisteredQuery | ViewGroup

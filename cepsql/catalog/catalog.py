@@ -5,11 +5,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Relation, Sink, Source
+from cepsql.catalog import (
+    Definition,
+    MaterializedView,
+    Registered,
+    RegisteredQuery,
+    Relation,
+    Sink,
+    Source,
+    ViewGroup,
+)
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.names import Names, kind, listed
 from cepsql.catalog.references import writes_secret
-from cepsql.catalog.view_store import ViewFile, view_sink
+from cepsql.catalog.view_store import ViewFile, group_sink, view_sink
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 
 if TYPE_CHECKING:
@@ -62,6 +71,10 @@ class Catalog:
             name = quoted_name(found.name)
             hint = f"INSERT INTO {name} and CREATE QUERY ... INTO {name} write to it"
             raise ProgrammingError(f"{found.name} is a sink and cannot be read", span, hint)
+        if found is None and (group := names.group(name)) is not None:
+            views = [quoted_name(view.name) for view in names.in_group(name)]
+            reads = f"SELECT * FROM {views[0]} reads a view of it" if views else None
+            raise ProgrammingError(f"{group.name} is a view group and cannot be read", span, reads)
         if found is None and (query := names.query(name)) is not None:
             written = f"SELECT * FROM {quoted_name(query.sink)} reads what it has written; " if query.sink else ""
             kept = "" if query.sink else f"PRINT {quoted_name(query.name)} shows its last rows; "
@@ -97,7 +110,10 @@ class Catalog:
 
         Raises ProgrammingError if there is no such sink, OperationalError for a view whose catalog is in no file.
         """
-        view = self.names.view_of(query)
+        names = self.names
+        if query.views is not None:
+            return group_sink(query.name, names.in_group(query.name), self.view_file)
+        view = names.view_of(query)
         if view is not None:
             return view_sink(view, self.view_file)
         return self.sink(query.sink) if query.sink else None
@@ -131,7 +147,7 @@ class Catalog:
             self._check_frames(added, replace, span)
         with self._changed() as names:
             names.add(added, replace, span, late_span)
-        if not isinstance(added, RegisteredQuery):
+        if not isinstance(added, RegisteredQuery | ViewGroup):
             self._frames.pop(added.name.lower(), None)
 
     def exchange(self, before: RegisteredQuery | None, after: RegisteredQuery, span: Span | None = None) -> bool:
@@ -168,6 +184,7 @@ class Catalog:
             along = names.dependents(dropped)
             if along and not cascade:
                 verb = "written to by" if isinstance(dropped, Sink) else "read by"
+                verb = "the group of" if isinstance(dropped, ViewGroup) else verb
                 message = f"{kind(dropped)} {dropped.name} is {verb} {listed(along)}"
                 hint = f"DROP {kind(dropped).upper()} {quoted_name(dropped.name)} CASCADE drops all"
                 raise ProgrammingError(message, span, hint)
@@ -214,7 +231,7 @@ class Catalog:
 
     def _check_frames(self, added: Definition, replace: bool, span: Span | None) -> None:
         """Keep what lives in this process only out of what others read."""
-        if not replace and not isinstance(added, RegisteredQuery) and added.name.lower() in self._frames:
+        if not replace and not isinstance(added, RegisteredQuery | ViewGroup) and added.name.lower() in self._frames:
             hint = "CREATE OR REPLACE replaces it"
             raise ProgrammingError(f"{added.name} exists already, as a DataFrame of this process", span, hint)
         reads = getattr(added, "reads", ())
@@ -229,9 +246,10 @@ class Catalog:
 
 def _check_kept(definition: Definition, span: Span | None = None) -> None:
     """Refuse a definition that has a secret in its options as it is: a catalog that is kept has references to them."""
-    if not isinstance(definition, Source | Sink | RegisteredQuery | MaterializedView):
+    if not isinstance(definition, Source | Sink | RegisteredQuery | MaterializedView | ViewGroup):
         return
     further = definition.query.options if isinstance(definition, MaterializedView) else ()
+    further = definition.store if isinstance(definition, ViewGroup) else further
     for name, value in (*definition.options, *further):
         if writes_secret(name, value):
             raise ProgrammingError(

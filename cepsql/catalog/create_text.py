@@ -2,7 +2,16 @@
 
 import re
 
-from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery, Sink, Source, View, Watermark
+from cepsql.catalog import (
+    ColumnDefinition,
+    MaterializedView,
+    RegisteredQuery,
+    Sink,
+    Source,
+    View,
+    ViewGroup,
+    Watermark,
+)
 from cepsql.catalog.references import has_references, writes_secret
 from cepsql.secrets import is_secret
 
@@ -11,7 +20,7 @@ _PLAIN_KEY = re.compile(r"[a-z_][a-z0-9_]*([.-][a-z0-9_]+)*|spark(\.\w+)+", re.A
 _UNITS = (("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000), ("MICROSECOND", 1))
 
 
-def create_text(definition: Source | View | Sink | RegisteredQuery | MaterializedView) -> str:
+def create_text(definition: Source | View | Sink | RegisteredQuery | MaterializedView | ViewGroup) -> str:
     """Return the CREATE statement of a definition, with stars for secrets that are not references.
 
     >>> print(create_text(Sink("out", (ColumnDefinition("id", "INT"),), "json", (("path", "/x"),), ("id",))))
@@ -44,8 +53,15 @@ def create_text(definition: Source | View | Sink | RegisteredQuery | Materialize
         case MaterializedView():
             parts = [f" {words} ({', '.join(map(_quoted, names))})" for words, names in (
                 ("PRIMARY KEY", definition.key), ("INDEX", definition.indexes)) if names]  # fmt: skip
-            options = _options((*definition.options, *definition.query.options))
-            return f"CREATE MATERIALIZED VIEW {name}{''.join(parts)}{options} AS\n{definition.query.sql}"
+            own, group = definition.options, ""
+            if definition.group is not None:
+                # The store is that of the group.
+                own = tuple(option for option in own if option[0] == "retain")
+                group = f" IN {quoted_name(definition.group)}"
+            options = _options((*own, *definition.query.options))
+            return f"CREATE MATERIALIZED VIEW {name}{group}{''.join(parts)}{options} AS\n{definition.query.sql}"
+        case ViewGroup():
+            return f"CREATE VIEW GROUP {name}{_options((*definition.store, *definition.options))}"
         case Sink():
             key = [f"PRIMARY KEY ({', '.join(map(_quoted, definition.key))})"] if definition.key else []
             return f"CREATE SINK {name}{_columns(definition.columns, key)}{_using(definition)}"

@@ -4,7 +4,7 @@ import types
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from cepsql.catalog import Definition, MaterializedView, RegisteredQuery, Sink, Source, View
+from cepsql.catalog import Definition, MaterializedView, RegisteredQuery, Sink, Source, View, ViewGroup
 from cepsql.errors import OperationalError
 
 _CLASSES: dict[str, type] = {
@@ -13,6 +13,7 @@ _CLASSES: dict[str, type] = {
     "sink": Sink,
     "query": RegisteredQuery,
     "materialized view": MaterializedView,
+    "view group": ViewGroup,
 }
 
 

@@ -19,6 +19,7 @@ def described(definition: Relation | Sink, dependents: Sequence[Definition]) -> 
         rows += [("query", " ".join(definition.sql.split())), ("reads", ", ".join(definition.reads))]
     elif isinstance(definition, MaterializedView):
         rows += [("query", " ".join(definition.query.sql.split())), ("reads", ", ".join(definition.reads))]
+        rows += [("view group", definition.group)] if definition.group is not None else []
         rows += [(f"option {name}", shown_option(name, text)) for name, text in definition.options]
         rows += [("primary key", ", ".join(definition.key) or "none: rows are only added")]
         rows += [("indexes", ", ".join(definition.indexes))] if definition.indexes else []

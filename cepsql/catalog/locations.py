@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlparse
 
-from cepsql.catalog import Definition, MaterializedView, RegisteredQuery, Sink, Source
+from cepsql.catalog import Definition, MaterializedView, RegisteredQuery, Sink, Source, ViewGroup
 from cepsql.errors import NotSupportedError
 
 SQLITE_URL = "sqlite:///"
@@ -37,12 +37,10 @@ def located(definition: Definition) -> Definition:
         case RegisteredQuery():
             return replace(definition, options=_located(definition.options, "checkpoint"))
         case MaterializedView(query=query):
-            options = tuple(
-                (name, _located_store(value) if name == "store" else value) for name, value in definition.options
-            )
-            return replace(
-                definition, options=options, query=replace(query, options=_located(query.options, "checkpoint"))
-            )
+            query = replace(query, options=_located(query.options, "checkpoint"))
+            return replace(definition, options=_located_store(definition.options), query=query)
+        case ViewGroup(options=options, store=store):
+            return replace(definition, options=_located(options, "checkpoint"), store=_located_store(store))
     return definition
 
 
@@ -99,7 +97,11 @@ def _located(options: tuple[tuple[str, str], ...], key: str) -> tuple[tuple[str,
     return tuple((name, _absolute(value) if name.lower() == key else value) for name, value in options)
 
 
-def _located_store(store: str) -> str:
+def _located_store(options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, _store_address(value) if name == "store" else value) for name, value in options)
+
+
+def _store_address(store: str) -> str:
     if not store.startswith(SQLITE_URL) or store == SQLITE_URL:
         return store
     return SQLITE_URL + _absolute(store.removeprefix(SQLITE_URL))

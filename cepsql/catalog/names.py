@@ -3,7 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Relation, Sink, Source, View
+from cepsql.catalog import (
+    Definition,
+    MaterializedView,
+    Registered,
+    RegisteredQuery,
+    Relation,
+    Sink,
+    Source,
+    View,
+    ViewGroup,
+)
 from cepsql.catalog.create_text import quoted_name
 from cepsql.errors import ProgrammingError, Span
 
@@ -12,18 +22,21 @@ _APART = (Sink, MaterializedView)
 
 
 class Names:
-    """Relations and sinks share their names; queries have names of their own. Names are not case-sensitive."""
+    """Relations and sinks share their names; queries have names of their own, and a group of views that of its query.
+    Names are not case-sensitive."""
 
     def __init__(self, definitions: Iterable[Definition] = ()):
         self._data: dict[str, Relation | Sink] = {}
         self._queries: dict[str, RegisteredQuery] = {}
         self._views: dict[str, MaterializedView] = {}
+        self._groups: dict[str, ViewGroup] = {}
         for definition in definitions:
             self._enter(definition)
 
     def __iter__(self) -> Iterator[Definition]:
         """Yield what was defined, in the order of definition; the tables of late rows belong to their streams."""
         yield from (found for found in self._data.values() if not (isinstance(found, Source) and found.late_of))
+        yield from self._groups.values()
         yield from (query for query in self._queries.values() if self.view_of(query) is None)
 
     @property
@@ -42,9 +55,14 @@ class Names:
         return list(self._views.values())
 
     @property
+    def groups(self) -> list[ViewGroup]:
+        """The groups of materialized views."""
+        return list(self._groups.values())
+
+    @property
     def queries(self) -> list[RegisteredQuery]:
-        """The queries that stand under names."""
-        return list(self._queries.values())
+        """The queries that stand under names, with those of views and groups of views."""
+        return [*self._queries.values(), *map(self._query_of_group, self._groups.values())]
 
     def find(self, name: str) -> Relation | Sink | None:
         """Return the relation or sink of that name, or None."""
@@ -52,12 +70,34 @@ class Names:
 
     def query(self, name: str) -> RegisteredQuery | None:
         """Return the query of that name, or None."""
-        return self._queries.get(name.lower())
+        group = self._groups.get(name.lower())
+        return self._queries.get(name.lower()) if group is None else self._query_of_group(group)
+
+    def group(self, name: str) -> ViewGroup | None:
+        """Return the group of views of that name, or None."""
+        return self._groups.get(name.lower())
+
+    def in_group(self, name: str) -> list[MaterializedView]:
+        """Return the views of a group, in the order of definition."""
+        return [view for view in self._views.values() if view.group is not None and view.group.lower() == name.lower()]
+
+    def keeper(self, view: MaterializedView) -> RegisteredQuery:
+        """Return the query that keeps a view: its own, or that of its group."""
+        group = None if view.group is None else self.group(view.group)
+        return view.query if group is None else self._query_of_group(group)
+
+    def _query_of_group(self, group: ViewGroup) -> RegisteredQuery:
+        views = self.in_group(group.name)
+        sql = ";\n".join(view.query.sql for view in views)
+        reads = tuple(sorted({name for view in views for name in view.reads}))
+        return RegisteredQuery(
+            group.name, None, sql, group.options, reads, group.id, tuple(view.name for view in views)
+        )
 
     def view_of(self, query: RegisteredQuery) -> MaterializedView | None:
-        """Return the materialized view that a query keeps, None if it keeps none."""
+        """Return the materialized view that a query keeps alone, None if it keeps none."""
         found = self._views.get(query.name.lower())
-        return found if found is not None and found.query == query else None
+        return found if found is not None and found.group is None and found.query == query else None
 
     def present(self, known: Definition, span: Span | None = None) -> Definition:
         """Return what stands now under the name of a definition that was looked up before.
@@ -78,8 +118,16 @@ class Names:
         replaced, if the table of late rows of another stream has it, or if two columns have one name.
         """
         before = self._namesake(added)
+        if isinstance(added, ViewGroup):
+            if self.query(added.name) is not None and not replacing:
+                hint = f"SHOW CREATE {'QUERY' if before is None else 'VIEW GROUP'} {quoted_name(added.name)} shows it"
+                raise ProgrammingError(f"query {added.name} exists already", span, hint)
+            self._enter(added)
+            return
         if not isinstance(added, RegisteredQuery):
             _check_columns(added, span)
+        elif before is None and added.name.lower() in self._views:
+            raise ProgrammingError(f"{added.name} exists already, as a materialized view", span)
         if isinstance(added, MaterializedView) and before is None and self.query(added.name) is not None:
             raise ProgrammingError(
                 f"query {added.name} exists already, and the query of a view has the name of the view", span
@@ -101,7 +149,7 @@ class Names:
 
         Raises ProgrammingError for a table of late rows, which goes with its stream.
         """
-        if not isinstance(removed, RegisteredQuery):
+        if not isinstance(removed, RegisteredQuery | ViewGroup):
             self._check_not_late(removed.name, span)
         self._leave(removed)
 
@@ -124,10 +172,19 @@ class Names:
         return shown
 
     def _namesake(self, definition: Definition) -> Definition | None:
+        if isinstance(definition, ViewGroup):
+            return self.group(definition.name)
         return self.query(definition.name) if isinstance(definition, RegisteredQuery) else self.find(definition.name)
 
     def _enter(self, added: Definition) -> None:
         name = added.name.lower()
+        if isinstance(added, ViewGroup):
+            self._groups[name] = added
+            return
+        if isinstance(added, RegisteredQuery) and name in self._groups:
+            # Of the query of a group all else follows from its views.
+            self._groups[name] = replace(self._groups[name], options=added.options)
+            return
         if isinstance(added, RegisteredQuery):
             self._queries[name] = added
             if name in self._views:
@@ -137,17 +194,21 @@ class Names:
         self._data[name] = added
         if isinstance(added, MaterializedView):
             self._views[name] = added
-            self._queries[name] = added.query
+            if added.group is None:
+                self._queries[name] = added.query
         late = late_table(added)
         if late is not None:
             self._data[late.name.lower()] = late
 
     def _leave(self, removed: Definition) -> None:
         name = removed.name.lower()
+        if isinstance(removed, ViewGroup):
+            del self._groups[name]
+            return
         if isinstance(removed, RegisteredQuery):
             del self._queries[name]
             return
-        if self._views.pop(name, None) is not None:
+        if (view := self._views.pop(name, None)) is not None and view.group is None:
             del self._queries[name]
         late = late_table(self._data.pop(name))
         if late is not None:
@@ -179,6 +240,8 @@ def kind(definition: Definition) -> str:
             return "materialized view"
         case Sink():
             return "sink"
+        case ViewGroup():
+            return "view group"
         case RegisteredQuery():
             return "query"
     return "stream" if definition.streaming else "table"
@@ -216,6 +279,8 @@ def _known_as(definition: Definition) -> str:
 
 def _read_as(definition: Definition) -> set[str]:
     """Return under which names others read a definition or write to it."""
+    if isinstance(definition, ViewGroup):
+        return {_named_group(definition.name)}
     if isinstance(definition, RegisteredQuery):
         return set()
     late = late_table(definition)
@@ -224,8 +289,15 @@ def _read_as(definition: Definition) -> set[str]:
 
 def _needs(definition: Definition) -> set[str]:
     match definition:
-        case View(reads=reads) | MaterializedView(query=RegisteredQuery(reads=reads)):
+        case MaterializedView(query=RegisteredQuery(reads=reads), group=group):
+            return {*reads, *([_named_group(group)] if group is not None else [])}
+        case View(reads=reads):
             return set(reads)
         case RegisteredQuery(sink=sink, reads=reads):
             return {*reads, *([sink.lower()] if sink else [])}
     return set()
+
+
+def _named_group(name: str) -> str:
+    """Return what stands for a group among the names of relations: it has a name of its own."""
+    return f"view group {name.lower()}"

@@ -1,6 +1,7 @@
 """Where the rows of a materialized view are: as the sink of its query, and as a table that others read."""
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.temporary import temporary_folder
 
 OPERATION = "op"
-"""The column of changes as events that says what each does."""
+"""The column of changes that says what each does to the result."""
 
 REFRESH_MICROS = 5_000_000
 """How often a standing query reads the views again that it joins a stream with."""
@@ -44,6 +45,16 @@ class ViewSink(Sink):
 
 
 @dataclass(frozen=True, repr=False)
+class GroupSink(Sink):
+    """The tables of a group of views, all in one store, as one query writes them.
+
+    views: the tables, in the order of the plan.
+    """
+
+    views: tuple[ViewSink, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
 class ViewSource(Source):
     """The table of a view, as others read it, or its changes.
 
@@ -54,6 +65,16 @@ class ViewSource(Source):
 
     view: MaterializedView = field(kw_only=True)
     events: bool = False
+
+    @property
+    def schema(self) -> str | None:
+        """The schema of the table in PostgreSQL, None for that which the database takes."""
+        return dict(self.options).get("schema")
+
+    def typed(self, names: Iterable[str]) -> list[tuple[str, str]]:
+        """Return columns of the view with their Spark types."""
+        types = {column.name: column.type for column in self.view.columns}
+        return [(name, types[name]) for name in names]
 
 
 class ViewFile:
@@ -91,6 +112,13 @@ def view_sink(view: MaterializedView, file: ViewFile) -> ViewSink:
     format, options = _store(view, file)
     options = (*options, *((name, value) for name, value in view.options if name in _PASSED_ON))
     return ViewSink(view.name, (), format, options, view.key, view.indexes, view.event_time, view.id, view.adds)
+
+
+def group_sink(group: str, views: Iterable[MaterializedView], file: ViewFile) -> GroupSink:
+    """Return the sink of the query of a group, which has a view at least; errors as for `view_sink`."""
+    sinks = tuple(view_sink(view, file) for view in views)
+    options = tuple(option for option in sinks[0].options if option[0] != "retain")
+    return GroupSink(group, (), sinks[0].format, options, views=sinks)
 
 
 def view_source(view: MaterializedView, file: ViewFile) -> ViewSource:

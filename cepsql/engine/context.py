@@ -239,7 +239,7 @@ class Context:
         name = table_name(table)
         found = self.catalog.find(name)
         given = self.session.given
-        if found is None and given is not None and given.catalog.tableExists(name):
+        if found is None and given is not None and _has_table(given, name):
             found = registered(name, given.table(name))
         if found is None and isinstance(sink := self.catalog.names.find(name), Sink):
             if self.checking and sink.columns:
@@ -290,3 +290,14 @@ class Context:
         self.session.closed = True
         if not at_exit:
             self.session.leave()
+
+
+def _has_table(spark: "SparkSession", name: str) -> bool:
+    """Tell whether a session has a table or a view of a name."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return spark.catalog.tableExists(name)
+    except AnalysisException:
+        # The name has more parts than names of the session's catalog.
+        return False

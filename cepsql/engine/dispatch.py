@@ -146,6 +146,7 @@ def check(context: Context, statement: st.Statement) -> None:
             | st.CreateView()
             | st.CreateSink()
             | st.CreateQuery()
+            | st.CreateViewGroup()
             | st.AlterQuery()
             | st.Drop()
             | st.Describe()

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Protocol
 from cepsql.catalog import Definition, RegisteredQuery, Sink
 from cepsql.catalog.references import resolved
 from cepsql.engine.settings import SETTINGS
-from cepsql.language import statements as st
-from cepsql.language.translate import statements
 from cepsql.loading import load_spark
 from cepsql.query import Host as QueryHost
 from cepsql.query import Query
@@ -36,19 +34,20 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
     load_spark()
     from cepsql.spark.jvm.failures import translated_failures
     from cepsql.spark.jvm.settings import lent_settings
+    from cepsql.standing.registered_plan import registered_plan
     from cepsql.standing.replacement import kept_session, refuse_lost
     from cepsql.standing.tuned import Tuned
 
     refuse_lost(context.home, definition)
     context.allowed(definition)
     options = resolved(definition.options, f"query {definition.name}")
-    (statement,) = statements(definition.sql)
-    assert isinstance(statement, st.Query)
     view = context.catalog.names.view_of(definition)
-    sink = context.catalog.target(definition)
-    for named in (view, None if view is not None else sink):
-        if named is not None:
-            context.allowed(named)
+    kept: list[Definition] = [view] if view is not None else []
+    if definition.views is not None:
+        kept += context.catalog.names.in_group(definition.name)
+    sink = None if definition.views == () else context.catalog.target(definition)
+    for named in kept or ([sink] if sink is not None else []):
+        context.allowed(named)
     settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
     own = {key: value for key, value in options.items() if key in SETTINGS}
     with (
@@ -57,8 +56,9 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
         lent_settings(spark, kept_session(context.home, definition) | settings),
     ):
         tuned = Tuned(context, own, spark)
-        query = Query(tuned, context.plan_standing(statement, view is not None), options.get("start"))
-        query.last_rows = context.home.last_rows(definition) if view is None else None
+        query = Query(tuned, registered_plan(context, definition), options.get("start"))
+        keeps_views = view is not None or definition.views is not None
+        query.last_rows = None if keeps_views else context.home.last_rows(definition)
         return query.start(
             sink=sink or Sink("nothing", (), "noop"),
             name=definition.name,

@@ -13,7 +13,7 @@ from cepsql.engine.context import Context
 from cepsql.engine.registered_frames import Frames
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language import statements as st
-from cepsql.language.translate import statements
+from cepsql.language.translate import one_query
 from cepsql.loading import load_spark
 from cepsql.plan.planner import plan_query
 from cepsql.plan.references import valued_source
@@ -33,7 +33,7 @@ def show(context: Context, asked: st.Show) -> Answer:
 
 
 def _shown(context: Context, wanted: str, extended: bool) -> Answer:
-    if wanted in ("queries", "sinks", "savepoints", "materialized views", "view positions"):
+    if wanted in ("queries", "sinks", "savepoints", "materialized views", "view positions", "view groups"):
         from cepsql.standing.statements import show as show_standing
 
         return show_standing(context, wanted, extended)
@@ -98,8 +98,7 @@ def printed(context: Context, asked: st.Print) -> Relation:
 def print_rows(context: Context, asked: st.Print) -> Query:
     """Return the query of PRINT: the rows that there are now as they are read, or of a view, or as they come."""
     relation = printed(context, asked)
-    (shown,) = statements(f"SELECT * FROM {quoted_name(relation.name)} LIMIT {asked.limit}")
-    assert isinstance(shown, st.Query)
+    shown = one_query(f"SELECT * FROM {quoted_name(relation.name)} LIMIT {asked.limit}")
     if not isinstance(relation, Source):
         return Query(context, context.plan(shown))
     spark = context.spark

@@ -43,13 +43,14 @@ def change_lines(node: ChangeOperator) -> list[str]:
                 f"  state: {_ranked_rows(node)}",
             ]
         case RetractingFrames():
-            return [
+            lines = [
                 "Window functions of a table",
                 f"  partition by: {', '.join(node.keys) or 'nothing (one partition)'}",
                 f"  order by: {', '.join(map(sql_of, node.order)) or 'nothing'}",
                 *(f"  {call.column.name}: {call.spoken}" for call in node.calls),
-                "  state: all rows; a change computes its partition anew, and rows that differ come out",
             ]
+            kept = "  state: all rows; a change computes its partition anew, and rows that differ come out"
+            return [*lines, kept] if node.properties.streaming else lines
         case TemporalFilter():
             return _temporal_lines(node)
     assert isinstance(node, TableJoin)

@@ -271,9 +271,14 @@ def _fill_lines(node: Fill) -> list[str]:
             filled.append(f"{column.name} {'NULL' if filler.value is None else filler.value}")
         elif filler.kind in (FillKind.PREVIOUS, FillKind.LINEAR):
             filled.append(f"{column.name} {filler.kind.upper()}")
+    every = _duration(fill.step)
     most = "" if fill.most is None else f", at most {_duration(fill.most * fill.step)} after a group"
+    if fill.calendar is not None:
+        unit = "months" if fill.calendar.months else "days"
+        every = f"{fill.calendar.every} {unit} of the calendar"
+        most = "" if fill.most is None else f", at most {fill.most * fill.calendar.every} {unit} after a group"
     lines = [
-        f"Fill {groups.name}  every {_duration(fill.step)}{most}",
+        f"Fill {groups.name}  every {every}{most}",
         f"  for each: {', '.join(groups.keys) or 'nothing (one series)'}",
         f"  with: {', '.join(filled) or 'nothing'}",
     ]

@@ -49,6 +49,8 @@ _FOREIGN: dict[type[exp.Expr], tuple[str, str, str]] = {
         "ALL",
         "x NOT IN (SELECT y ...) is x <> ALL, x > (SELECT MAX(y) ...) is x > ALL where there are rows",
     ),
+    exp.Comprehension: ("a list comprehension", "FOR", "transform(xs, x -> x * 2)"),
+    exp.Slice: ("a slice in brackets", ":", "slice(xs, 1, 2) of a list, substring(x, 1, 2) of a text"),
     exp.In: ("IN UNNEST", "UNNEST", "array_contains(list, x) tells whether a list has x"),
 }
 """How a clause is called, the word at which it stands, and what takes its place; see `_is_foreign`."""
@@ -73,15 +75,16 @@ def _refuse_called_relations(tokens: list[Token], tree: exp.Expr, sql: str) -> N
     for table in tree.find_all(exp.Table):
         conditions = table.this.find(*_CONDITIONS) if isinstance(table.this, exp.Anonymous) else None
         if conditions is not None:
-            at = next((token for token in tokens if token.text.lower() == table.name.lower()), tokens[0])
-            hint = f"FROM {table.name} WHERE {conditions.sql('spark')}"
+            name = table.this.name
+            at = next((token for token in tokens if token.text.lower() == name.lower()), tokens[0])
+            hint = f"FROM {name} WHERE {conditions.sql('spark')}"
             place = Span(at.start, at.end + 1)
-            raise NotSupportedError(f"a condition behind {table.name} is not supported", place, hint, sql)
+            raise NotSupportedError(f"a condition behind {name} is not supported", place, hint, sql)
 
 
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Raise NotSupportedError for what is left out, such as LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE
-    in a frame, and ORDER BY, LIMIT and HAVING within an aggregate; and for what other engines read otherwise, such as
+    """Raise NotSupportedError for what is left out, such as LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, and
+    ORDER BY, LIMIT and HAVING within an aggregate; and for what other engines read otherwise, such as
     AT TIME ZONE, -> and ->>."""
     refuse_foreign_expressions(tokens, sql)
     refuse_foreign_arguments(tokens, sql)
@@ -99,8 +102,6 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         if any(star.args.get(word.lower()) for star in tree.find_all(exp.Star)):
             hint = "SELECT * EXCEPT (x), y AS z leaves a column out, and adds one"
             raise NotSupportedError(f"* {word} is not supported", _place(tokens, word), hint, sql)
-    if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
-        raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
     for limit in tree.find_all(exp.Limit, exp.Fetch):
         options = limit.args.get("limit_options")
         fetched = isinstance(limit, exp.Fetch)

@@ -9,8 +9,14 @@ from cepsql.language.respelling import KEPT
 
 _OF_UNITS = {
     "DATEDIFF": "DATEDIFF({}, a, b)", "DATE_DIFF": "DATE_DIFF({}, a, b)", "TIMESTAMPDIFF": "TIMESTAMPDIFF({}, a, b)",
-    "DATEADD": "DATEADD({}, 3, ts)", "DATE_ADD": "DATEADD({}, 3, ts)", "TIMESTAMPADD": "TIMESTAMPADD({}, 3, ts)",
 }  # fmt: skip
+_OF_NUMBERS = {
+    ("TRANSFORM", 3): (
+        "TRANSFORM of a map", "transform_keys(m, (k, v) -> upper(k)), transform_values(m, (k, v) -> v + 1)",
+    ),
+}  # fmt: skip
+"""By the name of a function and how many arguments it has: what is meant, and what to write instead."""
+
 _UNITS = re.compile(r"(year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?", re.IGNORECASE)
 _OF_PATTERNS = ("TO_CHAR", "TO_DATE", "TO_TIMESTAMP", "DATE_FORMAT")
 _PATTERN_WORDS = {
@@ -32,6 +38,12 @@ def refuse_foreign_arguments(tokens: list[Token], sql: str) -> None:
             raise ProgrammingError(
                 f"the unit of {name} stands without quotes", _span(first), _OF_UNITS[name].format(unit), sql
             )
+        for (called, count), (spoken, hint) in _OF_NUMBERS.items():
+            if name == called and _count(tokens, i + 1) == count:
+                raise NotSupportedError(f"{spoken} is not supported", _span(token), hint, sql)
+        if name == "TRUNC" and (_count(tokens, i + 1) == 1 or _is_number(_argument(tokens, i + 1))):
+            hint = "floor(x * 10) / 10 cuts digits of a positive number off, trunc(day, 'MONTH') a date"
+            raise NotSupportedError("TRUNC of a number is not supported", _span(token), hint, sql)
         if name in _OF_PATTERNS:
             _refuse_pattern(name, _argument(tokens, i + 1), sql)
         if name in ("ARRAY_AGG", "COLLECT_LIST"):
@@ -70,6 +82,21 @@ def _argument(tokens: list[Token], opening: int) -> Token | None:
         if tokens[i].token_type == TokenType.COMMA and depth == 1:
             return tokens[i + 1] if i + 2 == close else None
     return None
+
+
+def _count(tokens: list[Token], opening: int) -> int:
+    """Return how many arguments a call has."""
+    close, depth, found = _closing(tokens, opening), 0, 0
+    if close is None or close == opening + 1:
+        return 0
+    for i in range(opening, close):
+        depth += _deeper(tokens[i])
+        found += tokens[i].token_type == TokenType.COMMA and depth == 1
+    return found + 1
+
+
+def _is_number(token: Token | None) -> bool:
+    return token is not None and token.token_type == TokenType.NUMBER
 
 
 def _closing(tokens: list[Token], opening: int) -> int | None:

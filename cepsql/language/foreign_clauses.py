@@ -38,5 +38,14 @@ _CLAUSES: tuple[tuple[Callable[[Words, int], bool], str], ...] = (
         "named_struct('a', 1, 'b', 2), or map('a', 1)",
     ),
     (lambda words, index: "FOR" in words[index - 2 : index + 1] and "[" in words[:index], "transform(xs, x -> x * 2)"),
+    (lambda words, index: words[index - 3 : index - 1] == ["IN", "["], "x BETWEEN 5 AND 10"),
+    (_at("~"), "x RLIKE '^c'"),
+    (_at(":="), "named_struct('a', 1, 'b', 2)"),
+    (lambda words, index: words[index - 2 : index] == ["*", "*"], "power(x, y)"),
+    (_at("RETURNING"), "CAST(get_json_object(x, '$.name') AS INT)"),
+    (lambda words, index: "JSON_VALUE" in words[:index] and _at("DEFAULT")(words, index),
+     "coalesce(get_json_object(x, '$.name'), '0')"),
+    (lambda words, index: bool({"JSON_OBJECT", "JSON_OBJECTAGG"} & set(words[:index])) and
+     (_at("VALUE")(words, index) or _at("KEY")(words, index)), "to_json(named_struct('id', x, 'url', y))"),
     (_at("OPTIONS"), "leave it out; in row patterns A+ takes as many rows as it can, A+? as few"),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from cepsql.language.esper import STREAMS
 
 NO_COLUMNS = {
+    "LOCALTIMESTAMP": "localtimestamp()",
     # ksqlDB
     "ROWTIME": "the column that WATERMARK FOR names is the event time of a stream",
     "WINDOWSTART": "window_start, of a relation with WINDOW TUMBLING (...) behind it in FROM",

@@ -3,17 +3,22 @@
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.call_places import stands_in_from
 from cepsql.language.respelling import KEPT
 
 _RELATIONS = {
     "GENERATE_SERIES": "FROM range(1, 6) gives the numbers from 1 to 5",
+    "SEQUENCE": "FROM range(1, 6) gives the numbers from 1 to 5",
     "FLATTEN": "LATERAL explode(list) AS f(value) gives a row for each element",
     "GENERATOR": "FROM range(5) gives five rows",
     "DBMS_XPLAN": "EXPLAIN PHYSICAL SELECT ... shows what Spark executes",
 }
 """Functions behind FROM."""
 
-_OPENING = ("FROM", "JOIN", ",", "LATERAL")
+_NO_WATERMARK = (
+    "the watermark at a row depends on the batches in which rows come; LATE ROWS INTO keeps the rows behind it, "
+    "MAX(ts) OVER (ORDER BY ts) is the latest time so far, and SHOW QUERIES tells how far a query is"
+)
 _UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
@@ -34,16 +39,30 @@ def refuse_foreign_expressions(tokens: list[Token], sql: str) -> None:
 def _said(words: list[str], i: int, word: str, before: str, after: str) -> tuple[str, str] | None:
     """Return what a token begins, and what to write instead; None for what is Spark's, too."""
     called = after == "(" or (word == "DBMS_XPLAN" and after == ".")
-    if word in _RELATIONS and called and (before in _OPENING or words[i - 2 : i] == ["TABLE", "("]):
+    if word in _RELATIONS and called and stands_in_from(words, i):
         return f"{word} in FROM", _RELATIONS[word]
     if word in ("FLOOR", "CEIL") and after == "(" and words[i + 3 : i + 4] == ["TO"] and words[i + 4] in _UNITS:
         return f"{word} of a time", f"date_trunc('{words[i + 4]}', ts)"
+    if word == "EXTRACT" and after == "(" and words[i + 2 : i + 4] == ["EPOCH", "FROM"]:
+        return "EXTRACT(EPOCH FROM ...)", "unix_seconds(ts) has whole seconds, unix_micros(ts) / 1e6 parts of them, too"
     if word == "ARRAY" and after == "(" and words[i + 2] == "SELECT":
         return "ARRAY of a query", "(SELECT array_agg(x) FROM ...), or sort_array of it"
     if before == "TABLESAMPLE" and word in ("SYSTEM", "BERNOULLI"):
         return f"TABLESAMPLE {word}", "TABLESAMPLE (10 PERCENT)"
     if word == "USING" and after == "SAMPLE":
         return "USING SAMPLE", "FROM t TABLESAMPLE (10 PERCENT)"
+    if word in ("IS", "NOT") and after == "JSON":
+        return f"{word} JSON", "try_parse_json(x) IS NOT NULL tells whether a text is JSON"
+    if word in ("~*", "!~", "!~*", "~~", "~~*"):
+        return word, "x RLIKE '^c', x NOT RLIKE '^c', x ILIKE 'c%'; '(?i)' at its beginning leaves case out"
+    if word == ":=":
+        return ":=", "named_struct('a', 1, 'b', 2)"
+    if word == "CURRENT_WATERMARK" and after == "(":
+        return "CURRENT_WATERMARK", _NO_WATERMARK
+    if word == "LIST" and after == "[":
+        return "LIST[...]", "array(1, 2)"
+    if word == "SIMILAR TO" or (word == "SIMILAR" and after == "TO"):
+        return "SIMILAR TO", "x RLIKE '^(?:c[0-9]+)$'"
     if word == "+" and before == "(" and after == ")":
         return "(+)", "FROM a LEFT JOIN b ON a.k = b.k"
     if word in ("AT", "BEFORE") and after == "(" and words[i + 2] in ("OFFSET", "TIMESTAMP", "STATEMENT"):

@@ -7,6 +7,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.accepted_calls import spark_calls
 from cepsql.language.bloom_filters import bloom_call
 from cepsql.language.file_tables import name_files, refuse_calls
 from cepsql.language.foreign import refuse_foreign
@@ -18,6 +19,7 @@ from cepsql.language.respelling import (
     KEPT,
     distinct_collected,
     epoch_time,
+    exclusions_left_out,
     lateral_unnested,
     limit_fetched,
     refuse_distinct,
@@ -54,6 +56,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
     refuse_intervals(text, tokens)
+    tokens, places = spark_calls(tokens)
+    text.respelt += places
     text.respelt += [token.start for token in tokens if token.text.upper() == "SAFE_CAST"]
     around = zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=True)
     tokens = [_function_name(*found) for found in around]
@@ -95,6 +99,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     text.respelt += [token.start for token in respelt(tokens)]
     refuse_foreign(tokens, tree, text.sql)
     limit_fetched(tree)
+    exclusions_left_out(tree)
     lateral_unnested(tree)
     if spread_generators(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() in ("EXPLODE", "UNNEST")]
@@ -196,7 +201,7 @@ def _note_parameters(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
         if name.start in (colon.start, colon.end + 1) and name.text in names
     ]
     if sorted(name for _, name in found) == names:
-        text.parameters += found
+        text.parameters += dict.fromkeys(found)
     else:
         text.parameters += [(Span(tokens[0].start, tokens[0].start), "")]
 

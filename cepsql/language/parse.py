@@ -275,6 +275,9 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return following == "ROW"
         case "QUERY" | "EXTENDED" | "STREAM" | "TABLE" | "VIEW" | "SINK" if choices & {"NAME", "QUERY_NAME"}:
             return _is_name(text, at + 1)
+        case "GROUP" if "NAME" in choices:
+            # A view may be called group.
+            return _is_name(text, at + 1) and following not in ("AS", "CASCADE", "WITH", "SET", "RESET")
         case "IMMEDIATE":
             return _is_string(text, at + 1)
         case "PREPARE" if "NAME" in choices:

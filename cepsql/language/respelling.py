@@ -88,6 +88,14 @@ def lateral_unnested(tree: exp.Expr) -> None:
             join.set("on", None)
 
 
+def exclusions_left_out(tree: exp.Expr) -> None:
+    """Leave EXCLUDE NO OTHERS out, which says nothing."""
+    for spec in tree.find_all(exp.WindowSpec):
+        said = spec.args.get("exclude")
+        if said is not None and str(said if isinstance(said, str) else said.name).upper() == "NO OTHERS":
+            spec.set("exclude", None)
+
+
 def distinct_collected(tree: exp.Expr) -> bool:
     """Turn COUNT, MIN, MAX and ARRAY_AGG of DISTINCT values in window frames, which Spark does not compute, into what
     it does; tell whether there were any."""
@@ -161,7 +169,7 @@ def respelt(tokens: list[Token]) -> Iterator[Token]:
             or (word == "NAME" and before == "BY" and words[i - 2] in ("UNION", "ALL"))
             or (word == "LIMIT" and _follows_offset(words, i))
             or (word == "ARRAY" and after == "[")
-            or (word == "EXCLUDE" and before == "*")
+            or (word == "EXCLUDE" and (before == "*" or after in ("CURRENT", "CURRENT ROW", "GROUP", "TIES", "NO")))
             or (word in ("ROW", "ROWS") and words[i - 2] == "OFFSET")
             or (word == "LATERAL" and (after == "TABLE" or (before == "JOIN" and words[i - 2] in ("LEFT", "OUTER"))))
         ):

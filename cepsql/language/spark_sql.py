@@ -57,6 +57,18 @@ def _called(call: exp.Localtimestamp) -> exp.Expr:
     return exp.Anonymous(this="LOCALTIMESTAMP")
 
 
+def _excluding(spec: exp.WindowSpec) -> exp.Expr:
+    """Write EXCLUDE, for what refuses or describes it, behind the end of the frame."""
+    if spec.args.get("exclude") is None:
+        return spec
+    made, side = spec.copy(), spec.args.get("end_side")
+    made.set("exclude", None)
+    if spec.args.get("end") is None:
+        made.set("end", "CURRENT ROW")
+    made.set("end_side", " ".join([*([side] if side else []), "EXCLUDE", spec.args["exclude"].name]))
+    return made
+
+
 def _without_qualify(select: exp.Select) -> exp.Select:
     """Write QUALIFY, as WHERE over a subquery with the values that it asks."""
     inner = select.copy()
@@ -92,5 +104,6 @@ _REWRITTEN: dict[type, Callable[[Any], exp.Expr]] = {
     exp.Filter: _nulls_after_filter,
     exp.Localtimestamp: _called,
     exp.Qualify: _without_qualify,
+    exp.WindowSpec: _excluding,
 }
 _UNLIKE = tuple(_REWRITTEN)

@@ -376,9 +376,10 @@ class CreateQuery:
 
 @dataclass(frozen=True)
 class CreateMaterializedView:
-    """CREATE MATERIALIZED VIEW name PRIMARY KEY (names) INDEX (names) OPTIONS (...) AS query.
+    """CREATE MATERIALIZED VIEW name IN group PRIMARY KEY (names) INDEX (names) OPTIONS (...) AS query.
 
     sql, new_checkpoint, start: as of `CreateQuery`.
+    group: the views of which one query keeps all; None: it has a query of its own.
     """
 
     name: Name
@@ -391,6 +392,16 @@ class CreateMaterializedView:
     if_not_exists: bool
     new_checkpoint: bool = False
     start: StartClause | None = None
+    group: Name | None = None
+
+
+@dataclass(frozen=True)
+class CreateViewGroup:
+    """CREATE VIEW GROUP name OPTIONS (...): views that one query keeps, with one transaction for each micro-batch."""
+
+    name: Name
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    if_not_exists: bool
 
 
 @dataclass(frozen=True)
@@ -460,26 +471,33 @@ class Summarize:
 
 @dataclass(frozen=True)
 class ControlQuery:
-    """START, PAUSE, RESUME, RESTART or STOP QUERY; `action` is that word, lower case. view: the query of a view."""
+    """START, PAUSE, RESUME, RESTART or STOP QUERY; `action` is that word, lower case.
+
+    kind: whose query it is: "query", "materialized view" or "view group".
+    """
 
     action: str
     name: Name
     savepoint: Name | None
-    view: bool = False
+    kind: str = "query"
 
 
 @dataclass(frozen=True)
 class AlterQuery:
-    """ALTER QUERY name SET (option value, ...) or RESET (option, ...), where the value is None; `view`: of a view's."""
+    """ALTER QUERY name SET (option value, ...) or RESET (option, ...), where the value is None; `kind` as of
+    `ControlQuery`."""
 
     name: Name
     options: tuple[tuple[Name, str | None], ...]
-    view: bool = False
+    kind: str = "query"
 
 
 @dataclass(frozen=True)
 class Drop:
-    """DROP STREAM, TABLE, VIEW, MATERIALIZED VIEW, SINK or QUERY; cascade: with all that reads it or writes to it."""
+    """DROP STREAM, TABLE, VIEW, MATERIALIZED VIEW, VIEW GROUP, SINK or QUERY.
+
+    cascade: with all that reads it or writes to it.
+    """
 
     kind: str
     name: Name
@@ -497,8 +515,8 @@ class DropSavepoint:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, MATERIALIZED VIEWS, VIEW POSITIONS, SINKS, QUERIES or SAVEPOINTS [LIKE pattern];
-    SHOW EXTENDED QUERIES.
+    """SHOW STREAMS, TABLES, VIEWS, MATERIALIZED VIEWS, VIEW POSITIONS, VIEW GROUPS, SINKS, QUERIES or SAVEPOINTS [LIKE
+    pattern]; SHOW EXTENDED QUERIES.
 
     like: the pattern, in which `*` stands for any text and `?` for a character; None for all.
     """
@@ -510,7 +528,7 @@ class Show:
 
 @dataclass(frozen=True)
 class ShowCreate:
-    """SHOW CREATE STREAM, TABLE, VIEW, MATERIALIZED VIEW, SINK or QUERY."""
+    """SHOW CREATE STREAM, TABLE, VIEW, MATERIALIZED VIEW, VIEW GROUP, SINK or QUERY."""
 
     kind: str
     name: Name
@@ -631,6 +649,7 @@ Statement = (
     | CreateSink
     | CreateQuery
     | CreateMaterializedView
+    | CreateViewGroup
     | CreateAs
     | Prepare
     | ExecutePrepared

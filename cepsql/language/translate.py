@@ -43,6 +43,7 @@ from cepsql.language.statements import (
     CreateSink,
     CreateSource,
     CreateView,
+    CreateViewGroup,
     Deallocate,
     DeduplicateClause,
     Defined,
@@ -100,6 +101,13 @@ def statements(sql: str) -> list[Statement]:
     refuse_hints(text)
     with in_text(sql), deep_stack(), no_collection():
         return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
+
+
+def one_query(sql: str) -> Query:
+    """Read a text that is known to be one query; raises as `statements`."""
+    (query,) = statements(sql)
+    assert isinstance(query, Query)
+    return query
 
 
 class _Translator:
@@ -396,7 +404,7 @@ class _Translator:
     def create_materialized(self, tree: Tree) -> CreateMaterializedView:
         query = self.query(_needed(tree, "query"))
         key, indexes, options = (_subtree(tree, part) for part in ("primary_key", "indexes", "options"))
-        fresh = _subtree(tree, "new_checkpoint")
+        fresh, group = _subtree(tree, "new_checkpoint"), _subtree(tree, "in_group")
         return CreateMaterializedView(
             self._qualified(_needed(tree, "qualified_name")),
             self._key_names(_values(key), [], "view") if key is not None else (),
@@ -407,6 +415,15 @@ class _Translator:
             *self._replace_or_keep(tree),
             fresh is not None,
             self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
+            self._qualified(_needed(group, "qualified_name")) if group is not None else None,
+        )
+
+    def create_group(self, tree: Tree) -> CreateViewGroup:
+        options = _subtree(tree, "options")
+        return CreateViewGroup(
+            self._qualified(_needed(tree, "qualified_name")),
+            self._options(options) if options is not None else (),
+            _subtree(tree, "if_not_exists") is not None,
         )
 
     def create_as(self, tree: Tree) -> CreateAs:
@@ -429,7 +446,7 @@ class _Translator:
     def drop(self, tree: Tree) -> Drop:
         words = [_type(token) for token in tree.children if isinstance(token, Token)]
         name = self._qualified(_needed(tree, "qualified_name"))
-        return Drop(_kind(words[1]), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
+        return Drop(_kind(words[1:]), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
 
     def drop_savepoint(self, tree: Tree) -> DropSavepoint:
         (name,) = (child for child in tree.children if isinstance(child, Token) and child.type == "OPTION_KEY")
@@ -445,8 +462,7 @@ class _Translator:
             raise self.text.error("only STOP QUERY makes a savepoint", _begin(savepoint.children[0]), hint=hint)
         name = self._qualified(_needed(tree, "qualified_name"))
         made = self._name(_values(savepoint)[0]) if savepoint is not None else None
-        kinds = [child.type for child in tree.children[1:] if isinstance(child, Token)]
-        return ControlQuery(action, name, made, "VIEW" in kinds)
+        return ControlQuery(action, name, made, _whose(tree))
 
     def alter(self, tree: Tree) -> AlterQuery:
         name = self._qualified(_needed(tree, "qualified_name"))
@@ -455,7 +471,7 @@ class _Translator:
         return AlterQuery(
             name,
             tuple((Name(_option_name(k), self._span(k)), v) for k, v in zip(keys, values, strict=True)),
-            _type(tree.children[1]) != "QUERY",
+            _whose(tree),
         )
 
     def insert(self, tree: Tree) -> Insert:
@@ -480,7 +496,8 @@ class _Translator:
         return Show(_type(tree.children[2]).lower(), None if like is None else _like(like), extended=True)
 
     def show_create(self, tree: Tree) -> ShowCreate:
-        return ShowCreate(_kind(_type(tree.children[2])), self._qualified(_needed(tree, "qualified_name")))
+        words = [_type(token) for token in tree.children if isinstance(token, Token)]
+        return ShowCreate(_kind(words[2:]), self._qualified(_needed(tree, "qualified_name")))
 
     def show_history(self, tree: Tree) -> ShowHistory:
         return ShowHistory(self._qualified(_needed(tree, "qualified_name")))
@@ -1036,9 +1053,17 @@ def _type(keyword: Token | Tree) -> str:
 _NOT_KINDS = ("LIKE", "OPTION_KEY")
 
 
-def _kind(word: str) -> str:
-    """Return the kind of a definition, of whose words this is the first."""
-    return "materialized view" if word == "MATERIALIZED" else word.lower()
+def _kind(words: list[str]) -> str:
+    """Return the kind of a definition that these words begin with."""
+    count = 2 if words[:1] == ["MATERIALIZED"] or words[:2] == ["VIEW", "GROUP"] else 1
+    return " ".join(words[:count]).lower()
+
+
+def _whose(tree: Tree) -> str:
+    """Return whose query a statement is about, of which the kind stands after its first word."""
+    words = [child.type for child in tree.children[1:] if isinstance(child, Token)]
+    kind = _kind(words) if words else "query"
+    return "materialized view" if kind == "view" else kind
 
 
 def _needed(tree: Tree, kind: str) -> Tree:

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.calendar import DAY
 from cepsql.operators.one_relation import OneRelation
+from cepsql.operators.window_grids import CalendarGrid, FixedGrid, WindowGrid
 from cepsql.ordered.columns import integers, one_chunk, stack
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
@@ -49,9 +51,10 @@ class Fill(OneRelation):
     longer than the limit stays empty.
 
     layout:  the groups, of which t is the end of the window; the values v0, v1, ... are filled as `fillers` say.
-    size:    how long windows are, microseconds.
-    step:    how often they begin.
+    size:    how long windows are, microseconds; at most, where a calendar measures them.
+    step:    how often they begin, or how much later at most.
     most:    how many windows are filled after a group at most; None: all up to the next group, and none after the last.
+    calendar: where windows lie that a calendar measures.
     """
 
     layout: RowLayout
@@ -59,10 +62,16 @@ class Fill(OneRelation):
     size: int
     step: int
     most: int | None
+    calendar: CalendarGrid | None = None
 
     sections: ClassVar[Mapping[str, int]] = {}
     counters: ClassVar[tuple[str, ...]] = ("filled",)
     marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({_FILLED: pa.int64()},)
+
+    @property
+    def grid(self) -> WindowGrid:
+        """Where the windows lie."""
+        return FixedGrid(self.size, self.step) if self.calendar is None else self.calendar
 
     @property
     def waits(self) -> bool:
@@ -80,8 +89,8 @@ class Fill(OneRelation):
         if self.most is None:
             return np.full(len(last), NEVER)
         if self.waits:
-            return integers(held.rows["t"])[last] + (self.most + 1) * self.step
-        return integers(held.rows[_FILLED])[last] + self.step
+            return self.grid.moved(integers(held.rows["t"])[last], self.most + 1)
+        return self.grid.moved(integers(held.rows[_FILLED])[last], 1)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,) = rows
@@ -94,32 +103,32 @@ class Fill(OneRelation):
         is_last = np.zeros(size, bool)
         is_last[ordered.starts[1:] - 1] = True
         following = np.append(times[1:], 0)
-        until = self._until(times, np.where(is_last, END_OF_TIME, following - self.step), is_last, new)
-        counts = np.maximum((until - filled) // self.step, 0)
+        following = np.where(is_last, times, following)
+        until = self._until(times, np.where(is_last, END_OF_TIME, self.grid.moved(following, -1)), is_last, new)
+        counts = np.maximum(self.grid.between(filled, until), 0)
         before = np.repeat(np.arange(size), counts)
         number = np.arange(len(before)) - np.repeat(np.cumsum(counts) - counts, counts)
-        ends = filled[before] + (number + 1) * self.step
+        ends = self.grid.moved(filled[before], number + 1)
         names = [column.name for column in self.layout.values]
         made = self._made(ordered.rows, names, before, ends, times)
         given = ordered.rows.filter(pa.array(fresh)).select(["t", *names])
         output = stack([given, made]) if made.num_rows else given
         output = output.take(pa.array(stable_order(integers(output["t"]))))
-        filled = filled + counts * self.step
-        ended = (times + self._reach() <= new) if self.most is not None else np.zeros(size, bool)
+        filled = self.grid.moved(filled, counts)
+        ended = np.zeros(size, bool) if self.most is None else self._reached(times, self.most) <= new
         kept = is_last & ~ended
         pending = np.where(kept[ordered.starts[1:] - 1], ordered.starts[1:] - 1, ordered.starts[1:])
         return Step(output, [Keep(pending, marks={_FILLED: pa.array(filled)})], counts={"filled": made.num_rows})
 
-    def _reach(self) -> int:
-        """Return how long after a group no row can follow it any more."""
-        assert self.most is not None
-        return (self.most + (1 if self.waits else 0)) * self.step
+    def _reached(self, times: np.ndarray, most: int) -> np.ndarray:
+        """Return from when on no row can follow a group any more."""
+        return self.grid.moved(times, most + (1 if self.waits else 0))
 
     def _until(self, times: np.ndarray, before_next: np.ndarray, is_last: np.ndarray, bound: int) -> np.ndarray:
         """Return the end of the last window to be filled after each group by now."""
         if self.most is None:
             return np.where(is_last, times, before_next)
-        limit = times + self.most * self.step
+        limit = self.grid.moved(times, self.most)
         if not self.waits:
             return np.minimum(np.where(is_last, min(bound, END_OF_TIME), before_next), limit)
         return np.where(is_last | (before_next > limit), times, before_next)
@@ -131,11 +140,12 @@ class Fill(OneRelation):
         places, after = pa.array(before), np.minimum(before + 1, len(times) - 1)
         share = (ends - times[before]) / np.maximum(times[after] - times[before], 1)
         columns: dict[str, pa.Array] = {"t": pa.array(ends)}
-        bounds = {FillKind.END: 0, FillKind.START: self.size, FillKind.TIME: _MILLISECOND}
+        bounds = {FillKind.END: lambda: ends, FillKind.START: lambda: self.grid.starts(ends),
+                  FillKind.TIME: lambda: ends - _MILLISECOND}  # fmt: skip
         for name, filler in zip(names, self.fillers, strict=True):
             column = one_chunk(rows[name])
             if filler.kind in bounds:
-                columns[name] = pa.array(ends - bounds[filler.kind]).cast(pa.int64()).view(column.type)
+                columns[name] = _bound(bounds[filler.kind](), column.type)
             elif filler.kind == FillKind.CONSTANT:
                 columns[name] = pa.repeat(constant(filler.value, column.type), len(ends))
             elif filler.kind == FillKind.LINEAR:
@@ -144,6 +154,13 @@ class Fill(OneRelation):
             else:
                 columns[name] = column.take(places)
         return pa.table(columns)
+
+
+def _bound(times: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Return bounds of windows as a column of a type."""
+    if pa.types.is_date(kind):
+        return pa.array((times // DAY).astype(np.int32)).view(kind)
+    return pa.array(times.astype(np.int64)).view(kind)
 
 
 def constant(value: Decimal | str | None, kind: pa.DataType) -> pa.Scalar:

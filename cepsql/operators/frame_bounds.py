@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.cached_property import cached_property
-from cepsql.operators.framed import Spans
+from cepsql.operators.excluded_rows import Exclusion, without
 from cepsql.operators.running import unscaled
+from cepsql.operators.spans import Spans
 from cepsql.ordered.columns import integers
 from cepsql.ordered.ordinal import ordinals
 
@@ -19,16 +20,18 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 class Frame:
     """Which rows of its partition the frame of a row holds.
 
-    unit:  "rows", "groups" of rows that are equal in the order, or "range": the rows whose value in the order lies
-           within a distance.
-    first: where it begins, after the row, or before it where it is negative; None: with the partition.
-    last:  where it ends; None: with the partition.
+    unit:     "rows", "groups" of rows that are equal in the order, or "range": the rows whose value in the order lies
+              within a distance.
+    first:    where it begins, after the row, or before it where it is negative; None: with the partition.
+    last:     where it ends; None: with the partition.
+    excluded: what it leaves out of these rows.
     Distances of "range" are numbers, days of DATE, and microseconds of TIMESTAMP.
     """
 
     unit: str
     first: int | Decimal | None
     last: int | Decimal | None
+    excluded: Exclusion | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ class PartitionOrder:
                     begins = self._at_distance(frame.first, False) if frame.first else self.peers.begins
                 if frame.last is not None:
                     ends = self._at_distance(frame.last, True) if frame.last else self.peers.ends
-        return Spans(begins, ends)
+        whole = Spans(begins, ends)
+        return whole if frame.excluded is None else without(whole, frame.excluded, every, self.peers)
 
     def _within(self, places: np.ndarray) -> np.ndarray:
         return np.clip(places, self.partitions.begins, self.partitions.ends)

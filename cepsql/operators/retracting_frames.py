@@ -8,9 +8,10 @@ import pyarrow as pa
 
 from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities, labelled, signs
 from cepsql.operators.frame_bounds import Frame, PartitionOrder
-from cepsql.operators.framed import FramedCall, Spans, frame_value
+from cepsql.operators.framed import FramedCall, frame_value
 from cepsql.operators.kept_rows import CHANGE, GROUP, ROWS, WAS, KeptRows, columns_of, netted, peers
 from cepsql.operators.retracting_groups import of_values
+from cepsql.operators.spans import Spans
 from cepsql.ordered.columns import integers, one_chunk, stack, take_rows
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
@@ -219,13 +220,9 @@ def _neighbour(call: WindowCall, rows: PartitionOrder, column: pa.Array, default
 
 def _nth(call: WindowCall, spans: Spans, column: pa.Array) -> pa.Array:
     """Return the value of a row of each frame, counted from its first one."""
-    place = spans.begins + call.number - 1
-    if call.ignore_nulls:
-        places = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
-        number = np.searchsorted(places, spans.begins) + call.number - 1
-        place = np.append(places, len(column))[np.minimum(number, len(places))]
-    there = place < spans.ends
-    return column.take(pa.array(np.where(there, place, 0), mask=~there))
+    valid = column.is_valid().to_numpy(zero_copy_only=False) if call.ignore_nulls else None
+    place = spans.nth(call.number, valid)
+    return column.take(pa.array(np.maximum(place, 0), mask=place < 0))
 
 
 def _gathered(call: WindowCall, kind: pa.DataType, spans: Spans, column: pa.Array) -> pa.Array:
@@ -239,9 +236,7 @@ def _gathered(call: WindowCall, kind: pa.DataType, spans: Spans, column: pa.Arra
     while begin < len(spans.sizes):
         passed = total[begin - 1] if begin else 0
         end = max(int(np.searchsorted(total, passed + _GATHERED, "right")), begin + 1)
-        sizes = spans.sizes[begin:end]
-        owner = np.repeat(np.arange(end - begin), sizes)
-        places = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes - spans.begins[begin:end], sizes)
+        owner, places = spans.places(begin, end)
         values = column.take(pa.array(places))
         valid = values.is_valid().to_numpy(zero_copy_only=False)
         values, owner = values.filter(pa.array(valid)), owner[valid]

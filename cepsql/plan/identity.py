@@ -17,6 +17,7 @@ from cepsql.analysis.operators.window_totals import totals
 from cepsql.analysis.sql.canonical import canonical_sql, describe_clause
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.window_grids import CalendarGrid
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import (
     AddedRows,
@@ -147,7 +148,12 @@ def describe_fill(groups: FilledGroups) -> dict:
         "fill": [[column.name, one.kind, None if one.value is None else str(one.value)] for column, one in fillers],
         "keys": list(groups.keys),
         "windows": [fill.size, fill.step, fill.most],
+        **({} if fill.calendar is None else {"calendar": _grid(fill.calendar)}),
     }
+
+
+def _grid(windows: CalendarGrid) -> list:
+    return ["months" if windows.months else "days", windows.size, windows.every, windows.first, windows.offset]
 
 
 def describe_group_changes(groups: GroupChanges) -> dict:
@@ -168,7 +174,7 @@ def _describe_window(call: PlannedWindow) -> list:
     names = [None if name is None else name.lower() for name in (call.argument, call.default)]
     return [
         call.column.name, call.function, *names, call.frame.unit, *ends, call.number, call.ignore_nulls, call.distinct,
-        call.fraction,
+        call.fraction, *([] if call.frame.excluded is None else [str(call.frame.excluded)]),
     ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from cepsql.analysis.sql.written import without_limit
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Query
 from cepsql.plan.changes.emission import with_emission
+from cepsql.plan.changes.excluded_rows import hoist_excluding
 from cepsql.plan.groups.assigned_windows import hold_windows, refuse_groups_beside
 from cepsql.plan.groups.calendar_windows import with_calendar_windows
 from cepsql.plan.groups.fill import hoist_fill
@@ -252,8 +253,9 @@ def no_tables_that_change(draft: Draft, asked: Asked) -> Draft:
 
 
 def functions_over_tables(draft: Draft, asked: Asked) -> Draft:
-    """No frame over a table at rest counts GROUPS, and MIGHT_HAVE_SEEN is an operator there, too."""
-    return _with(draft, over_tables(draft.graph, asked.inputs, draft.place))
+    """No frame over a table at rest counts GROUPS or leaves rows out, and MIGHT_HAVE_SEEN is an operator there, too."""
+    graph = hoist_excluding(draft.graph, draft.place)
+    return _with(draft, over_tables(graph, asked.inputs, draft.place))
 
 
 def held_windows(draft: Draft, asked: Asked) -> Draft:

@@ -39,6 +39,7 @@ class Plan(Readable):
     views:   the names of the views that are read, also by other views, lower case.
     view_columns: the names of their columns.
     names:   what the columns are called, as far as they are not what EMIT adds.
+    parts:   the plans of the views of a group, whose query it is; see `cepsql.plan.group`.
     """
 
     query: Query
@@ -50,6 +51,7 @@ class Plan(Readable):
     views: frozenset[str] = frozenset()
     view_columns: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
+    parts: tuple["Plan", ...] = ()
 
     def __str__(self) -> str:
         """Write the columns, and the operators and relations that the rows come through."""

@@ -84,6 +84,13 @@ TOPICS = {
         "CREATE MATERIALIZED VIEW spent PRIMARY KEY (city) AS\n"
         "SELECT city, SUM(total) AS total FROM orders GROUP BY city EMIT CHANGES;",
     ),
+    "CREATE VIEW GROUP": Topic(
+        ("create_group",),
+        "CREATE VIEW GROUP sales OPTIONS (trigger '1 second');\n"
+        "CREATE MATERIALIZED VIEW spent IN sales AS\n"
+        "SELECT city, SUM(total) AS total FROM orders GROUP BY city EMIT CHANGES;\n"
+        "START VIEW GROUP sales;",
+    ),
     "CREATE SINK": Topic(
         ("create_sink",),
         "CREATE SINK alerts (sym STRING, ts TIMESTAMP, PRIMARY KEY (sym, ts))\n"

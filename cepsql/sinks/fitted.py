@@ -61,6 +61,10 @@ class FittedSink(BatchSink):
         """Refuse columns that do not fit; see `cepsql.sinks.columns.fitted_columns`."""
         fitted_columns(self.sink, self.given(columns))
 
+    def check_frame(self, frame: DataFrame) -> None:
+        """Refuse rows whose columns do not fit; see `check`."""
+        self.check(column_types(frame))
+
     @property
     def applies(self) -> bool:
         """Whether changes are applied to what the sink holds, and not written as rows with OPERATION."""
@@ -124,38 +128,37 @@ class FittedSink(BatchSink):
         if self.sink.columns and [(name, kind) for _, name, kind in fitted] != columns:
             # What tasks would write is not yet what the sink holds.
             frame, self.task_writer = frame.selectExpr(*written), None
-        return self._write_seen(frame, batch) if self._is_seen else self.write(frame, batch)
+        if self.last_rows is None:
+            return self.write(frame, batch)
+        followed = self.last_rows.followed
+        seen = followed or self.last_rows.most > 0
+        return self._write_seen(frame, batch, followed) if seen else self.write(frame, batch)
 
-    @property
-    def _is_seen(self) -> bool:
-        """Whether rows are kept beside those that are written."""
-        return self.last_rows is not None and (self.last_rows.most > 0 or self.last_rows.followed)
-
-    def _write_seen(self, frame: DataFrame, batch: int) -> int:
+    def _write_seen(self, frame: DataFrame, batch: int, followed: bool) -> int:
         """Write the rows of a micro-batch, and keep the last of them; all while somebody follows."""
-        assert self.last_rows is not None
-        columns, whole = column_types(frame), self.last_rows.followed
+        columns = column_types(frame)
         if self.sink.format.lower() == "noop":
-            return self._keep(frame, batch, columns, whole)
+            return self._keep(frame, batch, columns, followed)
         # The stage below runs once.
         self.task_writer = None
         kept = frame.persist()
         try:
             rows = self.write(kept, batch)
-            self._keep(kept, batch, columns, whole)
+            self._keep(kept, batch, columns, followed)
             return rows
         finally:
             kept.unpersist()
 
-    def _keep(self, frame: DataFrame, batch: int, columns: Columns, whole: bool) -> int:
+    def _keep(self, frame: DataFrame, batch: int, columns: Columns, followed: bool) -> int:
         """Keep the last rows of a micro-batch by one action, or all; return how many there are."""
         assert self.last_rows is not None
-        if whole:
+        if followed:
             with collect_pieces(frame) as pieces:
-                self.last_rows.keep(batch, columns, pieces, whole=True)
+                self.last_rows.keep(batch, columns, pieces, whole=True, followed=True)
                 return pieces.rows
         rows, tables = last_rows(frame, self.last_rows.most)
-        self.last_rows.keep(batch, columns, tables, whole=rows == sum(table.num_rows for table in tables))
+        whole = rows == sum(table.num_rows for table in tables)
+        self.last_rows.keep(batch, columns, tables, whole, followed=False)
         return rows
 
     def write(self, frame: DataFrame, batch: int) -> int:

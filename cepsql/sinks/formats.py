@@ -1,9 +1,10 @@
 """The formats of sinks: which there are, what each promises, and what opens it."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import Sink
-from cepsql.catalog.view_store import ViewSink
+from cepsql.catalog.view_store import GroupSink, ViewSink
 from cepsql.sinks.columns import DATABASES
 from cepsql.sinks.writer import WriterIdentity
 
@@ -41,12 +42,17 @@ def promise(sink: Sink) -> str:
     return f"{AT_LEAST_ONCE}: a batch that is done again is written again"
 
 
-def open_sink(sink: Sink, writer: WriterIdentity, changes: bool = False) -> "FittedSink":
+def open_sink(sink: Sink, writer: WriterIdentity, changes: bool = False, parts: Sequence[bool] = ()) -> "FittedSink":
     """Return the sink opened for a writer; nothing is written, and no server asked, before `check` or `attach`.
 
     changes: the rows say what each does to the result; see `cepsql.analysis.operators.emission`.
+    parts:   the same of the rows of each view of a group.
     Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing that it needs.
     """
+    if isinstance(sink, GroupSink):
+        from cepsql.sinks.view_group import ViewGroupTables
+
+        return ViewGroupTables(sink, writer, parts)
     opened = _opener(sink)(sink, writer)
     opened.changes = changes
     return opened

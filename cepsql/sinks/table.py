@@ -8,9 +8,10 @@ The checkpoint knows that there is such a row: a database without it is not the 
 is refused.
 """
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +36,15 @@ OPTIONS = ("path", "url", "user", "password", "table", "schema", "create_table",
 WRITERS = "cepsql_writers"
 
 
+class Rows(Protocol):
+    """Rows in tables, in order, as often as they are asked for."""
+
+    @property
+    def rows(self) -> int: ...
+
+    def __iter__(self) -> Iterator[pa.Table]: ...
+
+
 class TableSink(FittedSink):
     """Adds rows to a table, or updates it by the key of the sink: of rows with one key the last one stays. With a key
     changes are applied: in each batch rows that are gone are deleted first.
@@ -52,7 +62,7 @@ class TableSink(FittedSink):
     def __init__(self, sink: Sink, writer: WriterIdentity):
         super().__init__(sink, writer)
         options = Options(sink, self.options)
-        self._patience = options.seconds("retry_for", PATIENCE_SECONDS)
+        self.patience = options.seconds("retry_for", PATIENCE_SECONDS)
         self._create = options.flag("create_table")
         self._database: Database = _open_database(sink, options)
         self._table, self._schema = options.text("table") or sink.name, options.text("schema")
@@ -96,11 +106,11 @@ class TableSink(FittedSink):
                 hint = f"create it, or add the option create_table 'true' to sink {self.sink.name}"
                 raise ProgrammingError(f"the database of sink {self.sink.name} has no table {self._table}", hint=hint)
 
-        self._at_once(check)
+        self.at_once(check)
 
     def claim(self) -> None:
         """Take the table over from earlier epochs of the query, and from its other checkpoints."""
-        self._at_once(self._claim)
+        self.at_once(self.claim_in)
         self.recorded = True
 
     def forget(self) -> None:
@@ -112,7 +122,7 @@ class TableSink(FittedSink):
                 self._database.end_others(connection, self._name)
                 connection.execute(sa.delete(self._writers).where(of_query))
 
-        self._at_once(remove)
+        self.at_once(remove)
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a micro-batch in one transaction unless it was written before."""
@@ -121,7 +131,7 @@ class TableSink(FittedSink):
         with collect_pieces(frame) as pieces:
             if not pieces.rows and not self.takes_nothing:
                 return 0
-            return self.persistently(lambda: self._write(pieces, columns, key, batch), self._patience)
+            return self.persistently(lambda: self._write(pieces, columns, key, batch), self.patience)
 
     def close(self) -> None:
         """Let a batch that waits fail, and close the connections that are not used."""
@@ -142,7 +152,8 @@ class TableSink(FittedSink):
         if not there:
             raise self.lost(f"the table {WRITERS} in its database")
 
-    def _claim(self, connection: sa.Connection) -> None:
+    def claim_in(self, connection: sa.Connection) -> None:
+        """Do what `claim` does within a transaction."""
         self._check_there(connection)
         self._writers.create(connection, checkfirst=True)
         of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
@@ -170,27 +181,30 @@ class TableSink(FittedSink):
         return mine
 
     def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
-        def write(connection: sa.Connection) -> int:
-            found = connection.execute(sa.select(self._writers).where(self._mine).with_for_update()).first()
-            if found is None:
-                raise self.lost(f"the table {WRITERS} in its database")
-            if not found.active or found.epoch != self.writer.epoch:
-                raise fenced(self.sink, self.writer)
-            if batch <= found.batch:
-                return pieces.rows
-            names = [name for name, _ in columns]
-            if self.applies:
-                gone = (sound_text(_of(table, GONE, key)) for table in pieces)
-                self._database.delete_rows(connection, self._table, self._schema, key, gone)
-                tables = (sound_text(_of(table, THERE, names)) for table in pieces)
-            else:
-                tables = (sound_text(table) for table in pieces)
-            self._database.add_rows(connection, self._table, self._schema, columns, key, tables)
-            connection.execute(sa.update(self._writers).where(self._mine).values(batch=batch))
-            self._written(connection, batch)
-            return pieces.rows
+        return self.transaction(lambda connection: self.write_in(connection, pieces, columns, key, batch))
 
-        return self._transaction(write)
+    def write_in(
+        self, connection: sa.Connection, pieces: Rows, columns: Columns, key: Sequence[str], batch: int
+    ) -> int:
+        """Write a micro-batch within a transaction, unless it was written before; return how many rows it has."""
+        found = connection.execute(sa.select(self._writers).where(self._mine).with_for_update()).first()
+        if found is None:
+            raise self.lost(f"the table {WRITERS} in its database")
+        if not found.active or found.epoch != self.writer.epoch:
+            raise fenced(self.sink, self.writer)
+        if batch <= found.batch:
+            return pieces.rows
+        names = [name for name, _ in columns]
+        if self.applies:
+            gone = (sound_text(_of(table, GONE, key)) for table in pieces)
+            self._database.delete_rows(connection, self._table, self._schema, key, gone)
+            tables = (sound_text(_of(table, THERE, names)) for table in pieces)
+        else:
+            tables = (sound_text(table) for table in pieces)
+        self._database.add_rows(connection, self._table, self._schema, columns, key, tables)
+        connection.execute(sa.update(self._writers).where(self._mine).values(batch=batch))
+        self._written(connection, batch)
+        return pieces.rows
 
     def _written(self, connection: sa.Connection, batch: int) -> None:
         """Do what else belongs to the transaction of a batch, whose rows are written."""
@@ -234,20 +248,25 @@ class TableSink(FittedSink):
                 f"table {self._table} has no PRIMARY KEY or UNIQUE of the key of sink {self.sink.name}", hint=hint
             )
 
-    def _at_once(self, action: Callable[[sa.Connection], None]) -> None:
+    def at_once(self, action: Callable[[sa.Connection], None]) -> None:
         """Do something in a transaction of its own, without patience."""
         try:
-            self._transaction(action)
+            self.transaction(action)
         except Unavailable as failure:
             hint = "look at user, password and database in its url" if failure.refused else "nothing was started"
             raise OperationalError(self.said(failure), hint=hint) from failure
 
-    def _transaction(self, action: Callable[[sa.Connection], Any]) -> Any:
-        """Return what an action within one transaction gives; raise Unavailable for what may pass."""
+    def transaction(self, action: Callable[[sa.Connection], Any]) -> Any:
+        """Return what an action within one transaction gives; raises as `failures`."""
+        with self.failures(), self._database.engine.begin() as connection:
+            self._database.begin(connection, self._name)
+            return action(connection)
+
+    @contextlib.contextmanager
+    def failures(self) -> Iterator[None]:
+        """Raise Unavailable for what may pass, OperationalError and DataError for what else the database refuses."""
         try:
-            with self._database.engine.begin() as connection:
-                self._database.begin(connection, self._name)
-                return action(connection)
+            yield
         except Exception as failure:
             if (reason := self._database.passing(failure)) is not None:
                 raise Unavailable(reason, self._database.refuses_user(failure)) from failure

@@ -9,6 +9,7 @@ import contextlib
 import datetime
 import json
 import time
+from dataclasses import replace
 
 import sqlalchemy as sa
 
@@ -81,7 +82,7 @@ class ViewTable(TableSink):
                     hint="rename one of them, or give the view a store or schema of its own",
                 )
 
-        self._at_once(check)
+        self.at_once(check)
 
     def forget(self) -> None:
         """Remove the table of the view, and what was known of its query."""
@@ -94,7 +95,7 @@ class ViewTable(TableSink):
                 self._journal(connection).forget()
                 connection.execute(sa.delete(self._positions).where(self._place))
 
-        self._at_once(remove)
+        self.at_once(remove)
 
     @property
     def _named(self) -> str:
@@ -106,8 +107,9 @@ class ViewTable(TableSink):
             return None
         return connection.execute(sa.select(self._positions).where(self._place)).first()
 
-    def _claim(self, connection: sa.Connection) -> None:
-        super()._claim(connection)
+    def claim_in(self, connection: sa.Connection) -> None:
+        """Take the table over, and make it where it is of another checkpoint or not there."""
+        super().claim_in(connection)
         self._positions.create(connection, checkfirst=True)
         known = self._known(connection)
         if known is None or known.checkpoint != self.writer.checkpoint:
@@ -121,6 +123,7 @@ class ViewTable(TableSink):
             connection.execute(sa.insert(self._positions).values(whose | begun))
             known = self._known(connection)
         assert known is not None
+        self._reached = Position(known.watermark, ())
         position = JournalBatch(known.batch, known.watermark, tuple(json.loads(known.offsets)), known.written, 0)
         self._journal(connection).make(position)
         self._make_indexes(connection)
@@ -147,8 +150,13 @@ class ViewTable(TableSink):
 
     def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
         # Java is asked before the transaction, so that nobody waits for it behind the lock of the database.
-        self._reached = self.position(batch)
+        self.reach(self.position(batch))
         return super()._write(pieces, columns, key, batch)
+
+    def reach(self, position: Position) -> None:
+        """Take how far the query is with the batch that is written next; a watermark never goes back."""
+        known = self._reached.watermark if position.watermark is None else position.watermark
+        self._reached = replace(position, watermark=known)
 
     def _written(self, connection: sa.Connection, batch: int) -> None:
         position = self._reached

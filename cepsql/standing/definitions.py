@@ -1,7 +1,7 @@
 """From CREATE SINK, CREATE QUERY and ALTER QUERY to what the catalog keeps."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from cepsql.analysis.sql.intervals import is_duration
 from cepsql.catalog import RegisteredQuery, Sink
@@ -43,8 +43,7 @@ def defined_query(
         raise InterfaceError("a query that stands reads a stream, and this one reads none", create.query.span, hint)
     if plan.limit is not None:
         raise NotSupportedError("LIMIT in a query that stands is not supported", create.name.span)
-    for name, value in create.options:
-        _check_option(name, value, create.name.span, check)
+    check_options(create.options, create.name.span, "a query", check)
     options = dict(settings) | dict(create.options) | _start(create)
     reads = tuple(sorted(plan.reads))
     id = uuid.uuid4().hex[:8]
@@ -76,7 +75,7 @@ def altered_options(query: RegisteredQuery, alter: AlterQuery, check: CheckSetti
     options = dict(query.options)
     for name, value in alter.options:
         if value is not None:
-            _check_option(name.text, value, name.span, check)
+            _check_option(name.text, value, name.span, check, "a query", ())
             options[name.text] = value
         elif options.pop(name.text, None) is None:
             known = suggestion(name.text, options, "options")
@@ -84,14 +83,26 @@ def altered_options(query: RegisteredQuery, alter: AlterQuery, check: CheckSetti
     return tuple(options.items())
 
 
-def _check_option(name: str, value: str, span: Span, check: CheckSetting) -> None:
+def check_options(
+    options: Iterable[tuple[str, str]], span: Span, owner: str, check: CheckSetting, others: Iterable[str] = ()
+) -> None:
+    """Refuse options that a query has not, or of a wrong value; raises ProgrammingError.
+
+    owner:  whose they are, for messages.
+    others: what the owner has, too, and was looked at already.
+    """
+    for name, value in options:
+        _check_option(name, value, span, check, owner, others)
+
+
+def _check_option(name: str, value: str, span: Span, check: CheckSetting, owner: str, others: Iterable[str]) -> None:
     if name.startswith("spark.sql."):
         return
     if name.startswith("cepsql."):
         check(name, value, span)
     elif name not in OPTIONS:
-        known = suggestion(name, [*OPTIONS, "cepsql.*", "spark.sql.*"], "options")
-        raise ProgrammingError(f"a query has no option {name}", span, known)
+        known = suggestion(name, [*others, *OPTIONS, "cepsql.*", "spark.sql.*"], "options")
+        raise ProgrammingError(f"{owner} has no option {name}", span, known)
     if name == "checkpoint" and not value.strip():
         raise ProgrammingError("checkpoint is a folder, not ''", span)
     if name == "keep_last" and not has_references(value) and not value.isdecimal():

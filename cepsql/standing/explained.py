@@ -22,11 +22,12 @@ from cepsql.explain.text import (
     explain_rewritten,
 )
 from cepsql.language import statements as st
-from cepsql.language.translate import statements
+from cepsql.language.translate import one_query
 from cepsql.plan.passes import Step
 from cepsql.plan.planner import Plan
 from cepsql.query import Host as QueryHost
 from cepsql.query import Query
+from cepsql.standing.registered_plan import registered_plan
 from cepsql.standing.statements import Host as CatalogHost
 from cepsql.standing.tuned import Tuned
 
@@ -53,7 +54,7 @@ def defined_query(host: Host, defined: st.Defined) -> Query:
     if not isinstance(view, View):
         hint = f"EXPLAIN SELECT * FROM {quoted_name(name.text)} explains how it is read"
         raise ProgrammingError(f"{name.text} is a {kind(view)}, not a view", name.span, hint)
-    return Query(host, host.plan(_query(f"SELECT * FROM {quoted_name(view.name)}")))
+    return Query(host, host.plan(one_query(f"SELECT * FROM {quoted_name(view.name)}")))
 
 
 def registered_query(host: Host, definition: RegisteredQuery) -> Query:
@@ -61,14 +62,7 @@ def registered_query(host: Host, definition: RegisteredQuery) -> Query:
     options = resolved(definition.options, f"query {definition.name}")
     own = {key: value for key, value in options.items() if key.startswith("cepsql.")}
     asked = Tuned(host, own) if own else host
-    plan = host.plan_standing(_query(definition.sql), host.catalog.names.view_of(definition) is not None)
-    return Query(asked, plan, options.get("start"))
-
-
-def _query(sql: str) -> st.Query:
-    (statement,) = statements(sql)
-    assert isinstance(statement, st.Query)
-    return statement
+    return Query(asked, registered_plan(host, definition), options.get("start"))
 
 
 def explained(query: Query, part: str | None, spark: "SparkSession | None", steps: Sequence[Step] = ()) -> Answer:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from cepsql.catalog import ColumnDefinition, Registered, Sink
 from cepsql.catalog.references import valued_sink
 from cepsql.errors import Error, NotSupportedError
-from cepsql.language import statements as st
-from cepsql.language.translate import statements
+from cepsql.language.translate import one_query
 from cepsql.loading import load_spark
 from cepsql.standing.host import Host
 
@@ -44,12 +43,16 @@ def written_columns(host: Host, sink: Sink) -> tuple[ColumnDefinition, ...]:
     if nobody knows them."""
     if sink.columns:
         return sink.columns
+    from cepsql.sinks import columns as sink_columns
+
     for query in host.catalog.names.queries:
         if query.sink is not None and query.sink.lower() == sink.name.lower():
             try:
-                (statement,) = statements(query.sql)
-                assert isinstance(statement, st.Query)
-                return host.typed_columns(host.plan(statement))
+                # As its start does: the changes of views have other columns than their rows.
+                plan = host.plan_standing(one_query(query.sql))
+                columns = [(column.name, column.type) for column in host.typed_columns(plan)]
+                written = sink_columns.written_columns(sink, columns, plan.changes)
+                return tuple(ColumnDefinition(name, kind) for name, kind in written)
             except Error:
                 continue
     return ()

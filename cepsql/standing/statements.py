@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from cepsql.analysis.ddl.format_names import SINK_FORMATS, format_note
 from cepsql.answer import Answer
-from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Sink
+from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Sink, ViewGroup
 from cepsql.catalog.create_text import create_text, quoted_name
 from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
 from cepsql.errors import Error, OperationalError, ProgrammingError
 from cepsql.language import statements as st
-from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
 from cepsql.plan.start import started_at
 from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
 from cepsql.standing.host import Host, kept
+from cepsql.standing.registered_plan import registered_plan
 from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.report import (
     LISTED,
@@ -30,6 +30,7 @@ from cepsql.standing.report import (
 from cepsql.standing.report import listed as listed_queries
 from cepsql.standing.savepoints import begin_from, drop_savepoint
 from cepsql.standing.sink_checks import check_columns, check_definition, forget
+from cepsql.standing.view_groups import create_group, found_group, refuse_leaving, refuse_member, shown_groups
 from cepsql.standing.views import (
     create_view,
     drop_view_rows,
@@ -46,6 +47,7 @@ QueryStatement = (
     st.CreateSink
     | st.CreateQuery
     | st.CreateMaterializedView
+    | st.CreateViewGroup
     | st.AlterQuery
     | st.ControlQuery
     | st.Drop
@@ -69,11 +71,12 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
             return _create_query(host, statement)
         case st.CreateMaterializedView():
             return create_view(host, statement)
+        case st.CreateViewGroup():
+            return create_group(host, statement)
         case st.AlterQuery():
             return _alter(host, statement)
-        case st.ControlQuery(action, name, savepoint, view):
-            if view:
-                _materialized(host, name)
+        case st.ControlQuery(action, name, savepoint, wanted):
+            _check_keeper(host, wanted, name, action.upper())
             return _control(host, action, name, savepoint)
         case st.Drop():
             return _drop(host, statement)
@@ -93,7 +96,7 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
 
 
 def show(host: Host, kind: str, extended: bool) -> Answer:
-    """Answer SHOW QUERIES, SINKS, SAVEPOINTS, MATERIALIZED VIEWS or VIEW POSITIONS.
+    """Answer SHOW QUERIES, SINKS, SAVEPOINTS, MATERIALIZED VIEWS, VIEW POSITIONS or VIEW GROUPS.
 
     extended: with all columns of queries that there are.
     """
@@ -104,6 +107,7 @@ def show(host: Host, kind: str, extended: bool) -> Answer:
         "savepoints": _show_savepoints,
         "materialized views": shown_views,
         "view positions": shown_positions,
+        "view groups": shown_groups,
     }
     return shown[kind](host)
 
@@ -150,6 +154,8 @@ def _create_sink(host: Host, create: st.CreateSink) -> Answer:
 def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     name = create.name.text
     before = host.catalog.names.query(name)
+    if create.replace and before is not None and before.views is not None:
+        raise ProgrammingError(f"query {name} is that of a view group", create.name.span, "DROP VIEW GROUP drops it")
     if create.replace and before is not None and host.catalog.names.view_of(before) is not None:
         hint = f"CREATE OR REPLACE MATERIALIZED VIEW {quoted_name(name)} AS ... replaces it"
         raise ProgrammingError(f"query {name} is that of a materialized view", create.name.span, hint)
@@ -220,14 +226,11 @@ def _explain_replace(host: Host, create: st.CreateQuery) -> Answer:
 
 
 def _alter(host: Host, alter: st.AlterQuery) -> Answer:
-    if alter.view:
-        _materialized(host, alter.name)
+    _check_keeper(host, alter.kind, alter.name, "ALTER")
     query = host.catalog.query(alter.name.text, alter.name.span)
     changed = replace(query, options=altered_options(query, alter, host.check_setting))
     if any(name.text == "start" for name, _ in alter.options):
-        (statement,) = statements(query.sql)
-        assert isinstance(statement, st.Query)
-        check_start(changed, host.plan_standing(statement, _of_view(host, query)), alter.name.span)
+        check_start(changed, registered_plan(host, query), alter.name.span)
     entered = kept(host, changed)
     assert isinstance(entered, RegisteredQuery)
     if not host.catalog.exchange(query, entered, alter.name.span):
@@ -268,23 +271,16 @@ def _reading_starts(host: Host, query: "NamedQuery") -> str:
         # It has not ended its batch.
         return ""
     try:
-        (statement,) = statements(query.definition.sql)
-        assert isinstance(statement, st.Query)
         checkpoint = host.home.folder(host.home.checkpoint(query.definition))
         if query.state.progress and isinstance(checkpoint, Path) and not checkpoint.exists():
             # Another machine has it.
             return ""
-        plan = host.plan_standing(statement, _of_view(host, query.definition))
-        plan = started_at(plan, dict(query.definition.options).get("start"))
+        plan = started_at(registered_plan(host, query.definition), dict(query.definition.options).get("start"))
         starts = reading_starts(plan.origins, checkpoint)
     except Error:
         # The start tells what is wrong.
         return ""
     return "".join(f"; {start.said}" for start in starts)
-
-
-def _of_view(host: Host, query: RegisteredQuery) -> bool:
-    return host.catalog.names.view_of(query) is not None
 
 
 def _drop_savepoint(host: Host, drop: st.DropSavepoint) -> Answer:
@@ -298,14 +294,21 @@ def _drop_savepoint(host: Host, drop: st.DropSavepoint) -> Answer:
 def _drop(host: Host, drop: st.Drop) -> Answer:
     name = drop.name
     names = host.catalog.names
-    found = names.query(name.text) if drop.kind == "query" else names.find(name.text)
+    found: Definition | None = names.find(name.text)
+    if drop.kind in ("query", "view group"):
+        found = names.query(name.text) if drop.kind == "query" else names.group(name.text)
     if found is None and drop.if_exists:
         return Answer(message=f"there is no {drop.kind} {name.text}")
     found = _defined(host, drop.kind, name, "DROP")
     along = names.dependents(found)
-    for definition in (found, *along) if drop.cascade or not along else ():
-        if isinstance(definition, RegisteredQuery | MaterializedView):
+    ending = [found, *along] if drop.cascade or not along else []
+    refuse_leaving(host, ending, name.span)
+    for definition in ending:
+        if isinstance(definition, RegisteredQuery | ViewGroup) or (
+            isinstance(definition, MaterializedView) and definition.group is None
+        ):
             _end(host, definition)
+    keeper = names.query(found.name) if isinstance(found, ViewGroup) else None
     sinks = {sink.name.lower(): sink for sink in names.sinks}
     gone = host.catalog.drop(found, drop.cascade, name.span)
     notes = ""
@@ -315,8 +318,13 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
             end_readings(host, definition)
             host.home.states.forget(definition.name)
             notes += forget(definition, sinks.get((definition.sink or "").lower())) if known else ""
-        elif isinstance(definition, MaterializedView):
+        elif isinstance(definition, ViewGroup):
+            if keeper is not None:
+                end_readings(host, keeper)
             host.home.states.forget(definition.name)
+        elif isinstance(definition, MaterializedView):
+            if definition.group is None:
+                host.home.states.forget(definition.name)
             notes += drop_view_rows(host, definition)
     also = f", and with it {listed(gone[1:])}" if gone[1:] else ""
     return Answer(message=f"{drop.kind} {found.name} dropped{also}{notes}")
@@ -330,7 +338,18 @@ def _materialized(host: Host, name: st.Name) -> MaterializedView:
     return found
 
 
-def _end(host: Host, query: RegisteredQuery | MaterializedView) -> None:
+def _check_keeper(host: Host, wanted: str, name: st.Name, verb: str) -> None:
+    """Refuse a name that is not of the kind that a statement says, or a view that another query keeps.
+
+    Raises ProgrammingError.
+    """
+    if wanted == "view group":
+        found_group(host, name)
+    elif wanted == "materialized view":
+        refuse_member(_materialized(host, name), verb, name.span)
+
+
+def _end(host: Host, query: RegisteredQuery | MaterializedView | ViewGroup) -> None:
     """Stop a query that is dropped, if it was started, or shall be: the next one of its name would be, too."""
     state = host.home.states.get(query.name)
     if state is not None and (state.epoch is not None or state.desired == RUNNING):
@@ -351,10 +370,15 @@ def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
     """
     if wanted == "query":
         query = host.catalog.query(name.text, name.span)
+        if query.views is not None:
+            hint = f"{verb} VIEW GROUP {quoted_name(name.text)}"
+            raise ProgrammingError(f"query {query.name} is that of a view group", name.span, hint)
         if host.catalog.names.view_of(query) is not None:
             hint = f"{verb} MATERIALIZED VIEW {quoted_name(name.text)}"
             raise ProgrammingError(f"query {query.name} is that of a materialized view", name.span, hint)
         return query
+    if wanted == "view group":
+        return found_group(host, name)
     found = host.catalog.names.find(name.text)
     if found is None:
         found = host.catalog.sink(name.text, name.span) if wanted == "sink" else host.catalog.get(name.text, name.span)

@@ -73,7 +73,7 @@ class Subscription:
         if not self._ready or self._closed.is_set():
             return None
         found = self._ready.popleft()
-        self.token = found.token
+        self.token, self._pause = found.token, _LEAST_PAUSE
         return found
 
     def close(self) -> None:
@@ -100,9 +100,8 @@ class Subscription:
     def __next__(self) -> Changes:
         while not self.closed:
             if (found := self.poll()) is not None:
-                self._pause = _LEAST_PAUSE
                 return found
-            self._closed.wait(self._waited())
+            self._closed.wait(self.pause())
         raise StopIteration
 
     async def __aenter__(self) -> "Subscription":
@@ -117,13 +116,12 @@ class Subscription:
     async def __anext__(self) -> Changes:
         while not self.closed:
             if (found := await asyncio.to_thread(self.poll)) is not None:
-                self._pause = _LEAST_PAUSE
                 return found
-            await asyncio.sleep(self._waited())
+            await asyncio.sleep(self.pause())
         raise StopAsyncIteration
 
-    def _waited(self) -> float:
-        """Return how long to wait now: the longer nothing came, the longer."""
+    def pause(self) -> float:
+        """Return how many seconds to wait before `poll` is called again: the longer nothing came, the longer."""
         pause, self._pause = self._pause, min(self._pause * _FALLS_BACK, _MOST_PAUSE)
         return pause
 
@@ -142,6 +140,9 @@ def followed(host: Host, name: str, span: Span | None = None) -> MaterializedVie
     found, query = names.find(name), names.query(name)
     if isinstance(found, MaterializedView):
         return found
+    if query is not None and query.views is not None:
+        hint = f"SUBSCRIBE {query.views[0]}" if query.views else None
+        raise ProgrammingError(f"{name} is a view group: each of its views can be followed", span, hint)
     if query is not None:
         return query
     if found is not None:

@@ -12,9 +12,9 @@ from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.answer import Answer
 from cepsql.catalog import MaterializedView, Source
 from cepsql.catalog.view_store import ViewSource, view_source
-from cepsql.errors import Error, OperationalError, ProgrammingError, Span
+from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.language import statements as st
-from cepsql.language.translate import statements
+from cepsql.language.translate import one_query
 from cepsql.plan.planner import Plan
 from cepsql.plan.view_sources import view_sources
 from cepsql.standing.host import Host
@@ -59,12 +59,6 @@ def wait_for_views(host: Host, plan: Plan) -> None:
         waiting.wait(view, end, WAIT_SECONDS)
 
 
-def is_read_by_views(host: Host, stream: str) -> bool:
-    """Tell whether a materialized view reads a stream, itself or by another one."""
-    views = host.catalog.names.materialized
-    return bool(views) and any(map(_Waiting(host, f"{stream}@-", Span(0, 0)).reads, views))
-
-
 @dataclass
 class _Waiting:
     """Waits for what a token tells.
@@ -77,6 +71,7 @@ class _Waiting:
     span: Span
     taken: dict[str, int] = field(default_factory=dict)
     _origins: dict[str, list] = field(default_factory=dict)
+    _logs: dict[tuple[str, str, int], list[tuple[int, int]]] = field(default_factory=dict)
 
     @property
     def stream(self) -> str:
@@ -97,10 +92,11 @@ class _Waiting:
         """Return the batch of a view that has the rows; raises OperationalError when the time is over."""
         while (batch := self._batch(view)) is None:
             if time.monotonic() >= end:
-                state = self.host.queries[view.name].state.state
+                keeper = self.host.catalog.names.keeper(view).name
+                state = self.host.queries[keeper].state.state
                 raise OperationalError(
                     f"view {view.name} has not taken '{self.token}' within {seconds:g} seconds: its query is {state}",
-                    hint=f"SHOW VIEW POSITIONS tells how far it is, DESCRIBE QUERY {view.name} why",
+                    hint=f"SHOW VIEW POSITIONS tells how far it is, DESCRIBE QUERY {keeper} why",
                 )
             time.sleep(_PAUSE)
         return batch
@@ -108,9 +104,7 @@ class _Waiting:
     def _read_by(self, view: MaterializedView) -> list:
         """Return the streams, and views by their changes, that a view reads."""
         if view.name not in self._origins:
-            (query,) = statements(view.query.sql)
-            assert isinstance(query, st.Query)
-            plan = self.host.plan_standing(query, True)
+            plan = self.host.plan_standing(one_query(view.query.sql), True)
             self._origins[view.name] = [one for one in plan.origins if isinstance(one, Source) and one.streaming]
         return self._origins[view.name]
 
@@ -141,15 +135,20 @@ class _Waiting:
             topic = next(value for name, value in stream.options if name.lower() == "subscribe")
             wanted = dict(part.split(":") for part in place.split(","))
             return any(_reaches(offsets, topic, wanted) for offsets in _offsets(position).values())
-        came = self._came(view, place)
-        return any(_offsets(position).get(source, {}).get("logOffset", -1) >= number for source, number in came)
+        # What the logs get after a batch is beyond its offsets, so that they are read once for each.
+        batch = (view.name, position.checkpoint, position.batch)
+        if batch not in self._logs:
+            self._logs[batch] = self._came(view, place)
+        read = _offsets(position)
+        return any(read.get(source, {}).get("logOffset", -1) >= number for source, number in self._logs[batch])
 
     def _came(self, view: MaterializedView, file: str) -> list[tuple[int, int]]:
         """Return in which of its sources the query of a view has found a file, and the number in the log of that."""
         from cepsql.spark.checkpoint.checkpoint_files import spark_folder
         from cepsql.spark.checkpoint.planned_files import file_of, read_log
 
-        folder = spark_folder(self.host.home.folder(self.host.home.checkpoint(view.query)))
+        keeper = self.host.catalog.names.keeper(view)
+        folder = spark_folder(self.host.home.folder(self.host.home.checkpoint(keeper)))
         found = []
         for source in (folder / "sources").glob("[0-9]*"):
             logs = {int(place.stem): place for place in source.glob("[0-9]*")}
@@ -191,9 +190,6 @@ def token_hint(host: Host, token: str | None) -> str:
     """Return what an answer says of a token, "" where no view reads the stream."""
     if token is None:
         return ""
-    try:
-        read = is_read_by_views(host, token.rpartition("@")[0])
-    except Error:
-        # A view that cannot be planned now says so elsewhere.
-        return ""
-    return f"; token '{token}'" if read else ""
+    stream = host.catalog.names.find(token.rpartition("@")[0])
+    read = host.catalog.names.dependents(stream) if stream is not None else []
+    return f"; token '{token}'" if any(isinstance(one, MaterializedView) for one in read) else ""

@@ -24,6 +24,7 @@ from cepsql.standing.host import Host, kept
 from cepsql.standing.replacement import Effect, effect
 from cepsql.standing.report import shown_time
 from cepsql.standing.sink_checks import check_definition, forget
+from cepsql.standing.view_groups import found_group, open_group, refuse_member, refuse_neighbours
 
 _KEPT_TYPES = re.compile(
     r"boolean|tinyint|smallint|int|bigint|float|double|decimal(\(.*\))?|string|binary|date|timestamp(_ntz)?"
@@ -41,6 +42,11 @@ def create_view(host: Host, create: st.CreateMaterializedView) -> Answer:
     if create.if_not_exists and host.catalog.names.find(name) is not None:
         return Answer(message=f"{name} exists already")
     before = host.catalog.names.find(name)
+    if create.group is not None:
+        return _create_in_group(host, create, create.group)
+    if isinstance(before, MaterializedView) and before.group is not None and create.replace:
+        hint = f"CREATE OR REPLACE MATERIALIZED VIEW {quoted_name(name)} IN {quoted_name(before.group)} ..."
+        raise ProgrammingError(f"materialized view {name} is in view group {before.group}", create.name.span, hint)
     said, plan = _enter(host, create)
     query = host.queries.get_at(name, create.name.span)
     was_running = before is not None and query.state.desired == RUNNING
@@ -54,6 +60,28 @@ def create_view(host: Host, create: st.CreateMaterializedView) -> Answer:
             host.home.states.forget(name)
         raise
     return Answer(message=f"{said}; it runs in {runs}", notices=plan.quoted_columns)
+
+
+def _create_in_group(host: Host, create: st.CreateMaterializedView, group: st.Name) -> Answer:
+    """Define a view of a group, which runs when the group is started."""
+    name, place = create.name.text, create.name.span
+    before = host.catalog.names.find(name)
+    if isinstance(before, MaterializedView) and (before.group or "").lower() != group.text.lower():
+        raise ProgrammingError(f"materialized view {name} exists already, and not in view group {group.text}", place)
+    entered, known = open_group(host, create, group), host.catalog.names.group(group.text)
+    view, plan = _defined(host, create, host.plan_standing(create.query, True))
+    refuse_neighbours(plan, entered, create.query.span)
+    view = view if before is None else replace(view, id=getattr(before, "id", view.id))
+    host.catalog.add(view, create.replace, place)
+    if entered != known:
+        host.catalog.add(entered, True, group.span)
+        host.home.states.forget(entered.name)
+    said = "replaced" if before is not None else "created"
+    start = f"START VIEW GROUP {quoted_name(group.text)}"
+    return Answer(
+        message=f"materialized view {name} {said} in view group {group.text}; {start} runs it",
+        notices=plan.quoted_columns,
+    )
 
 
 def check_view(host: Host, create: st.CreateMaterializedView) -> None:
@@ -86,6 +114,7 @@ def explain_replace_view(host: Host, create: st.CreateMaterializedView) -> Answe
     before = host.catalog.names.find(create.name.text)
     if not isinstance(before, MaterializedView):
         raise ProgrammingError(f"there is no materialized view {create.name.text}", create.name.span)
+    refuse_member(before, "SHOW CREATE", create.name.span)
     view, plan = _defined(host, create, host.plan_standing(create.query, True))
     found = _effect(host, before, view, plan, create.new_checkpoint)
     rows = (("effect", found.said), ("differences", found.differences or None), ("checkpoint", found.checkpoint))
@@ -131,7 +160,10 @@ def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -
         create.name, None, others, None, create.query, create.sql, create.replace, False, create.new_checkpoint,
         create.start,
     )  # fmt: skip
-    query = defined_query(asked, plan, None, host.set_settings(), host.check_setting)
+    group = None if create.group is None else found_group(host, create.group)
+    # Of a group the settings are those under which it was made.
+    settings = host.set_settings() if group is None else {}
+    query = defined_query(asked, plan, None, settings, host.check_setting)
     check_start(query, plan, create.start.span if create.start else place)
     columns = _columns(host.typed_columns(plan) if types_known else plan.columns, plan, create.query.span)
     by_name = {column.name.lower(): column for column in columns}
@@ -151,10 +183,11 @@ def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -
         columns,
         key,
         tuple(_column(wanted, by_name).name for wanted in create.indexes),
-        tuple(own.items()),
+        (*(() if group is None else group.store), *own.items()),
         _event_time(plan, by_name, "retain" in own, place),
         uuid.uuid4().hex,
         *_adding(plan, key),
+        None if group is None else group.name,
     )
     entered = kept(host, view)
     assert isinstance(entered, MaterializedView)
@@ -218,12 +251,15 @@ def _adding(plan: Plan, key: tuple[str, ...]) -> tuple[bool, int]:
 
 def drop_view_rows(host: Host, view: MaterializedView) -> str:
     """Remove the rows of a view that was dropped; return what could not be, as a note, '' for nothing."""
-    end_readings(host, view.query)
-    return forget(replace(view.query, options=()), view_sink(view, host.catalog.view_file))
+    if view.group is None:
+        end_readings(host, view.query)
+    keeper = replace(view.query, name=view.group or view.name, options=())
+    return forget(keeper, view_sink(view, host.catalog.view_file))
 
 
 def end_readings(host: Host, query: RegisteredQuery) -> None:
     """Let the views that a query has read by their changes keep none for it."""
+    from cepsql.spark.checkpoint.checkpoint_path import CONTROL
     from cepsql.views.changes import end_reading
 
     for name in query.reads:
@@ -231,16 +267,16 @@ def end_readings(host: Host, query: RegisteredQuery) -> None:
         if isinstance(view, MaterializedView):
             # A store that does not answer forgets it in a week.
             with contextlib.suppress(Error):
-                owner = str(host.home.folder(host.home.checkpoint(query)) / "control")
+                owner = str(host.home.folder(host.home.checkpoint(query)) / CONTROL)
                 end_reading(view_source(view, host.catalog.view_file), owner)
 
 
 def shown_views(host: Host) -> Answer:
-    """Answer SHOW MATERIALIZED VIEWS."""
-    rows = []
-    for view in sorted(host.catalog.names.materialized, key=lambda view: view.name.lower()):
-        state = host.queries[view.name].state
-        progress = state.progress or {}
+    """Answer SHOW MATERIALIZED VIEWS; what a group counts is of all its views."""
+    rows, names = [], host.catalog.names
+    for view in sorted(names.materialized, key=lambda view: view.name.lower()):
+        state = host.queries[names.keeper(view).name].state
+        progress = (state.progress or {}) if view.group is None else {}
         counts = (str(progress[name]) if name in progress else None for name in ("rows_read", "rows_out"))
         store = dict(view.options).get("store", SQLITE)
         rows.append((view.name, state.state, ", ".join(view.key), shown_option("store", store), *counts, state.reason))

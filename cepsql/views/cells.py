@@ -35,6 +35,21 @@ def column_values(cells: Sequence[Any], kind: str) -> pa.Array:
     return pa.array(list(cells), pa.binary() if wanted.name == "binary" else arrow_type(wanted))
 
 
+def cell_table(rows: Sequence[Sequence[Any]], columns: Sequence[tuple[str, str]]) -> pa.Table:
+    """Return rows of a store as a table of columns with these names and Spark's types; without any they are counted.
+
+    >>> cell_table([(1, 0)], [("n", "int"), ("is", "boolean")]).to_pylist()
+    [{'n': 1, 'is': False}]
+    >>> cell_table([(1,), (1,)], []).num_rows
+    2
+    """
+    if not columns:
+        return pa.table({"": pa.nulls(len(rows))})
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    arrays = [column_values(values, kind) for values, (_, kind) in zip(cells, columns, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
+
+
 def _decimal(cell: Any, kind: Type) -> decimal.Decimal | None:
     if cell is None:
         return None

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import sqlalchemy as sa
 
-from cepsql.catalog.view_store import OPERATION, POSITIONS, ViewSource
+from cepsql.catalog.view_store import OPERATION, ViewSource
 from cepsql.errors import OperationalError
-from cepsql.views.cells import column_values
-from cepsql.views.journal import GONE, PLACE, READERS, Journal, JournalBatch, changes_table, readers_table
-from cepsql.views.snapshot import NeverRun, Wanted, store_transaction, table_name
+from cepsql.views.cells import cell_table
+from cepsql.views.journal import GONE, PLACE, READERS, Journal, readers_table
+from cepsql.views.snapshot import NeverRun, Wanted, known_position, store_transaction
 from cepsql.views.versions import rows_at
-
-_ONLY_ADDED = f" AND NOT {GONE}"
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def end_reading(view: ViewSource, owner: str) -> None:
     """Let a view keep no changes for the readers of an owner; raises OperationalError if its store does not answer."""
     try:
         with store_transaction(view, writes=True) as connection:
-            if sa.inspect(connection).has_table(READERS, dict(view.options).get("schema")):
+            if sa.inspect(connection).has_table(READERS, view.schema):
                 readers = _readers(view)
                 mine = sa.and_(readers.c.view == view.name, readers.c.owner == owner)
                 connection.execute(sa.delete(readers).where(mine))
@@ -97,7 +95,7 @@ def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.T
                 f"view {view.name} was made anew since its changes were read",
                 hint="read it with a new checkpoint: CREATE OR REPLACE ... WITH NEW CHECKPOINT AS ...",
             )
-        journal = Journal(connection, view.name, dict(view.options).get("schema"))
+        journal = Journal(connection, view.name, view.schema)
         end = journal.batch(until.batch)
         begin = journal.batch(after.batch) if after is not None else None
         if end is None or (after is not None and begin is None):
@@ -106,27 +104,13 @@ def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.T
                 hint="who does not read for a week is not waited for; read it with a new checkpoint",
             )
         if begin is not None:
-            return _between(connection, view, names, begin, end)
+            columns = [*view.typed(names), (PLACE, "bigint"), (GONE, "boolean")]
+            changed = journal.rows(begin.last, end.last, names, added=_adds(view)).all()
+            return _as_events(view, cell_table(changed, columns))
         rows = rows_at(connection, Wanted(view, tuple(names)), end.last)
         count = rows.num_rows
         found = rows.append_column(PLACE, pa.array([0] * count, pa.int64()))
         return _as_events(view, found.append_column(GONE, pa.array([False] * count)))
-
-
-def _between(
-    connection: sa.Connection, view: ViewSource, names: list[str], begin: JournalBatch, end: JournalBatch
-) -> pa.Table:
-    types = {column.name: column.type for column in view.view.columns}
-    quoted = connection.dialect.identifier_preparer.quote_identifier
-    asked = ", ".join([PLACE, GONE, *map(quoted, names)])
-    table = table_name(connection, view, changes_table(view.name))
-    where = f"{PLACE} > {begin.last} AND {PLACE} <= {end.last}" + (_ONLY_ADDED if _adds(view) else "")
-    rows = connection.exec_driver_sql(f"SELECT {asked} FROM {table} WHERE {where} ORDER BY {PLACE}").all()
-    cells = list(zip(*rows, strict=True)) or [()] * (2 + len(names))
-    columns = {name: column_values(cells[2 + place], types[name]) for place, name in enumerate(names)}
-    columns[PLACE] = pa.array(cells[0], pa.int64())
-    columns[GONE] = pa.array([bool(gone) for gone in cells[1]], pa.bool_())
-    return _as_events(view, pa.table(columns))
 
 
 def _as_events(view: ViewSource, changes: pa.Table) -> pa.Table:
@@ -154,12 +138,9 @@ def _adds(view: ViewSource) -> bool:
 
 
 def _last(connection: sa.Connection, view: ViewSource, lock: bool = False) -> Point | None:
-    table = table_name(connection, view, POSITIONS)
-    locked = " FOR UPDATE" if lock and connection.dialect.name != "sqlite" else ""
-    ask = sa.text(f"SELECT checkpoint, batch FROM {table} WHERE view = :view{locked}")
-    row = connection.execute(ask, {"view": view.name}).first()
-    return None if row is None or row[1] < 0 else Point(row[0], row[1])
+    found = known_position(connection, view, lock)
+    return None if found is None or found.batch < 0 else Point(found.checkpoint, found.batch)
 
 
 def _readers(view: ViewSource) -> sa.Table:
-    return readers_table(dict(view.options).get("schema"))
+    return readers_table(view.schema)

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -61,6 +62,8 @@ def changes_table(view: str) -> str:
     return f"cepsql_changes_{hashlib.sha256(view.encode()).hexdigest()[:32]}"
 
 
+# SQLAlchemy knows a statement again only by the same object.
+@cache
 def batches_table(schema: str | None) -> sa.Table:
     """Return the table with the batches of the views of a database."""
     return sa.Table(
@@ -76,6 +79,7 @@ def batches_table(schema: str | None) -> sa.Table:
     )
 
 
+@cache
 def readers_table(schema: str | None) -> sa.Table:
     """Return the table with those who read the changes of the views of a database, and up to which batch they have."""
     return sa.Table(
@@ -156,8 +160,15 @@ class Journal:
         self._connection.execute(sa.insert(self._batches).values(values))
 
     def _last(self) -> int:
-        newest = sa.select(sa.func.max(self._batches.c.last)).where(self._mine)
-        return self._connection.execute(newest).scalar() or 0
+        return self._last_of(self._batches.c.batch.desc()) or 0
+
+    def _last_of(self, order: sa.ColumnElement[int]) -> int | None:
+        """Return the place of the last change of the batch that comes first in an order, None if there is none.
+
+        It grows with the number of the batch, by which the key finds it.
+        """
+        asked = sa.select(self._batches.c.last).where(self._mine).order_by(order).limit(1)
+        return self._connection.execute(asked).scalar()
 
     def _oldest_kept(self, now: JournalBatch, kept: float, by_event_time: bool) -> int | None:
         """Return the earliest batch that may still be asked for, None if that is the first there is."""
@@ -183,8 +194,7 @@ class Journal:
             return
         self._connection.execute(sa.delete(self._batches).where(self._mine, self._batches.c.batch < oldest_kept))
         first = self._connection.exec_driver_sql(f"SELECT min({PLACE}) FROM {self._changes}").scalar()
-        base = sa.select(sa.func.min(self._batches.c.last)).where(self._mine)
-        last = self._connection.execute(base).scalar()
+        last = self._last_of(self._batches.c.batch.asc())
         if first is not None and last is not None and first <= last:
             end = min(int(last), int(first) + most)
             self._connection.exec_driver_sql(f"DELETE FROM {self._changes} WHERE {PLACE} <= {end}")
@@ -198,10 +208,18 @@ class Journal:
 
     def changes(self, after: int, until: int, columns: Sequence[str]) -> Iterator[ChangedRow]:
         """Yield the changes after one place and up to another one, in order."""
-        names = "".join(f", {self._quote(column)}" for column in columns)
-        asked = f"SELECT {GONE}{names} FROM {self._changes} WHERE {PLACE} > {after} AND {PLACE} <= {until}"
-        for row in self._connection.exec_driver_sql(f"{asked} ORDER BY {PLACE}"):
-            yield ChangedRow(bool(row[0]), tuple(row[1:]))
+        for row in self.rows(after, until, columns):
+            yield ChangedRow(bool(row[-1]), tuple(row[:-2]))
+
+    def rows(self, after: int, until: int, columns: Sequence[str], added: bool = False) -> sa.CursorResult:
+        """Return the changes after one place and up to another one, in order, as the store has them: the columns, PLACE
+        and GONE.
+
+        added: only rows that entered the view.
+        """
+        names = ", ".join([*map(self._quote, columns), PLACE, GONE])
+        where = f"{PLACE} > {after} AND {PLACE} <= {until}" + (f" AND NOT {GONE}" if added else "")
+        return self._connection.exec_driver_sql(f"SELECT {names} FROM {self._changes} WHERE {where} ORDER BY {PLACE}")
 
     def batch(self, number: int) -> JournalBatch | None:
         """Return a batch, None for one that is not kept."""
@@ -210,13 +228,15 @@ class Journal:
 
     def last_at(self, watermark: int) -> JournalBatch | None:
         """Return the last batch whose watermark is not beyond a time, None if none is kept."""
-        found = self._found(self._batches.c.watermark <= watermark)
-        return found[-1] if found else None
+        found = self._found(self._batches.c.watermark <= watermark, last=True)
+        return found[0] if found else None
 
-    def _found(self, condition: sa.ColumnElement[bool]) -> list[JournalBatch]:
+    def _found(self, condition: sa.ColumnElement[bool], last: bool = False) -> list[JournalBatch]:
         columns = self._batches.c
         asked = sa.select(columns.batch, columns.watermark, columns.offsets, columns.written, columns.last)
-        rows = self._connection.execute(asked.where(self._mine, condition).order_by(columns.batch))
+        asked = asked.where(self._mine, condition)
+        asked = asked.order_by(columns.batch.desc()).limit(1) if last else asked.order_by(columns.batch)
+        rows = self._connection.execute(asked)
         return [JournalBatch(b, w, tuple(json.loads(o)), t, e) for b, w, o, t, e in rows]
 
     # How each database notes what changes

@@ -7,7 +7,6 @@ follows touches a file; as long as that goes on, whole batches are written, also
 import contextlib
 import json
 import logging
-import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -28,6 +27,9 @@ _FOLLOWED_ROWS = 100_000
 
 _FOLLOWED_SECONDS = 10.0
 """So long after its last sign a reader is gone."""
+
+_TOUCH_SECONDS = 1.0
+"""How often it gives a sign."""
 
 _STATE, _WATCHED = "state.json", "watched"
 
@@ -95,29 +97,41 @@ class LastRows:
             return False
         return time.time() - seen < _FOLLOWED_SECONDS
 
-    def keep(self, batch: int, columns: Iterable[tuple[str, str]], tables: Iterable[pa.Table], whole: bool) -> None:
+    def keep(
+        self,
+        batch: int,
+        columns: Iterable[tuple[str, str]],
+        tables: Iterable[pa.Table],
+        whole: bool,
+        followed: bool,
+    ) -> None:
         """Keep the rows of a batch, which may come again.
 
-        whole: these are all of them; else the last ones.
+        whole:    these are all of them; else the last ones.
+        followed: somebody wanted all rows when the batch came.
         """
         try:
-            self._keep(batch, tuple(columns), tables, whole)
+            self._keep(batch, tuple(columns), tables, whole, _FOLLOWED_ROWS if followed else max(self.most, 1))
         except OSError as error:
             if not self._warned:
                 LOGGER.warning("the last rows of a query cannot be kept in %s: %s", self._folder, error.strerror)
             self._warned = True
 
-    def _keep(self, batch: int, columns: tuple[tuple[str, str], ...], tables: Iterable[pa.Table], whole: bool) -> None:
+    def _keep(
+        self, batch: int, columns: tuple[tuple[str, str], ...], tables: Iterable[pa.Table], whole: bool, most: int
+    ) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         state = _read_state(self._folder)
-        if state is None or (state.series, state.columns) != (self._series, columns):
-            for file in _files(self._folder):
-                file.path.unlink(missing_ok=True)
+        if state is not None and (state.series, state.columns) != (self._series, columns):
             state = None
+        files = []
         for file in _files(self._folder):
-            if file.batch == batch:
+            if state is None or file.batch == batch:
                 file.path.unlink(missing_ok=True)
-        self._write(batch, tables)
+            else:
+                files.append(file)
+        if (written := self._write(batch, tables)) is not None:
+            files = sorted([*files, written], key=lambda file: file.batch)
         if not whole:
             first = batch + 1
         elif state is None or batch > state.last + 1:
@@ -125,9 +139,7 @@ class LastRows:
         else:
             first = min(state.first, batch)
         last = batch if state is None else max(batch, state.last)
-        files = _files(self._folder)
-        rows, most = sum(file.rows for file in files), _FOLLOWED_ROWS if self.followed else max(self.most, 1)
-        old = []
+        rows, old = sum(file.rows for file in files), []
         for file in files[:-1]:
             if rows - file.rows < most:
                 break
@@ -138,16 +150,18 @@ class LastRows:
         for file in old:
             file.path.unlink(missing_ok=True)
 
-    def _write(self, batch: int, tables: Iterable[pa.Table]) -> None:
+    def _write(self, batch: int, tables: Iterable[pa.Table]) -> _File | None:
+        """Write the file of a batch, and return it; None for no rows."""
         hidden, rows, writer = self._folder / f".{batch}", 0, None
         for table in tables:
             if table.num_rows:
                 writer = writer or pa.ipc.new_file(str(hidden), table.schema)
                 writer.write_table(table)
                 rows += table.num_rows
-        if writer is not None:
-            writer.close()
-            hidden.rename(self._folder / f"{batch:012d}-{rows}.arrow")
+        if writer is None:
+            return None
+        writer.close()
+        return _File(hidden.rename(self._folder / f"{batch:012d}-{rows}.arrow"), batch, rows)
 
     def _save(self, state: _State) -> None:
         hidden = self._folder / f".{_STATE}"
@@ -190,6 +204,7 @@ class LastRowsFollower:
         # What comes first may follow a gap in which nobody looked on.
         self._fresh = since is None
         self._touch()
+        self._touched = time.monotonic()
         state = _read_state(folder)
         if since is not None and state is None:
             raise OperationalError(f"of query {name} no rows are kept since that token")
@@ -202,7 +217,9 @@ class LastRowsFollower:
 
     def poll(self) -> Iterator[Changes]:
         """Yield the rows since the last call, batch by batch; errors as of the class."""
-        self._touch()
+        if (now := time.monotonic()) - self._touched > _TOUCH_SECONDS:
+            self._touch()
+            self._touched = now
         state = _read_state(self._folder)
         if state is None:
             return
@@ -219,6 +236,8 @@ class LastRowsFollower:
         self._check(state)
         assert self._last is not None
         self.columns = list(state.columns)
+        if state.last == self._last:
+            return
         for file in _files(self._folder):
             if self._last < file.batch <= state.last:
                 try:
@@ -249,7 +268,6 @@ class LastRowsFollower:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / _WATCHED).touch()
-            os.utime(self._folder / _WATCHED)
         except OSError as error:
             raise OperationalError(
                 f"the rows of query {self._name} cannot be asked for in {self._folder}: {error.strerror}"

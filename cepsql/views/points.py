@@ -1,7 +1,7 @@
 """The rows of views as of the point that a query asks for: the least of their watermarks, or not too old."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from cepsql.views.snapshot import (
     ViewPosition,
     ViewRows,
     Wanted,
-    place_of,
+    in_stores,
     position_in,
     read_view,
     read_views,
@@ -84,7 +84,7 @@ def _spoken(micros: int) -> str:
 
 def _at_watermark(wanted: Sequence[Wanted]) -> list[ViewRows]:
     least = min(map(_watermark, {one.view.name: one.view for one in wanted}.values()))
-    return _in_transactions(wanted, lambda connection, one: _version(connection, one, least))
+    return in_stores(wanted, lambda connection, one: _version(connection, one, least))
 
 
 def _at_times(wanted: Sequence[Wanted], times: Mapping[str, int]) -> list[ViewRows]:
@@ -100,18 +100,7 @@ def _at_times(wanted: Sequence[Wanted], times: Mapping[str, int]) -> list[ViewRo
         time = times.get(one.view.name.lower())
         return read_view(connection, one) if time is None else _version(connection, one, time)
 
-    return _in_transactions(wanted, read)
-
-
-def _in_transactions(wanted: Sequence[Wanted], read: Callable[[sa.Connection, Wanted], ViewRows]) -> list[ViewRows]:
-    """Return what is read of views, of those in one store in one transaction."""
-    found: dict[int, ViewRows] = {}
-    for place in dict.fromkeys(place_of(one.view) for one in wanted):
-        numbers = [number for number, one in enumerate(wanted) if place_of(one.view) == place]
-        with store_transaction(wanted[numbers[0]].view) as connection:
-            for number in numbers:
-                found[number] = read(connection, wanted[number])
-    return [found[number] for number in range(len(wanted))]
+    return in_stores(wanted, read)
 
 
 def _watermark(view: ViewSource) -> int:
@@ -133,13 +122,13 @@ def _version(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRows:
         return _added_until(connection, wanted, view.view.event_time, until)
     if now.watermark is not None and now.watermark <= until:
         return read_view(connection, wanted)
-    found = Journal(connection, view.name, dict(view.options).get("schema")).last_at(until)
+    found = Journal(connection, view.name, view.schema).last_at(until)
     if found is None:
         raise OperationalError(
             f"view {view.name} keeps no version as of {time_text(until)}Z: it is at {time_text(now.watermark or 0)}Z",
             hint="OPTIONS (retain '10 minutes') keeps the versions of so much event time",
         )
-    position = ViewPosition(found.batch, found.watermark, found.offsets, found.written)
+    position = replace(now, batch=found.batch, watermark=found.watermark, offsets=found.offsets, written=found.written)
     return ViewRows(rows_at(connection, wanted, found.last), position)
 
 

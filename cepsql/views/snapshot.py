@@ -8,21 +8,22 @@ import os
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import quote
 
 import pyarrow as pa
 import sqlalchemy as sa
 
 from cepsql.catalog.database_failures import first_line
-from cepsql.catalog.postgresql_link import connection_settings
+from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.catalog.references import referenced_values, resolved
 from cepsql.catalog.view_store import POSITIONS, ViewSource
 from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.secrets import redact, secret_values
-from cepsql.views.cells import column_values
+from cepsql.views.cells import cell_table
 
 _BUSY_SECONDS, _WRITER_SECONDS = 5, 60
 _UNDEFINED_TABLE = "42P01"
@@ -30,6 +31,8 @@ _UNDEFINED_TABLE = "42P01"
 
 _MOST_STORES = 16
 """Of so many stores connections are kept open between reads."""
+
+_T = TypeVar("_T")
 
 _stores: OrderedDict[tuple, sa.Engine] = OrderedDict()
 _stores_lock = threading.Lock()
@@ -64,12 +67,15 @@ class ViewPosition:
     watermark: event time in microseconds up to which rows were released, None where there is none.
     offsets:   how far each source was read, as Spark writes it.
     written:   when that was written, in seconds since 1970 by the writer's clock.
+    id, checkpoint: of the view, and of its query: they tell these batches from those before the view was made anew.
     """
 
     batch: int
     watermark: int | None
     offsets: tuple[str, ...]
     written: float
+    id: str
+    checkpoint: str
 
 
 @dataclass(frozen=True)
@@ -85,13 +91,17 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
 
     Raises OperationalError if a store does not answer, or a view has never run.
     """
-    found: dict[int, ViewRows] = {}
-    places = dict.fromkeys(place_of(one.view) for one in wanted)
-    for place in places:
-        numbers = [number for number, one in enumerate(wanted) if place_of(one.view) == place]
+    return in_stores(wanted, read_view)
+
+
+def in_stores(wanted: Sequence[Wanted], act: Callable[[sa.Connection, Wanted], _T]) -> list[_T]:
+    """Return what `act` gives for each, within one transaction of each store; raises as `store_transaction`."""
+    found: dict[int, _T] = {}
+    for place in dict.fromkeys(_place_of(one.view) for one in wanted):
+        numbers = [number for number, one in enumerate(wanted) if _place_of(one.view) == place]
         with store_transaction(wanted[numbers[0]].view) as connection:
             for number in numbers:
-                found[number] = read_view(connection, wanted[number])
+                found[number] = act(connection, wanted[number])
     return [found[number] for number in range(len(wanted))]
 
 
@@ -105,7 +115,7 @@ def position_of(view: ViewSource) -> ViewPosition | None:
     """Return how far the rows of a view are, None if it has never run; raises as `read_views`."""
     try:
         with store_transaction(view) as connection:
-            return _position(connection, view)
+            return known_position(connection, view)
     except NeverRun:
         return None
 
@@ -114,7 +124,7 @@ class NeverRun(OperationalError):
     """The view has no table yet."""
 
 
-def place_of(view: ViewSource) -> tuple:
+def _place_of(view: ViewSource) -> tuple:
     """Return what is the same for views of one store."""
     return (view.format, *view.options)
 
@@ -128,7 +138,7 @@ def store_transaction(view: ViewSource, writes: bool = False) -> Iterator[sa.Con
     """
     options = resolved(view.options, f"view {view.name}")
     hidden = [*secret_values(view.options), *referenced_values(view.options)]
-    engine = _writing_store(view, options) if writes else _store(view, options)
+    engine = _store(view, options, writes)
     try:
         with engine.begin() if writes else engine.connect() as connection:
             yield connection
@@ -137,14 +147,11 @@ def store_transaction(view: ViewSource, writes: bool = False) -> Iterator[sa.Con
         if getattr(getattr(failure, "orig", None), "sqlstate", None) == _UNDEFINED_TABLE or "no such table" in reason:
             raise _never_run(view) from failure
         raise OperationalError(f"the store of view {view.name} cannot be read: {reason}") from failure
-    finally:
-        if writes:
-            engine.dispose()
 
 
-def _store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
-    """Return the store of a view, whose connections stay open for the next read."""
-    which: tuple = (os.getpid(), view.format, *sorted(options.items()))
+def _store(view: ViewSource, options: dict[str, str], writes: bool) -> sa.Engine:
+    """Return the store of a view, whose connections stay open for the next transaction of the kind."""
+    which: tuple = (os.getpid(), view.format, writes, *sorted(options.items()))
     if view.format == "sqlite":
         try:
             found = os.stat(options["path"])
@@ -155,28 +162,12 @@ def _store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
     with _stores_lock:
         engine = _stores.pop(which, None)
         if engine is None:
-            engine = _sqlite(options["path"]) if view.format == "sqlite" else _postgresql(options)
+            engine = _sqlite(options["path"], writes) if view.format == "sqlite" else _postgresql(options, writes)
         _stores[which] = engine
         if len(_stores) > _MOST_STORES:
             _, oldest = _stores.popitem(last=False)
             # Those that are lent are closed when they come back.
             oldest.dispose()
-    return engine
-
-
-def _writing_store(view: ViewSource, options: dict[str, str]) -> sa.Engine:
-    """Return the store of a view for one transaction that changes what is kept of its readers."""
-    if view.format != "sqlite":
-        return _postgresql(options, writes=True)
-    if not os.path.exists(options["path"]):
-        raise _never_run(view)
-    address = f"file:{quote(os.path.abspath(options['path']))}?mode=rw"
-
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(address, uri=True, timeout=_WRITER_SECONDS, isolation_level=None)
-
-    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
-    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
 
 
@@ -187,19 +178,21 @@ def _never_run(view: ViewSource) -> NeverRun:
     )
 
 
-def _sqlite(path: str) -> sa.Engine:
-    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+def _sqlite(path: str, writes: bool) -> sa.Engine:
+    address = f"file:{quote(os.path.abspath(path))}?mode={'rw' if writes else 'ro'}"
+    seconds = _WRITER_SECONDS if writes else _BUSY_SECONDS
 
     def connect() -> sqlite3.Connection:
-        return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(address, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False)
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, max_overflow=-1)
     # All that is read is of the moment of the first reading.
-    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
 
 
-def _postgresql(options: dict[str, str], writes: bool = False) -> sa.Engine:
+def _postgresql(options: dict[str, str], writes: bool) -> sa.Engine:
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
@@ -219,16 +212,14 @@ def _postgresql(options: dict[str, str], writes: bool = False) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def _(connection: sa.Connection) -> None:
-        if not writes:
-            connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-        connection.exec_driver_sql("SET LOCAL TIME ZONE 'UTC'")
+        set_in_transaction(connection, {"TimeZone": "UTC"} | ({} if writes else {"transaction_read_only": "on"}))
 
     return engine
 
 
 def position_in(connection: sa.Connection, view: ViewSource) -> ViewPosition:
     """Return how far the rows of a view are in its store; raises NeverRun if it has never run."""
-    known = _position(connection, view)
+    known = known_position(connection, view)
     if known is None:
         raise _never_run(view)
     return known
@@ -242,18 +233,12 @@ def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
 
 def _rows(connection: sa.Connection, wanted: Wanted) -> pa.Table:
     view = wanted.view
-    types = {column.name: column.type for column in view.columns}
     name = connection.dialect.identifier_preparer.quote_identifier
     table = table_name(connection, view, view.name)
     selected = ", ".join(map(name, wanted.columns)) or "1"
     where, values = where_clause(wanted.conditions, name)
     rows = connection.execute(sa.text(f"SELECT {selected} FROM {table}{where}"), values).all()
-    cells = list(zip(*rows, strict=True)) if rows else [()] * max(1, len(wanted.columns))
-    if not wanted.columns:
-        # Rows are counted only.
-        return pa.table({"": pa.nulls(len(rows))})
-    columns = [column_values(cells[place], types[given]) for place, given in enumerate(wanted.columns)]
-    return pa.table(columns, names=list(wanted.columns))
+    return cell_table(rows, view.typed(wanted.columns))
 
 
 def where_clause(conditions: Sequence[Condition], name) -> tuple[str, dict]:
@@ -272,12 +257,20 @@ def where_clause(conditions: Sequence[Condition], name) -> tuple[str, dict]:
 def table_name(connection: sa.Connection, view: ViewSource, table: str) -> str:
     """Return the name of a table in the store of a view, in quotes."""
     name = connection.dialect.identifier_preparer.quote_identifier
-    schema = dict(view.options).get("schema")
-    return f"{name(schema)}.{name(table)}" if schema else name(table)
+    return f"{name(view.schema)}.{name(table)}" if view.schema else name(table)
 
 
-def _position(connection: sa.Connection, view: ViewSource) -> ViewPosition | None:
+def known_position(connection: sa.Connection, view: ViewSource, lock: bool = False) -> ViewPosition | None:
+    """Return how far the rows of a view are in its store, None if it has never run.
+
+    lock: they stay so until the end of the transaction.
+    """
     table = table_name(connection, view, POSITIONS)
-    asked = sa.text(f"SELECT batch, watermark, offsets, written FROM {table} WHERE view = :view")
+    locked = " FOR UPDATE" if lock and connection.dialect.name != "sqlite" else ""
+    columns = "batch, watermark, offsets, written, id, checkpoint"
+    asked = sa.text(f"SELECT {columns} FROM {table} WHERE view = :view{locked}")
     row = connection.execute(asked, {"view": view.name}).first()
-    return None if row is None else ViewPosition(row[0], row[1], tuple(json.loads(row[2])), row[3])
+    if row is None:
+        return None
+    batch, watermark, offsets, *others = row
+    return ViewPosition(batch, watermark, tuple(json.loads(offsets)), *others)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from cepsql.analysis.operators.emission import DELETE, INSERT, OPERATION, UPDATE_AFTER, UPDATE_BEFORE
-from cepsql.catalog.view_store import POSITIONS, ViewSource
+from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import OperationalError, ProgrammingError
-from cepsql.views.cells import column_values
-from cepsql.views.journal import ChangedRow, Journal
-from cepsql.views.snapshot import NeverRun, Wanted, read_view, store_transaction
+from cepsql.views.cells import cell_table
+from cepsql.views.journal import ChangedRow, Journal, JournalBatch
+from cepsql.views.snapshot import Wanted, position_in, read_view, store_transaction
 
 TOKEN = "token"
 """The column with the token of the batch to which a change belongs."""
@@ -85,7 +85,7 @@ class ViewFollower:
                 self._last = token_batch(since, self._checkpoint, view.name)
                 if self._last > newest:
                     raise ProgrammingError(f"view {view.name} has not come as far as the token {since}")
-                self._batches(connection)
+                self._batches(self._journal(connection), self._last)
 
     def poll(self) -> Iterator[Changes]:
         """Yield the changes since the last call, batch by batch, as one moment has them; errors as of the class."""
@@ -104,8 +104,9 @@ class ViewFollower:
                 )
             if newest == self._last:
                 return
-            base, *batches = self._batches(connection)
-            journal, after = self._journal(connection), base.last
+            journal = self._journal(connection)
+            base, *batches = self._batches(journal, self._last)
+            after = base.last
             for batch in batches:
                 changed = list(journal.changes(after, batch.last, [name for name, _ in self.columns[:-1]]))
                 after, self._last = batch.last, batch.batch
@@ -113,25 +114,18 @@ class ViewFollower:
                     yield Changes(table, position_token(checkpoint, batch.batch))
 
     def _journal(self, connection: sa.Connection) -> Journal:
-        return Journal(connection, self._view.name, dict(self._view.options).get("schema"))
+        return Journal(connection, self._view.name, self._view.schema)
 
     def _position(self, connection: sa.Connection) -> tuple[str, int]:
         """Return what tells the batches of a view from those before it was made anew, and the last of them."""
-        name = connection.dialect.identifier_preparer.quote_identifier
-        schema = dict(self._view.options).get("schema")
-        table = f"{name(schema)}.{POSITIONS}" if schema else POSITIONS
-        asked = sa.text(f"SELECT id, checkpoint, batch FROM {table} WHERE view = :view")
-        row = connection.execute(asked, {"view": self._view.name}).first()
-        if row is None:
-            raise NeverRun(f"view {self._view.name} has no rows yet: its query has never run")
-        return f"{row[0]} {row[1]}", row[2]
+        found = position_in(connection, self._view)
+        return f"{found.id} {found.checkpoint}", found.batch
 
-    def _batches(self, connection: sa.Connection) -> list:
-        assert self._last is not None
-        found = self._journal(connection).batches(self._last)
+    def _batches(self, journal: Journal, since: int) -> list[JournalBatch]:
+        found = journal.batches(since)
         if not found:
             raise OperationalError(
-                f"the changes of view {self._view.name} since batch {self._last} are older than those that are kept",
+                f"the changes of view {self._view.name} since batch {since} are older than those that are kept",
                 hint=f"SUBSCRIBE {self._view.name} without SINCE begins with its rows; OPTIONS (retain '1 hour') keeps "
                 "changes for longer",
             )
@@ -144,10 +138,8 @@ class ViewFollower:
         ]  # fmt: skip
         if not rows:
             return None
-        cells = list(zip(*(values for _, values in rows), strict=True))
-        arrays = [column_values(cells[place], kind) for place, (_, kind) in enumerate(self.columns[:-1])]
-        arrays.append(pa.array([operation for operation, _ in rows], pa.string()))
-        return pa.Table.from_arrays(arrays, names=[name for name, _ in self.columns])
+        table = cell_table([values for _, values in rows], self.columns[:-1])
+        return table.append_column(OPERATION, pa.array([operation for operation, _ in rows], pa.string()))
 
 
 def _by_key(changed: Sequence[ChangedRow], key: Sequence[int]) -> list[tuple[str, tuple]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import sqlalchemy as sa
 
-from cepsql.views.cells import column_values
+from cepsql.views.cells import cell_table
 from cepsql.views.journal import GONE, PLACE, changes_table
 from cepsql.views.snapshot import Wanted, table_name, where_clause
 
@@ -13,7 +13,6 @@ from cepsql.views.snapshot import Wanted, table_name, where_clause
 def rows_at(connection: sa.Connection, wanted: Wanted, last: int) -> pa.Table:
     """Return rows of a view as of a batch that is kept; `last` is the place of its last change."""
     view = wanted.view
-    types = {column.name: column.type for column in view.view.columns}
     name = connection.dialect.identifier_preparer.quote_identifier
     table = table_name(connection, view, view.name)
     # Without columns rows are counted only.
@@ -25,12 +24,7 @@ def rows_at(connection: sa.Connection, wanted: Wanted, last: int) -> pa.Table:
         ask = _by_key(table, undone, selected, [name(column) for column in view.view.key], where)
     else:
         ask = _by_all(table, undone, selected, [name(column.name) for column in view.view.columns], where)
-    rows = connection.execute(sa.text(ask), values).all()
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(selected)
-    if not wanted.columns:
-        return pa.table({"": pa.nulls(len(rows))})
-    columns = [column_values(cells[place], types[given]) for place, given in enumerate(wanted.columns)]
-    return pa.table(columns, names=list(wanted.columns))
+    return cell_table(connection.execute(sa.text(ask), values).all(), view.typed(wanted.columns))
 
 
 def _by_key(table: str, changes: str, selected: Sequence[str], key: Sequence[str], where: str) -> str:

@@ -72,7 +72,7 @@ def found(text: str) -> list[str]:
         ("DROP QUERY IF EXISTS |", ["fraud"]),
         ("DROP SINK |", ["IF", "alerts"]),
         ("CREATE QUERY q INTO |", ["alerts"]),
-        ("DROP VIEW |", ["IF", "top"]),
+        ("DROP VIEW |", ["GROUP", "IF", "top"]),
         ("DROP STREAM |", ["IF", "ticks"]),
         ("CREATE STREAM s (a INT) USING kafka OPTIONS (kafka.|", ["bootstrap.servers"]),
         ("CREATE STREAM s (a INT) USING kafka OPTIONS (subscribe 't') FORMAT |", ["json", "csv", "avro", "debezium"]),

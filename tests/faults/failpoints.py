@@ -32,7 +32,7 @@ PLACES: dict[str, tuple[object, str]] = {
     "a file in a file system of Hadoop's": (HadoopPath, "write_whole"),
     "a claim": (cepsql.spark.checkpoint.checkpoint_lock, "claim_checkpoint"),
     "claim of a folder": (FileSink, "claim"),
-    "transaction": (TableSink, "_transaction"),
+    "transaction": (TableSink, "transaction"),
     "rows in a transaction of SQLite": (SQLite, "add_rows"),
     "rows in a transaction of PostgreSQL": (PostgreSQL, "add_rows"),
     "claim of a table": (TableSink, "claim"),

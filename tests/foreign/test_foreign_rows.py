@@ -36,6 +36,14 @@ QUERIES = {
     "SELECT t.n, SUM(n) OVER (ORDER BY n GROUPS 1 PRECEDING) AS s FROM VALUES (1), (1), (3), (7) AS t (n) ORDER BY s": [
         (1, 2), (1, 2), (3, 5), (7, 10),
     ],
+    "SELECT n, SUM(x) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW) AS others, "
+    "COUNT(*) OVER (w RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE GROUP) AS near, "
+    "MAX(n) OVER (ORDER BY x, n DESC RANGE UNBOUNDED PRECEDING EXCLUDE TIES) AS most, "
+    "BOOL_AND(x > 1) OVER (w GROUPS 1 PRECEDING EXCLUDE TIES) AS yes, ROW_NUMBER() OVER (ORDER BY n) AS r "
+    "FROM VALUES (1, 1), (2, 1), (3, 2), (4, 4) AS t (n, x) WINDOW w AS (ORDER BY x) QUALIFY others < 8 "
+    "ORDER BY t.n DESC LIMIT 3": [
+        (4, 4, 0, 4, True, 4), (3, 6, 2, 3, False, 3), (2, 7, 1, 2, False, 2),
+    ],
     "SELECT n, x, COUNT(*) OVER w AS c FROM VALUES (1, 1), (2, 1), (3, 2), (4, 0) AS t (n, x) WINDOW w AS (ORDER BY n "
     "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING AFTER MATCH SKIP TO NEXT ROW SEEK PATTERN (A B) "
     "DEFINE B AS x > A.x) ORDER BY COUNT(*) OVER w DESC, n": [
@@ -43,6 +51,33 @@ QUERIES = {
     ],
     "SELECT y FROM VALUES (1, 5), (2, 7), (3, 6) AS t (n, x) MATCH_RECOGNIZE (ORDER BY n MEASURES B.x AS y "
     "PATTERN (A B) DEFINE B AS LAST(A.x) IN (SELECT 7) AND array(A.x, NULL) = array(7, NULL))": [(6,)],
+    "SELECT k, CAST(window_end AS STRING), total, n FROM (SELECT k, window_end, SUM(x) AS total, COUNT(*) AS n FROM "
+    "VALUES (TIMESTAMP '2026-03-28 12:00', 'a', 1D), (TIMESTAMP '2026-03-31 01:00', 'a', 4D) AS t (ts, k, x) "
+    "WINDOW TUMBLING (SIZE 1 DAY) FILL (LINEAR) GROUP BY k, window_start, window_end) ORDER BY window_end": [
+        ("a", "2026-03-29 00:00:00", 1.0, 1.0), ("a", "2026-03-30 00:00:00", 2.0, 1.0),
+        ("a", "2026-03-31 00:00:00", 3.0, 1.0), ("a", "2026-04-01 00:00:00", 4.0, 1.0),
+    ],
+    "SELECT IFF(1 > 2, 'a', 'b'), SPLIT_INDEX('a.b.c', '.', 1), SPLIT_INDEX('a', '.', 3), STRPOS('abc', 'c'), "
+    "DATE_FORMAT(TIMESTAMP '2026-01-02 03:04:05', '%d.%m.%Y %H:%i'), TO_CHAR(DATE '2026-01-02', 'YYYY/MM/DD'), "
+    "FORMAT_DATE('%F', DATE '2026-01-02'), PARSE_DATE('%d.%m.%Y', '02.01.2026') = DATE '2026-01-02', "
+    "DATE_ADD('day', -1, DATE '2026-01-02') = DATE '2026-01-01', FLOOR(TIMESTAMP '2026-01-02 03:04:05' TO HOUR) = "
+    "TIMESTAMP '2026-01-02 03:00:00', DAY_OF_WEEK(DATE '2026-01-04'), SAFE.PARSE_TIMESTAMP('%F', 'x')": [
+        ("b", "b", None, 3, "02.01.2026 03:04", "2026/01/02", "2026-01-02", True, True, True, 7, None),
+    ],
+    "SELECT JSON_VALUE(x, '$.a'), JSON_VALUE(x, '$.b'), JSON_QUERY(x, '$.b'), JSON_QUERY(x, '$.a'), "
+    "JSON_VALUE(x, '$.a' RETURNING INT), EXTRACTJSONFIELD(x, '$.b'), JSON_EXTRACT_PATH_TEXT(x, 'b', 'c') "
+    "FROM VALUES ('{\"a\": 1, \"b\": {\"c\": \"y\"}}') AS t (x)": [
+        ("1", None, '{"c":"y"}', None, 1, '{"c":"y"}', "y"),
+    ],
+    "SELECT TOPK(x, 2), COUNTIF(x > 1), ARG_MAX(k, x), COUNT_DISTINCT(k), MAX(x, 1), GROUP_CONCAT(k, '-') FROM VALUES "
+    "('a', 1), ('b', 3), (NULL, 5) AS t (k, x)": [([5, 3], 2, "b", 2, [5], "a-b")],
+    "SELECT k, RATIO_TO_REPORT(x) OVER () AS r FROM VALUES ('a', 1), ('b', 3) AS t (k, x) ORDER BY k": [
+        ("a", 0.25), ("b", 0.75),
+    ],
+    "SELECT TRANSFORM(array('a'), t => UCASE(t)), MAP['k', 1], ROW(1, 'x'), REGEXP_EXTRACT('ab12', '[0-9]+'), "
+    "MAP(ARRAY['a'], ARRAY[2]), TIMESTAMP_DIFF(TIMESTAMP '2026-01-01 01:00', TIMESTAMP '2026-01-01 00:00', MINUTE)": [
+        (["A"], {"k": 1}, (1, "x"), "12", {"a": 2}, 60),
+    ],
     "SELECT CAST(12 AS VARCHAR), 7::TEXT, SAFE_CAST('x' AS INT64)": [("12", "7", None)],
     "SELECT CAST(TO_TIMESTAMP_LTZ(1000, 3) AS STRING) = CAST(timestamp_seconds(1) AS STRING)": [(True,)],
 }  # fmt: skip

@@ -175,7 +175,8 @@ def _sink(create: CreateSink) -> list[str]:
 
 
 def _stored(create: CreateMaterializedView) -> list[str]:
-    lines = [f"  key: {', '.join(name.text for name in create.key)}"] if create.key else []
+    lines = [f"  in group: {create.group.text}"] if create.group else []
+    lines += [f"  key: {', '.join(name.text for name in create.key)}"] if create.key else []
     lines += [f"  index: {', '.join(name.text for name in create.indexes)}"] if create.indexes else []
     lines += [f"  option {name} = {value}" for name, value in create.options]
     lines += ["  with a new checkpoint"] if create.new_checkpoint else []

@@ -36,7 +36,7 @@ create query fraud
   into: alerts
   text: SELECT card FROM payments
 query: SELECT card FROM payments
-ControlQuery 'start' fraud None False
+ControlQuery 'start' fraud None 'query'
 ====
 CREATE OR REPLACE QUERY fraud AS
 SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS t PATTERN (A B)) -- the end
@@ -64,18 +64,18 @@ query: WITH t AS (SELECT 1 AS a) SELECT a FROM t
 ====
 START QUERY fraud; PAUSE QUERY fraud; RESUME QUERY a.fraud; RESTART QUERY `fraud`; STOP QUERY fraud; STOP QUERY fraud WITH SAVEPOINT 'x'; STOP QUERY fraud WITH SAVEPOINT x
 ----
-ControlQuery 'start' fraud None False
-ControlQuery 'pause' fraud None False
-ControlQuery 'resume' a.fraud None False
-ControlQuery 'restart' fraud None False
-ControlQuery 'stop' fraud None False
-ControlQuery 'stop' fraud x False
-ControlQuery 'stop' fraud x False
+ControlQuery 'start' fraud None 'query'
+ControlQuery 'pause' fraud None 'query'
+ControlQuery 'resume' a.fraud None 'query'
+ControlQuery 'restart' fraud None 'query'
+ControlQuery 'stop' fraud None 'query'
+ControlQuery 'stop' fraud x 'query'
+ControlQuery 'stop' fraud x 'query'
 ====
 ALTER QUERY fraud SET (trigger '1 minute', cepsql.buckets = 4); ALTER QUERY fraud RESET (trigger, checkpoint)
 ----
-AlterQuery fraud ((Name(text='trigger', span=Span(start=23, end=30)), '1 minute'), (Name(text='cepsql.buckets', span=Span(start=43, end=57)), '4')) False
-AlterQuery fraud ((Name(text='trigger', span=Span(start=89, end=96)), None), (Name(text='checkpoint', span=Span(start=98, end=108)), None)) False
+AlterQuery fraud ((Name(text='trigger', span=Span(start=23, end=30)), '1 minute'), (Name(text='cepsql.buckets', span=Span(start=43, end=57)), '4')) 'query'
+AlterQuery fraud ((Name(text='trigger', span=Span(start=89, end=96)), None), (Name(text='checkpoint', span=Span(start=98, end=108)), None)) 'query'
 ====
 DROP QUERY fraud; DROP QUERY IF EXISTS fraud; DROP SINK alerts CASCADE; DROP STREAM IF EXISTS ticks CASCADE; DROP VIEW cascade; DROP TABLE start
 ----
@@ -214,9 +214,9 @@ query: SELECT city, COUNT(*) AS n, SUM(total) AS total FROM orders GROUP BY city
 ====
 START VIEW spent; STOP MATERIALIZED VIEW spent WITH SAVEPOINT 'x'; ALTER MATERIALIZED VIEW spent RESET (trigger)
 ----
-ControlQuery 'start' spent None True
-ControlQuery 'stop' spent x True
-AlterQuery spent ((Name(text='trigger', span=Span(start=104, end=111)), None),) True
+ControlQuery 'start' spent None 'materialized view'
+ControlQuery 'stop' spent x 'materialized view'
+AlterQuery spent ((Name(text='trigger', span=Span(start=104, end=111)), None),) 'materialized view'
 ====
 SHOW MATERIALIZED VIEWS; SHOW CREATE MATERIALIZED VIEW spent; DROP MATERIALIZED VIEW IF EXISTS spent CASCADE
 ----
@@ -256,3 +256,35 @@ WaitFor wait 'x' None
 SELECT a at FROM t AS fresh
 ----
 query: SELECT a AS at FROM t AS fresh
+====
+CREATE VIEW GROUP sales OPTIONS (store 'sqlite', trigger '1 second'); CREATE VIEW GROUP IF NOT EXISTS `a group`; CREATE MATERIALIZED VIEW IF NOT EXISTS spent IN sales PRIMARY KEY (city) AS SELECT city FROM orders
+----
+CreateViewGroup sales (('store', 'sqlite'), ('trigger', '1 second')) False
+CreateViewGroup a group () True
+create materialized view spent if absent
+  in group: sales
+  key: city
+  text: SELECT city FROM orders
+query: SELECT city FROM orders
+====
+START VIEW GROUP sales; STOP VIEW GROUP sales WITH SAVEPOINT x; ALTER VIEW GROUP sales SET (trigger '1 second'); DROP VIEW GROUP IF EXISTS sales CASCADE; SHOW VIEW GROUPS; SHOW CREATE VIEW GROUP sales
+----
+ControlQuery 'start' sales None 'view group'
+ControlQuery 'stop' sales x 'view group'
+AlterQuery sales ((Name(text='trigger', span=Span(start=92, end=99)), '1 second'),) 'view group'
+Drop 'view group' sales True True
+Show 'view groups' None False
+ShowCreate 'view group' sales
+====
+CREATE VIEW group AS SELECT group FROM groups; DROP VIEW group; DROP VIEW group CASCADE; START VIEW group; STOP VIEW group WITH SAVEPOINT x; ALTER VIEW group SET (trigger '1 s'); SHOW CREATE VIEW group; DROP VIEW GROUP group
+----
+create view group
+  text: SELECT group FROM groups
+query: SELECT group FROM groups
+Drop 'view' group False False
+Drop 'view' group False True
+ControlQuery 'start' group None 'materialized view'
+ControlQuery 'stop' group x 'materialized view'
+AlterQuery group ((Name(text='trigger', span=Span(start=163, end=170)), '1 s'),) 'materialized view'
+ShowCreate 'view' group
+Drop 'view group' group False False

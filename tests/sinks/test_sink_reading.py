@@ -87,3 +87,13 @@ def test_half_a_batch_is_not_read(tmp_path: Path):
     (tmp_path / "day=2").mkdir()
     (tmp_path / "day=2" / "q-1-b.parquet").write_text("")
     assert len(whole_batches(tmp_path)) == 3
+
+
+def test_a_folder_of_a_partition_is_not_hidden(tmp_path: Path):
+    (tmp_path / "_cepsql").mkdir()
+    names = {"_cepsql/a": "_k=1/q-0-a.json", "_cepsql/b": "_k=2/q-0-b.json"}
+    (tmp_path / "_cepsql" / "c.json").write_text(json.dumps({"batch": 0, "files": names}))
+    for name in (*names.values(), "_temporary/q-0-c.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert [file.name for file in whole_batches(tmp_path)] == ["q-0-a.json", "q-0-b.json"]

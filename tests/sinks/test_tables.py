@@ -84,12 +84,12 @@ def test_names_may_have_what_drivers_take_for_parameters(database, key):
     sink = opened(replace(database.sink(**options), key=key), columns=columns)
     table = pa.table({names[0]: pa.array([1, None], pa.int32()), names[1]: ["a", "b"]})
     place = (sink._table, sink._schema)
-    sink._transaction(lambda connection: sink._database.add_rows(connection, *place, columns, key, [table]))
+    sink.transaction(lambda connection: sink._database.add_rows(connection, *place, columns, key, [table]))
     reading = f'SELECT "{names[1]}" FROM {where}"{options["table"]}" ORDER BY 1'
     assert database.run(reading) == [("a",), ("b",)]
     if key:
         gone = [table.select(list(key))]
-        sink._transaction(lambda connection: sink._database.delete_rows(connection, *place, key, gone))
+        sink.transaction(lambda connection: sink._database.delete_rows(connection, *place, key, gone))
         assert database.run(reading) == []
     sink.forget()
 
@@ -360,7 +360,7 @@ def test_an_owner_that_hangs_within_a_batch_does_not_keep_the_next_one_waiting(s
         assert new.accept(rows(spark, (1, "a")), 0) == 1
 
     with pytest.raises(Unavailable, match=r"terminating connection|the connection is lost"):
-        old._transaction(hanging)
+        old.transaction(hanging)
     with pytest.raises(OperationalError, match="query q is written to sink alerts by another process now"):
         old.accept(rows(spark, (2, "zombie")), 1)
 

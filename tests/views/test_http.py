@@ -14,6 +14,7 @@ import pytest
 from kept_views import WrittenView, keep_view
 
 import cepsql
+import cepsql.mounts
 from cepsql.server.wire.http import HttpListener
 from cepsql.server.wire.limits import Limits
 from cepsql.server.wire.users import User, Users
@@ -219,6 +220,21 @@ def test_rows_are_put_into_a_stream(changing, tmp_path, format):
         assert len(list(folder.iterdir())) == 2
     with listening(engine) as address:
         assert asked(f"{address}/streams/orders", b"{}", **kind)[0] == 403
+
+
+def test_no_row_goes_to_a_folder_whose_disk_is_not_mounted(changing, tmp_path, monkeypatch):
+    engine, _ = changing
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (tmp_path / "mountinfo").write_text("0 1 8:1 / / rw - ext4 /dev/x rw\n")
+    (tmp_path / "fstab").write_text(f"UUID=0 {disk} ext4 defaults 0 2\n")
+    monkeypatch.setattr(cepsql.mounts, "MOUNTED", tmp_path / "mountinfo")
+    monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "fstab")
+    engine.sql(f"{STREAM} USING json OPTIONS (path '{disk / 'orders'}')")
+    with listening(engine, Users(None, "owner")) as address:
+        status, said = asked(f"{address}/streams/orders", b"{}", Content_Type="application/x-ndjson")
+        assert status >= 400 and said["error"].startswith("the folder of orders cannot be at")
+    assert not list(disk.iterdir())
 
 
 def test_prepared_calls(changing):

@@ -165,7 +165,7 @@ def query(engine):
 
 def keep(engine, query, batch: int, numbers, most: int = 3, whole: bool = True, series: str = "first") -> None:
     rows = LastRows(engine.home.last_rows_folder(query), most, series)
-    rows.keep(batch, [("n", "bigint")], [pa.table({"n": list(numbers)})], whole)
+    rows.keep(batch, [("n", "bigint")], [pa.table({"n": list(numbers)})], whole, rows.followed)
 
 
 def test_rows_that_leave_a_query(engine, query):

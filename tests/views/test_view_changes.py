@@ -9,6 +9,7 @@ import pytest
 from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from kept_views import WrittenView
 
 import cepsql
 from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery
@@ -17,6 +18,7 @@ from cepsql.errors import OperationalError
 from cepsql.sinks.view import ViewTable
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.run.sink import Position
+from cepsql.standing.sink_reading import written_columns
 from cepsql.views.changes import Point, begin_reading, changes_between, end_reading, last_point, read_until
 from cepsql.views.journal import Journal, changes_table
 from cepsql.views.snapshot import Wanted, read_views, store_transaction
@@ -289,3 +291,14 @@ def test_a_store_in_postgresql_keeps_changes_and_versions(postgresql):
     read_until(view, "r", "q", 2)
     end_reading(view, "q")
     writer.table.forget()
+
+
+def test_the_columns_that_a_query_over_changes_writes_are_known(spark, tmp_path):
+    with cepsql.connect(spark, catalog=str(tmp_path / "catalog.db")) as engine:
+        columns = (("city", "string"), ("n", "bigint"))
+        WrittenView(engine, f"sqlite:///{tmp_path / 'v.db'}", "spent", columns, ["city"]).write(0, [("+I", "Rome", 1)])
+        place = f"OPTIONS (path '{tmp_path / 'kept.db'}', create_table 'true')"
+        engine.sql(f"CREATE SINK kept (PRIMARY KEY (city)) USING sqlite {place}")
+        engine.sql("CREATE QUERY often INTO kept AS SELECT city, n FROM spent WHERE n > 1 EMIT CHANGES")
+        found = written_columns(engine._context, engine.catalog.sink("kept"))
+        assert [(column.name, column.type) for column in found] == list(columns)

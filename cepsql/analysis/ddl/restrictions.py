@@ -9,7 +9,17 @@ from dataclasses import dataclass
 
 from cepsql.analysis.ddl.allowed_places import is_allowed_address, is_allowed_path
 from cepsql.analysis.ddl.source_options import FILE_FORMATS, known_options
-from cepsql.catalog import Definition, MaterializedView, Registered, RegisteredQuery, Relation, Sink, Source, View
+from cepsql.catalog import (
+    Definition,
+    MaterializedView,
+    Registered,
+    RegisteredQuery,
+    Relation,
+    Sink,
+    Source,
+    View,
+    ViewGroup,
+)
 from cepsql.catalog.locations import SQLITE_URL
 from cepsql.catalog.references import references, resolved
 from cepsql.datagen.fields import DATAGEN
@@ -95,6 +105,10 @@ class Restrictions:
             case MaterializedView(name=name, query=query, options=options):
                 self._check_view(f"materialized view {name}", options)
                 self.check(query)
+            case ViewGroup(name=name, options=options, store=store):
+                self._check_view(f"view group {name}", store)
+                self._check_references(f"view group {name}", options)
+                self._check_query(f"view group {name}", self._values(options))
             case RegisteredQuery(name=name, sql=sql, options=options):
                 self._check_references(f"query {name}", options)
                 self._check_query(f"query {name}", self._values(options))

@@ -6,14 +6,12 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.analysis.sql.positions import span_of
+from cepsql.catalog.view_store import OPERATION as OPERATION
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.statements import EmitClause
 from cepsql.ordered.operator import Change
 
 CLOSE, CHANGES, EVERY = "close", "changes", "every"
-
-OPERATION = "op"
-"""The column that says what a row does to the result."""
 
 INSERT, DELETE, UPDATE_BEFORE, UPDATE_AFTER = "+I", "-D", "-U", "+U"
 """Values of OPERATION: a new row, one that is gone, one that changed as it was, and as it is."""

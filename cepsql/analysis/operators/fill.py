@@ -6,14 +6,19 @@ from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
+from cepsql.analysis.operators.assigned_windows import AssignedWindows
 from cepsql.analysis.sql.intervals import interval_micros
+from cepsql.analysis.sql.lengths import DAYS, MONTHS, WEEKS, Length, window_length
 from cepsql.analysis.sql.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
-from cepsql.errors import ProgrammingError, suggestion
+from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.statements import FillClause
 from cepsql.language.tokens import quoted
 from cepsql.operators.fill import Fill, Filler, FillKind
+from cepsql.operators.window_grids import CalendarGrid
 from cepsql.ordered.row_layout import Column, RowLayout
+
+_DAY, _FIRST_MONDAY = 86_400_000_000, 4
 
 HIDDEN_END = "__end"
 """The end of the window where the SELECT does not have it."""
@@ -68,15 +73,50 @@ def value_fillers(clause: FillClause, names: Sequence[str]) -> dict[str, Filler]
     return {name: found.get(name, Filler(FillKind.CONSTANT)) for name in names}
 
 
-def windows_filled(clause: FillClause, step: int) -> int | None:
-    """Return how many windows are filled after a group at most, None without FOR AT MOST."""
+def windows_filled(clause: FillClause, step: Length) -> int | None:
+    """Return how many windows are filled after a group at most, None without FOR AT MOST.
+
+    step: how often windows begin.
+    Raises ProgrammingError for a length that is no number of windows.
+    """
     if clause.limit is None:
         return None
     place = span_of(clause.limit, clause.span)
-    micros = interval_micros(clause.limit, place)
-    if micros < step:
+    limit = window_length(clause.limit, place)
+    if step.fixed:
+        limit = Length(interval_micros(clause.limit, place))
+    counted, every = (_in_days(length) for length in (limit, step))
+    if counted.unit != every.unit:
+        unit = "months, quarters or years" if every.unit == MONTHS else "days or weeks"
+        raise ProgrammingError("FOR AT MOST is not measured as the windows are", place, f"give it in {unit}")
+    if counted.count < every.count:
         raise ProgrammingError("FOR AT MOST must be as long as a window or longer", place)
-    return micros // step
+    return counted.count // every.count
+
+
+def calendar_grid(windows: AssignedWindows) -> CalendarGrid | None:
+    """Return where windows lie that a calendar measures, in a zone that is not known yet; None for fixed ones.
+
+    Raises NotSupportedError for those that are not found by their ends.
+    """
+    if windows.fixed:
+        return None
+    size, every = (_in_days(length) for length in (windows.size, windows.step))
+    if size.unit != every.unit:
+        assert windows.fill is not None
+        raise NotSupportedError(
+            "FILL of windows whose length and distance are of different units is not supported",
+            windows.fill.span,
+            "give both in days and weeks, or both in months and years",
+        )
+    offset = _in_days(windows.offset)
+    micros = offset.count * (_DAY if offset.unit == DAYS else 1)
+    first = _FIRST_MONDAY if windows.step.unit == WEEKS else 0
+    return CalendarGrid(size.unit == MONTHS, size.count, every.count, first, micros)
+
+
+def _in_days(length: Length) -> Length:
+    return Length(length.count * 7, DAYS) if length.unit == WEEKS else length
 
 
 def plan_fill(
@@ -86,11 +126,13 @@ def plan_fill(
     time: str,
     fillers: Mapping[str, Filler],
     lengths: tuple[int, int, int | None],
+    calendar: CalendarGrid | None = None,
 ) -> FilledGroups:
     """Plan the filling of groups with these columns.
 
     fillers: by column.
     lengths: the size of windows and how often they begin, microseconds, and how many are filled after a group at most.
+    calendar: as of `cepsql.operators.fill.Fill`.
     """
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(keys)),
@@ -101,7 +143,7 @@ def plan_fill(
     starts = [column for column, filler in fillers.items() if filler.kind == FillKind.START]
     given = starts[0] if starts and time == HIDDEN_END else time
     each = tuple(by_name[column.name.lower()] for column in columns)
-    return FilledGroups(name, columns, tuple(keys), time, given, Fill(layout, each, *lengths))
+    return FilledGroups(name, columns, tuple(keys), time, given, Fill(layout, each, *lengths, calendar))
 
 
 def _filler(value: exp.Expr, clause: FillClause) -> Filler:

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.frames import EVERY_ROW, bounds_of, row_count
+from cepsql.analysis.operators.frames import EVERY_ROW, bounds_of, exclusion, row_count
 from cepsql.analysis.operators.over import Frames, is_whole
 from cepsql.analysis.operators.running_calls import OF_COLUMNS
 from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.analysis.sql.positions import span_of
-from cepsql.errors import Error
+from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.operators.excluded_rows import Exclusion
 from cepsql.operators.framed import FramedCall
 
 _DAY = 86_400_000_000
@@ -25,7 +26,7 @@ def framed_calls(frames: Frames) -> tuple[FramedCall, ...] | None:
     """Return what an operator computes for calls whose frames do not hold all rows so far; None where it cannot for
     each of them: where only Spark knows the function, what it reads is no column, or the calendar says where its frame
     begins."""
-    if is_whole(frames.time, frames.keys) or frames.reach.before == EVERY_ROW:
+    if is_whole(frames.time, frames.keys) or (frames.reach.before == EVERY_ROW and not excludes(frames)):
         return None
     found = []
     for call in frames.calls:
@@ -37,6 +38,27 @@ def framed_calls(frames: Frames) -> tuple[FramedCall, ...] | None:
             return None
         found.append(framed)
     return tuple(found)
+
+
+def excludes(frames: Frames) -> bool:
+    """Tell whether frames leave rows out, which Spark does not know."""
+    return any(exclusion(call.call) is not None for call in frames.calls)
+
+
+def check_excluding(frames: Frames, place: Span) -> None:
+    """Raise NotSupportedError for frames that leave rows out, and that no operator computes."""
+    if excludes(frames) and framed_calls(frames) is None:
+        raise refused_exclusion(place)
+
+
+def refused_exclusion(place: Span | None = None) -> NotSupportedError:
+    """Return why a frame that leaves rows out is not computed over a stream."""
+    return NotSupportedError(
+        "EXCLUDE in this frame over a stream is not supported",
+        place,
+        "COUNT, SUM, AVG, MIN, MAX, FIRST_VALUE, LAST_VALUE, STDDEV and VARIANCE of a column take it, in frames of "
+        "ROWS, GROUPS, and RANGE of less than a day",
+    )
 
 
 def _framed(frames: Frames, name: str, call: exp.Window) -> FramedCall | None:
@@ -52,9 +74,9 @@ def _framed(frames: Frames, name: str, call: exp.Window) -> FramedCall | None:
     if kind is None or bounds is None or function.args.get("expressions"):
         return None
     if kind == "count" and (argument is None or isinstance(argument, exp.Star | exp.Literal)):
-        return FramedCall(name, kind, None, *bounds)
+        return FramedCall(name, kind, None, *bounds[:3], False, *bounds[3:])
     column = _column(argument, names.get)
-    return None if column is None else FramedCall(name, kind, column, *bounds, ignore)
+    return None if column is None else FramedCall(name, kind, column, *bounds[:3], ignore, *bounds[3:])
 
 
 def _neighbour(name: str, function: exp.Lag | exp.Lead, known: Callable[[str], str | None]) -> FramedCall | None:
@@ -69,21 +91,31 @@ def _column(argument: exp.Expr | None, known: Callable[[str], str | None]) -> st
     return known(argument.name.lower()) if isinstance(argument, exp.Column) else None
 
 
-def _bounds(frames: Frames, call: exp.Window) -> tuple[int, int, bool] | None:
-    """Return where a frame begins and ends, and whether by time; None where that is not told by rows or a length."""
+def _bounds(frames: Frames, call: exp.Window) -> tuple[int | None, int, bool, bool, Exclusion | None] | None:
+    """Return where a frame begins and ends, whether by time, whether by groups, and what it leaves out; None where that
+    is not told by rows or a length."""
     kind, start, end = bounds_of(call)
-    if start is None or end is None:
+    excluded = exclusion(call)
+    if end is None or (excluded is None and (start is None or kind == "GROUPS")):
         return None
-    if kind == "ROWS":
-        first, last = (direction * row_count(value, span_of(call)) for direction, value in (start, end))
-        return first, last, False
-    if kind != "RANGE" or len(frames.order) > 1:
+    if kind in ("ROWS", "GROUPS"):
+        first, last = (None if one is None else one[0] * row_count(one[1], span_of(call)) for one in (start, end))
+        return first, last or 0, False, kind == "GROUPS", excluded
+    if kind != "RANGE":
         return None
+    lengths = [one for one in (start, end) if one is not None and one[0]]
+    if len(frames.order) > 1 and (lengths or excluded is None):
+        return None
+    if len(frames.order) > 1:
+        # Up to the rows that are equal to the row.
+        return None if start is None else 0, 0, False, True, excluded
     time = next(column.type.lower() for column in frames.columns if column.name == frames.time)
     if not time.startswith("timestamp"):
         return None
-    first, last = (0 if not direction else direction * interval_micros(value) for direction, value in (start, end))
-    if max(abs(first), abs(last)) >= _DAY and not time.startswith("timestamp_ntz"):
+    first, last = (
+        None if one is None else 0 if not one[0] else one[0] * interval_micros(one[1]) for one in (start, end)
+    )
+    if max(abs(first or 0), abs(last or 0)) >= _DAY and not time.startswith("timestamp_ntz"):
         # Spark adds days by the session's calendar.
         return None
-    return first, last, True
+    return first, last or 0, True, False, excluded

@@ -12,6 +12,7 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.bloom_filters import is_seen
 from cepsql.language.tokens import DIALECT
+from cepsql.operators.excluded_rows import Exclusion
 
 _DAY = 86_400_000_000
 _Tree = TypeVar("_Tree", bound=exp.Expr)
@@ -66,6 +67,8 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
     """
     place = span_of(call, place) or place
     function = called_function(call.this)
+    if exclusion(call) is not None and isinstance(function, (*RANKS, *OF_ALL_ROWS, exp.Lag, exp.Lead)):
+        raise ProgrammingError(f"{call_name(call)} takes no frame", place, "leave the frame out")
     if isinstance(function, exp.Lag | exp.Lead):
         return _offset(function, call, place)
     if is_seen(function) and call.args.get("spec") is not None:
@@ -137,6 +140,13 @@ def bounds_of(call: exp.Window) -> tuple[str, Bound | None, Bound | None]:
     start = _bound(spec.args.get("start"), spec.args.get("start_side"))
     end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
     return str(spec.args.get("kind") or "").upper(), start, end
+
+
+def exclusion(call: exp.Window) -> Exclusion | None:
+    """Return what the frame of a call leaves out."""
+    spec = call.args.get("spec")
+    said = None if spec is None else spec.args.get("exclude")
+    return None if said is None else Exclusion(str(said if isinstance(said, str) else said.name).lower())
 
 
 def _side(side: object) -> str:

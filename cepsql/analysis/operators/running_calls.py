@@ -6,7 +6,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.match.aggregate_calls import called_function
-from cepsql.analysis.operators.frames import EVERY_ROW, Reach, call_name
+from cepsql.analysis.operators.frames import EVERY_ROW, Reach, call_name, exclusion
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.bloom_filters import SEEN, hashed, is_seen, seen_sizes
@@ -79,6 +79,8 @@ def whole_reach(call: exp.Window, reach: Reach) -> Reach:
     does not go on from a few values."""
     if reach.before is not None:
         return reach
+    if exclusion(call) is not None:
+        return replace(reach, before=EVERY_ROW)
     try:
         with_plain_argument(call, lambda argument: exp.column("x"), span_of(call) or Span(0, 0))
     except Error:

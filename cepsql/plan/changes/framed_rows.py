@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, called_function, is_group_aggregate
 from cepsql.analysis.operators.emission import OPERATION
 from cepsql.analysis.operators.framed_calls import OF_FRAMES
-from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS, bounds_of, call_name, check_order, row_count
+from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS, bounds_of, call_name, check_order, exclusion, row_count
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
@@ -41,11 +41,11 @@ def framed_select(
     Raises NotSupportedError and ProgrammingError for functions and frames that cannot be computed, and for what cannot
     stand beside.
     """
-    select = _with_composed(select, place)
+    select = with_composed(select, place)
     calls = window_calls(select)
     refuse_nested(calls, place)
     own = {call: with_own_window(call, select) for call in calls}
-    asked = [call for call in calls if _rows_of(own[call]) == _rows_of(own[calls[0]])]
+    asked = [call for call in calls if same_rows(own[call]) == same_rows(own[calls[0]])]
     columns = RowsBelow(frozenset({OPERATION, IDENTITY, CHANGE}))
     keys, order = columns.rows_of(own[calls[0]])
     given: dict[exp.Expr, str] = {}
@@ -53,7 +53,7 @@ def framed_select(
     for number, call in enumerate(asked):
         given[call] = f"__w{number}_{name}"
         column = ColumnDefinition(given[call], spoken_type(call))
-        planned.append(replace(_planned(own[call], columns, place), column=column))
+        planned.append(replace(planned_window(own[call], columns, place), column=column))
 
     def computed(node: exp.Expr) -> exp.Expr:
         return exp.column(given[node], table=name) if node in given else node
@@ -137,16 +137,18 @@ def _plain_aggregates(part: exp.Expr | None) -> bool:
     return _is_aggregate(part) or any(map(_plain_aggregates, part.iter_expressions()))
 
 
-def _rows_of(call: exp.Window) -> tuple[frozenset[exp.Expr], tuple[exp.Expr, ...]]:
+def same_rows(call: exp.Window) -> tuple[frozenset[exp.Expr], tuple[exp.Expr, ...]]:
     """Return what calls have in common that go over the same rows in the same order."""
     order = call.args.get("order")
     return frozenset(call.args.get("partition_by") or []), tuple(order.expressions if order else ())
 
 
-def _with_composed(select: exp.Select, place: Span) -> exp.Select:
-    """Return a SELECT whose window functions are those that the operator knows, and expressions over them."""
+def with_composed(
+    select: exp.Select, place: Span, chosen: Callable[[exp.Window], bool] = lambda call: True
+) -> exp.Select:
+    """Return a SELECT whose chosen window functions are those that the operator knows, and expressions over them."""
     made: dict[exp.Expr, exp.Expr] = {}
-    for call in window_calls(select):
+    for call in filter(chosen, window_calls(select)):
         function = called_function(call.this)
         native = type(function) in (*OF_FRAMES, *_OF_ORDER, exp.Lag, exp.Lead, exp.NthValue, exp.CountIf)
         if native and not _count_of_several(call.this):
@@ -177,7 +179,7 @@ def _count_of_several(call: exp.Expr) -> bool:
     return taken is not None and len(taken.arguments) > 1
 
 
-def _planned(call: exp.Window, columns: RowsBelow, place: Span) -> PlannedWindow:
+def planned_window(call: exp.Window, columns: RowsBelow, place: Span) -> PlannedWindow:
     """Return what the operator computes for a call, without the name of its column."""
     place = span_of(call, place) or place
     function, spoken = called_function(call.this), sql_of(without_tables(call))
@@ -249,8 +251,6 @@ def _frame(call: exp.Window, place: Span) -> FrameEnds:
     if spec is None:
         return _SO_FAR if call.args.get("order") else _WHOLE
     kind, start, end = bounds_of(call)
-    if spec.args.get("exclude") is not None:
-        raise NotSupportedError("EXCLUDE in a frame is not supported", place)
     order = call.args["order"].expressions if call.args.get("order") else []
     sides = str(spec.args.get("start_side") or "").upper(), str(spec.args.get("end_side") or "").upper()
     if (start is None and sides[0] == "FOLLOWING") or (end is None and sides[1] == "PRECEDING"):
@@ -272,4 +272,4 @@ def _frame(call: exp.Window, place: Span) -> FrameEnds:
         check_order(start, end, first, last, place)
     if kind == "GROUPS" and not order:
         raise ProgrammingError("GROUPS needs ORDER BY", place)
-    return FrameEnds(kind.lower(), ends[0], ends[1])
+    return FrameEnds(kind.lower(), ends[0], ends[1], exclusion(call))

@@ -83,6 +83,8 @@ def _is_whole(call: exp.Window) -> bool:
         return False
     if spec is None:
         return not call.args.get("order")
+    if spec.args.get("exclude") is not None:
+        return False
     edges = [str(spec.args.get(part) or "").upper() for part in ("start", "end")]
     return edges == ["UNBOUNDED", "UNBOUNDED"] and str(spec.args.get("end_side") or "").upper() == "FOLLOWING"
 

@@ -6,7 +6,7 @@ from functools import partial
 from sqlglot import exp
 
 from cepsql.analysis.operators.assigned_windows import HOPPING, TUMBLING
-from cepsql.analysis.operators.fill import HIDDEN_END, plan_fill, value_fillers, windows_filled
+from cepsql.analysis.operators.fill import HIDDEN_END, calendar_grid, plan_fill, value_fillers, windows_filled
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.operators.fill import Filler, FillKind
@@ -47,11 +47,11 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
     table, assigned = found[0].alias_or_name.lower(), found[1].assigned
     clause = found[1].assigned.fill
     assert clause is not None
-    if assigned.kind not in (TUMBLING, HOPPING) or not assigned.fixed:
+    if assigned.kind not in (TUMBLING, HOPPING):
         raise NotSupportedError(
-            "FILL of windows of other kinds than TUMBLING and HOPPING, or by the calendar, is not supported",
+            "FILL of windows of other kinds than TUMBLING and HOPPING is not supported",
             clause.span,
-            "a window of a fixed length: SIZE 24 HOURS",
+            "WINDOW TUMBLING (SIZE 1 DAY) FILL (...)",
         )
     _refuse(select, clause.span)
     written = select.expressions
@@ -89,9 +89,10 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
     if rows.resolved.streaming:
         by_end = exp.Ordered(this=exp.column(exp.to_identifier(time, quoted=True)), nulls_first=True)
         rows = checked(RowsInOrder((by_end,), place), rows, "FILL")
-    name, step = f"__filled_{len(nodes)}", assigned.step.count
-    lengths = assigned.size.count, step, windows_filled(clause, step)
-    nodes[name] = Fill(plan_fill(name, rows.properties.columns, keys, time, kinds, lengths), (rows,))
+    name = f"__filled_{len(nodes)}"
+    lengths = assigned.size.longest, assigned.step.longest, windows_filled(clause, assigned.step)
+    grid = calendar_grid(assigned)
+    nodes[name] = Fill(plan_fill(name, rows.properties.columns, keys, time, kinds, lengths, grid), (rows,))
     columns = [exp.alias_(exp.column(exp.to_identifier(n, quoted=True), table=name), n, quoted=True) for n in names]
     outer = exp.select(*columns).from_(exp.to_table(name))
     outer.set("limit", limit)

@@ -7,7 +7,8 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.frames import reach_of
+from cepsql.analysis.operators.framed_calls import OF_FRAMES, check_excluding
+from cepsql.analysis.operators.frames import exclusion, reach_of
 from cepsql.analysis.operators.over import is_whole, plan_over, time_of_order
 from cepsql.analysis.operators.running_calls import whole_reach, with_plain_argument
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
@@ -95,7 +96,8 @@ class _Call:
     def rows(self) -> tuple:
         """What calls have in common that go over the same rows in the same order; those that wait come last."""
         keys = tuple(sorted(key.name for key in self.keys))
-        return self.waits, self.running, keys, tuple(sql_of(item) for item in self.order)
+        excluding = exclusion(self.call) is not None
+        return self.waits, self.running, excluding, keys, tuple(sql_of(item) for item in self.order)
 
 
 def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
@@ -119,6 +121,7 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
         asked = [(given[call], _call_type(call), _planned(alone[call], rows)) for call in group]
         time = found.watermark if found.streaming else time_of_order(asked[0][2], found.columns)
         frames = plan_over(name, found.columns, time, asked, reader.span, found.others)
+        check_excluding(frames, reader.span)
         nodes[name] = Over(frames, (rows,))
         rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
     return outer
@@ -214,11 +217,42 @@ def _over_columns(call: exp.Window, columns: RowsBelow, place: Span) -> _Call:
             bare = with_plain_argument(bare, columns.take, span_of(call, place) or place)
     except Error as error:
         running, refusal = False, error
+    if exclusion(call) is not None:
+        bare = _with_plain_columns(bare, columns)
     whole = bare if running else columns.replace_in(bare)
     assert isinstance(whole, exp.Window)
     whole.set("partition_by", keys)
     whole.set("order", exp.Order(expressions=order) if order else None)
     return _Call(whole, running, waits, refusal)
+
+
+def _with_plain_columns(call: exp.Window, columns: RowsBelow) -> exp.Window:
+    """Return a call whose function reads a column, where that says the same: frames that leave rows out are computed
+    by an operator, or not at all."""
+    function, condition, nulls = call.this, None, None
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        if isinstance(function, exp.Filter):
+            condition = function.expression.this
+        else:
+            nulls = type(function)
+        function = function.this
+    kind = "count" if isinstance(function, exp.CountIf) else OF_FRAMES.get(type(function))
+    argument = function.this
+    if kind is None or isinstance(argument, exp.Distinct) or (condition is not None and kind in ("first", "last")):
+        return call
+    if isinstance(function, exp.CountIf):
+        argument, function = exp.case().when(argument.copy(), exp.Literal.number(1)), exp.Count(big_int=True)
+    if argument is None or isinstance(argument, exp.Star | exp.Literal):
+        if condition is None:
+            return call
+        argument = exp.Literal.number(1)
+    if condition is not None:
+        argument = exp.case().when(condition.copy(), argument.copy())
+    reads = function.copy()
+    reads.set("this", columns.take(argument))
+    copy = call.copy()
+    copy.set("this", reads if nulls is None else nulls(this=reads))
+    return copy
 
 
 def _outer(

@@ -24,6 +24,7 @@ from cepsql.analysis.sql.written import Written
 from cepsql.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.operators.excluded_rows import Exclusion
 from cepsql.operators.interval_join import JoinKind, time_hold, time_holds
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.ranked_rows import Ranking
@@ -449,11 +450,13 @@ class FrameEnds:
 
     unit:        "rows", "groups" of rows that are equal in the order, or "range".
     first, last: 0 is the row itself, for "range" and "groups" with those that are equal; None: with the partition.
+    excluded:    what it leaves out.
     """
 
     unit: str
     first: FrameEnd | None
     last: FrameEnd | None
+    excluded: Exclusion | None = None
 
 
 @dataclass(frozen=True)
@@ -482,7 +485,7 @@ class PlannedWindow:
 class RetractingFrames(ChangeOperator):
     """An ordered operator: the rows of a table with window functions over their partitions.
 
-    inputs:  changes of the table.
+    inputs:  changes of the table, or its rows if it is at rest, and then rows come out.
     keys:    PARTITION BY: names of columns.
     order:   ORDER BY: names of columns with their direction.
     columns: the columns of the rows that come out.
@@ -507,7 +510,10 @@ class RetractingFrames(ChangeOperator):
         """What is known of the changes."""
         wanted = {name.lower() for name in self.columns}
         given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
-        return self._changing([*given, *(call.column for call in self.calls)])
+        columns = [*given, *(call.column for call in self.calls)]
+        if not self.inputs[0].properties.streaming:
+            return Properties(self.name, tuple(columns), False, None, False)
+        return self._changing(columns)
 
 
 @dataclass(frozen=True)
@@ -815,7 +821,7 @@ def reads(node: Node) -> list[Source | Registered]:
 
 def takes_rows_away(node: Node) -> bool:
     """Tell whether changes take rows away from a table; else they only add rows."""
-    return any(isinstance(below, ChangeOperator) for below in walk(node))
+    return any(isinstance(below, ChangeOperator) and below.properties.changes for below in walk(node))
 
 
 def goes_by_time(node: ChangeOperator, number: int) -> bool:

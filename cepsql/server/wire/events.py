@@ -17,15 +17,13 @@ _ROWS_OF_AN_EVENT = 1000
 _SILENCE_SECONDS = 15.0
 """After so long without an event a comment keeps proxies from closing the connection."""
 
-_LEAST_PAUSE, _MOST_PAUSE = 0.02, 0.25
-
 
 async def events(subscription: Subscription, reads: Reads) -> AsyncIterator[str]:
     """Yield events until the client is gone: `rows` is what there was, `changes` what became of it; an error ends them.
 
     The last event of a batch has its token as id, from which a client goes on by `Last-Event-ID`.
     """
-    pause, silence = _LEAST_PAUSE, 0.0
+    silence = 0.0
     with subscription:
         while not reads.closed:
             try:
@@ -38,12 +36,13 @@ async def events(subscription: Subscription, reads: Reads) -> AsyncIterator[str]
                 yield f"event: error\ndata: {json.dumps(said)}\n\n"
                 return
             if found is not None:
-                pause, silence = _LEAST_PAUSE, 0.0
+                silence = 0.0
                 for text in _events(found):
                     yield text
                 continue
+            pause = subscription.pause()
             await asyncio.sleep(pause)
-            silence, pause = silence + pause, min(2 * pause, _MOST_PAUSE)
+            silence += pause
             if silence >= _SILENCE_SECONDS:
                 silence = 0.0
                 yield ":\n\n"

@@ -17,7 +17,6 @@ from cepsql.views.subscription import TOKEN
 
 SUBSCRIBES = re.compile(r"(?is)\s*SUBSCRIBE\b")
 COPIED = re.compile(r"(?is)\s*COPY\s*\(\s*(SUBSCRIBE\b.*)\)\s*TO\s+STDOUT\s*;?\s*\Z")
-_LEAST_PAUSE, _MOST_PAUSE = 0.02, 0.25
 _ROWS_AT_ONCE = 1000
 
 
@@ -34,7 +33,6 @@ class FollowPortal(pg_mimic.Portal):
 
     async def execute(self, max_rows: int) -> tuple[list[tuple], bool]:
         """Return the next rows, at most so many, and True: there are always more."""
-        pause = _LEAST_PAUSE
         while not self._rows:
             if self._is_gone() or self._reads.closed:
                 self._subscription.close()
@@ -42,8 +40,7 @@ class FollowPortal(pg_mimic.Portal):
             with contextlib.suppress(TooMuch):
                 self._rows.extend(await self._polled())
             if not self._rows:
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _MOST_PAUSE)
+                await asyncio.sleep(self._subscription.pause())
         most = max_rows if max_rows > 0 else _ROWS_AT_ONCE
         return [self._rows.popleft() for _ in range(min(most, len(self._rows)))], True
 

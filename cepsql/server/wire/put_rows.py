@@ -4,22 +4,25 @@ The file appears as a whole, and its name follows from the key of the request: o
 """
 
 import base64
+import contextlib
 import decimal
 import hashlib
 import json
-import os
 import threading
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.catalog.locations import local_path, located
-from cepsql.catalog.references import resolved
+from cepsql.catalog.locations import located
 from cepsql.engine import Engine
 from cepsql.errors import DataError, Error, NotSupportedError, OperationalError, ProgrammingError, suggestion
+from cepsql.loading import load_spark
+from cepsql.mounts import check_mounted
+from cepsql.plan.references import valued_source
 from cepsql.scalar.types import STRING, parse_type
 from cepsql.server.wire.text_values import text_value
 from cepsql.views.cells import column_values
@@ -51,16 +54,17 @@ def put_rows(engine: Engine, name: str, body: bytes, key: str | None) -> dict[st
         raise ProgrammingError(f"there is no stream {name}", hint=suggestion(name, known, "streams"))
     if engine.restrictions is not None:
         engine.restrictions.check(located(found))
-    folder = _folder(found)
-    columns = [column for column in found.columns if column.expression is None and column.metadata is None]
+    folder, columns = _taking(found)
     rows = _rows(body, found, columns)
     digest = hashlib.sha256(body).hexdigest()[:16]
     called = uuid.uuid4().hex if key is None else hashlib.sha256(key.encode()).hexdigest()[:32]
     file = folder / f"post-{called}-{digest}.{found.format}"
     try:
-        with _putting:
+        # Who gives no key has names that nobody else has.
+        with _putting if key is not None else contextlib.nullcontext():
+            check_mounted(folder, f"the folder of {found.name}")
             folder.mkdir(parents=True, exist_ok=True)
-            there = next(folder.glob(f"post-{called}-*"), None)
+            there = next(folder.glob(f"post-{called}-*"), None) if key is not None else None
             if there is not None and there.name != file.name:
                 raise Repeated(f"the key {key!r} was given with other rows before", hint="each set of rows has its own")
             if there is None and rows:
@@ -71,21 +75,20 @@ def put_rows(engine: Engine, name: str, body: bytes, key: str | None) -> dict[st
     return {"rows": len(rows), "repeated": there is not None, "token": token}
 
 
-def _folder(stream: Source) -> Path:
-    options = {name.lower(): value for name, value in resolved(stream.options, f"stream {stream.name}").items()}
-    path = options.get("path", "")
+def _taking(stream: Source) -> tuple[Path, Sequence[ColumnDefinition]]:
+    """Return the folder of a stream, and the columns that rows have values for."""
     if stream.format not in _TAKEN or stream.value is not None or stream.late_of is not None:
         raise NotSupportedError(
             f"stream {stream.name} takes no rows over HTTP", hint=f"one over files of {' or '.join(_TAKEN)} does"
         )
-    if options.get("multiline", "").lower() == "true":
-        raise NotSupportedError(f"the files of stream {stream.name} each hold one JSON value, and no lines")
-    if "://" in path and not path.startswith("file:"):
-        raise NotSupportedError(f"stream {stream.name} is not in a folder of this machine")
-    return Path(local_path(path))
+    load_spark()
+    from cepsql.sinks.insertion import insertion_sink
+
+    sink = insertion_sink(valued_source(stream))
+    return Path(dict(sink.options)["path"]), sink.columns
 
 
-def _rows(body: bytes, stream: Source, columns: list[ColumnDefinition]) -> list[dict]:
+def _rows(body: bytes, stream: Source, columns: Sequence[ColumnDefinition]) -> list[dict]:
     """Return the rows of a body, checked as far as they must be."""
     names = {column.name.lower(): column for column in columns}
     free = any(name.lower() in _FREE for name, _ in stream.options)
@@ -143,7 +146,7 @@ def _cell(value: object, column: ColumnDefinition) -> object:
     return found
 
 
-def _write(file: Path, body: bytes, rows: list[dict], stream: Source, columns: list[ColumnDefinition]) -> None:
+def _write(file: Path, body: bytes, rows: list[dict], stream: Source, columns: Sequence[ColumnDefinition]) -> None:
     hidden = file.with_name(f".{file.name}")
     if stream.format == "json":
         data = b"".join(line.strip() + b"\n" for line in body.splitlines() if line.strip())
@@ -153,6 +156,8 @@ def _write(file: Path, body: bytes, rows: list[dict], stream: Source, columns: l
             column_values([_cell(row.get(column.name), column) for row in rows], column.type) for column in columns
         ]
         pq.write_table(pa.table(arrays, [column.name for column in columns]), hidden)
-    with hidden.open("rb+") as written:
-        os.fsync(written.fileno())
+    from cepsql.spark.checkpoint.checkpoint_path import synchronize
+
+    synchronize(hidden)
     hidden.replace(file)
+    synchronize(file.parent)

@@ -15,6 +15,7 @@ from pg_mimic.session import Statement, StaticStatement
 from cepsql.engine import Engine
 from cepsql.errors import DataError, Error, InterfaceError, NotSupportedError, OperationalError
 from cepsql.server.wire.answering import Answering, Refused, Result, TooMuch, parameter_count
+from cepsql.server.wire.client_catalog import client_catalog
 from cepsql.server.wire.following import SUBSCRIBES, FollowPortal, FollowStatement
 from cepsql.server.wire.reads import Reads
 from cepsql.server.wire.users import User
@@ -47,6 +48,7 @@ _OURS = re.compile(
 )
 _CLIENT_SETTING = re.compile(r"(?is)\s*SET\s+(?:TIME\s+ZONE|SESSION\s+CHARACTERISTICS|TRANSACTION)\b")
 _ISOLATION = re.compile(r"(?is)\s*SHOW\s+TRANSACTION\s+ISOLATION\s+LEVEL\s*;?\s*")
+_TIME_ZONE = re.compile(r"(?is)\s*SHOW\s+TIME\s*ZONE\s*;?\s*")
 _SAVEPOINT = re.compile(r"(?is)\s*(?:SAVEPOINT|RELEASE(?:\s+SAVEPOINT)?|ROLLBACK\s+TO(?:\s+SAVEPOINT)?)\s+\S+\s*;?\s*$")
 VERSION = "PostgreSQL 16.0, spoken by cepsql"
 """What drivers look for features in."""
@@ -71,6 +73,8 @@ async def _settings_of_clients(context: middleware.MiddlewareContext) -> Stateme
     if found := _VERSION_CALL.fullmatch(context.sql):
         columns = [pg_mimic.ResultColumn(found[1] or "version", pg_mimic.TEXT)]
         return StaticStatement(context.sql, columns, [(VERSION,)])
+    if _TIME_ZONE.fullmatch(context.sql):
+        return StaticStatement(context.sql, [pg_mimic.ResultColumn("TimeZone", pg_mimic.TEXT)], [("UTC",)])
     if _ISOLATION.fullmatch(context.sql):
         columns = [pg_mimic.ResultColumn("transaction_isolation", pg_mimic.TEXT)]
         return StaticStatement(context.sql, columns, [("read committed",)])
@@ -119,7 +123,11 @@ class _WirePortal(pg_mimic.Portal):
 class WireSession(pg_mimic.Session):
     """The statements of one connection."""
 
-    middleware = (_settings_of_clients, *middleware.DEFAULT_MIDDLEWARE, middleware.static_select)
+    middleware = (
+        _settings_of_clients,
+        *(client_catalog if one is middleware.pg_catalog else one for one in middleware.DEFAULT_MIDDLEWARE),
+        middleware.static_select,
+    )
 
     def __init__(self, engine: Engine, users: Any, reads: Reads):
         self._engine, self._users, self._reads = engine, users, reads
@@ -134,6 +142,9 @@ class WireSession(pg_mimic.Session):
         """Return a statement that is executed later."""
         if len(sql.encode()) > self._reads.limits.bytes:
             raise pg_mimic.PgError("54000", f"a statement has at most {self._reads.limits.bytes} bytes")
+        if not sql.strip(" \t\r\n;"):
+            # So JDBC asks whether a connection is alive.
+            return StaticStatement(sql, None, [])
         if SUBSCRIBES.match(sql):
             return await self._following(sql)
         if not _OURS.match(sql):

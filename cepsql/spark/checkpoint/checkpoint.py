@@ -16,7 +16,7 @@ from cepsql.spark.checkpoint.begin import write_begin
 from cepsql.spark.checkpoint.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint.checkpoint_files import SPARK, check_files, forget_unbegun, last_committed, last_planned
 from cepsql.spark.checkpoint.checkpoint_lock import CheckpointLock, FileLock, lock_checkpoint
-from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, make_folder, remove_tree, used, write_whole
+from cepsql.spark.checkpoint.checkpoint_path import CONTROL, CheckpointPath, make_folder, remove_tree, used, write_whole
 from cepsql.spark.checkpoint.control import is_ended
 from cepsql.spark.checkpoint.host_files import HostFiles
 from cepsql.spark.checkpoint.planned_files import forget_unplanned
@@ -33,7 +33,7 @@ ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 _WAY_OUT = "use another checkpoint folder, or remove this one to replay the input from its beginning"
 
 _LOCKS = {"lock.turn", CLAIMS}
-_FIRST_FILES = {"lock", ".lock", "control", "begin", ".plan.json.new"} | _LOCKS
+_FIRST_FILES = {"lock", ".lock", CONTROL, "begin", ".plan.json.new"} | _LOCKS
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Checkpoint:
     @property
     def control_folder(self) -> CheckpointPath:
         """The folder in which `cepsql.spark.checkpoint.control` ends the input."""
-        return self.folder / "control"
+        return self.folder / CONTROL
 
     def known_record(self, place: str, path: Path | None) -> str | None:
         """Return the id of the record in a place, None if it has none that matters.

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 CheckpointPath = Path | HadoopPath
 
+CONTROL = "control"
+"""The folder of a checkpoint in which `cepsql.spark.checkpoint.control` ends the input."""
+
 _NO_CLASS = re.compile("Class [\\w./]+ not found|No FileSystem for scheme")
 _JARS = (
     "Spark needs hadoop-aws of the version of its other jars of Hadoop, with what that depends on, such as "

@@ -105,6 +105,22 @@ _EXPLANATIONS = (
         r"\bWHERE\b",
     ),
     Explanation(
+        "DATATYPE_MISMATCH",
+        r"contains\(.*requires the .STRING. type.*ARRAY",
+        ProgrammingError,
+        "CONTAINS looks into texts",
+        "array_contains(xs, x) looks into a list",
+        r"\bCONTAINS\s*(?=\()",
+    ),
+    Explanation(
+        "DATATYPE_MISMATCH",
+        r"length\(.*requires the .*STRING.*ARRAY",
+        ProgrammingError,
+        "LENGTH counts the characters of a text",
+        "size(xs) counts the values of a list",
+        r"\bLEN(?:GTH)?\s*(?=\()",
+    ),
+    Explanation(
         "UNRESOLVED_ROUTINE",
         r"routine `(?:TUMBLE|HOP|SESSION)(?:_START|_END|_ROWTIME)?`",
         ProgrammingError,

@@ -104,6 +104,7 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
     hint = _WORKER_HINT if kind is WorkerError else routine and known_function(routine)
     if routine is None and not issubclass(kind, WorkerError | InternalError):
         message, hint = explain_unread(texts, message)
+        hint = hint or next(filter(None, map(_forms_hint, chain)), None)
     return _redacted(kind(message, hint=hint), _trace(exception), secrets)
 
 
@@ -274,6 +275,13 @@ def _unknown_routine(exception: BaseException) -> str | None:
     if not isinstance(exception, PySparkException) or exception.getCondition() != "UNRESOLVED_ROUTINE":
         return None
     return (exception.getMessageParameters() or {}).get("routineName", "").replace("`", "") or None
+
+
+def _forms_hint(exception: BaseException) -> str | None:
+    """Return the hint for a call with too few or too many arguments, None for other errors."""
+    wrong = isinstance(exception, PySparkException) and (exception.getCondition() or "").startswith("WRONG_NUM_ARGS")
+    name = _refused_function(exception) if isinstance(exception, PySparkException) and wrong else None
+    return f"SHOW FUNCTIONS LIKE '{name}' shows what it takes" if name else None
 
 
 def _syntax_error(exception: BaseException) -> str | None:

@@ -11,9 +11,12 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from cepsql.errors import NotSupportedError
+from cepsql.language.accepted_functions import FORMS
 from cepsql.language.foreign_functions import INSTEAD
 from cepsql.spark.jvm.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.jvm.own_functions import OWN_FUNCTIONS
+
+_OWN = "SHOW FUNCTIONS LIKE 'a*' lists them; engine.spark.udf.register('name', function) adds one of Python's"
 
 _USAGE = re.compile(r"\s+")
 
@@ -37,13 +40,16 @@ def known_function(unknown: str) -> str | None:
     owner, _, last = unknown.rpartition(".")
     if last.upper() in INSTEAD:
         return INSTEAD[last.upper()]
+    forms = [form for form, (name, _) in FORMS.items() if name == last.upper()]
+    if forms and not owner:
+        return f"it is {' or '.join(forms)}"
     if owner:
         return f"a function stands before what it reads: {last}({owner})"
     known = {name.lower(): name for name in PATTERN_FUNCTIONS}
     with contextlib.suppress(NotSupportedError, py4j.protocol.Py4JError):
         known = {name: name for name in _built_in()} | known
     near = difflib.get_close_matches(unknown.lower(), known, 1, cutoff=0.7)
-    return f"did you mean {known[near[0]]}?" if near else None
+    return f"did you mean {known[near[0]]}?" if near else _OWN
 
 
 def _built_in() -> dict[str, str]:

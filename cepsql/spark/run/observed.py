@@ -25,6 +25,16 @@ def observed_sum(frame: DataFrame, metric: str) -> int:
     return sum(row.get(names.index(metric)) for row, names in fields if metric in names)
 
 
+def own_offsets(query: StreamingQuery) -> list[int]:
+    """Return which of the offsets of a query are of one source each, in the order of these: a source that is read in
+    several places has one for each."""
+    found: list = []
+    for place, source in enumerate(items(query._jsq.streamingQuery().sources())):
+        if not any(source.equals(other) for _, other in found):
+            found.append((place, source))
+    return [place for place, _ in found]
+
+
 def observed_in(query: StreamingQuery, dropping: bool) -> dict[str, dict[str, Any]]:
     """Return what was observed in the micro-batch of a query that has just been computed: values by observation.
 

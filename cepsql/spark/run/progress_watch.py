@@ -7,7 +7,7 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import add
 from typing import Any
@@ -36,7 +36,7 @@ from cepsql.spark.jvm.gateway import remember_path
 from cepsql.spark.run.late_counts import LEFT_OUT
 from cepsql.spark.sources.notices import warn
 from cepsql.spark.sources.time_alerts import LateAlert, TimeAlerts
-from cepsql.spark.stages.observations import BELOW_MATCH, INPUT_COUNTS, SAID, STANDING
+from cepsql.spark.stages.observations import BELOW_MATCH, INPUT_COUNTS, PART, SAID, STANDING
 
 _COUNTED = {
     "read": "rows_read",
@@ -55,7 +55,7 @@ _COUNTED = {
 }
 
 _INPUT_COUNT = rf"(?s){INPUT_COUNTS}\d+ (.+) (\w+)"
-_OF_INPUT = r"(?s)cepsql_[a-z]+_\d+ (.+)"
+_OF_INPUT = rf"(?s)cepsql_[a-z]+_\d+(?:{PART}\d+)? (.+)"
 """An observation of a single input, whose name it has."""
 
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
@@ -106,6 +106,7 @@ class Watch:
         self._added = float("-inf")
         self._works_for = QUERY.get()
         self._due: dict[int, int] = {}
+        self._spark_bound: int | None = None
         self._lock = threading.Lock()
 
     def reach(self, observed: Observed, batch: int, rows_out: int) -> Progress:
@@ -126,6 +127,20 @@ class Watch:
     def reached_bound(self, observed: Observed) -> int | None:
         """Return the event time up to which rows were released with a batch of which this was observed."""
         return _standing(self.progress, _stages(observed)).get("bound", self.progress.bound)
+
+    def bounds_of_parts(self, observed: Observed, staged: Sequence[bool]) -> tuple[int | None, ...]:
+        """Return the same for each view of a group, None where nothing says it.
+
+        staged: which of them have a stage; of others Spark knows the watermark, as of the batch before.
+        """
+
+        def bound(number: int) -> int | None:
+            end = f"{PART}{number}"
+            # The name of a stream may follow.
+            own = {name: values for name, values in observed.items() if name.partition(" ")[0].endswith(end)}
+            return _standing(Progress(), _stages(own)).get("bound")
+
+        return tuple(bound(number) if has else self._spark_bound for number, has in enumerate(staged))
 
     def add(self, event: StreamingQueryProgress) -> None:
         """Add a batch, unless it was added before, and warn of what it could not do as written."""
@@ -149,6 +164,7 @@ class Watch:
             rows_out = self._due.get(event.batchId, self.progress.rows_out)
             self._due = {batch: out for batch, out in self._due.items() if batch > event.batchId}
             observed = observed_by(event)
+            self._spark_bound = _spark_bound(event) or self._spark_bound
             reached = add_batch(replace(self.progress, rows_out=rows_out), event, observed)
             progress = self._uncounted(reached, event.batchId)
             self._alerts.compare(progress.bound, event.timestamp)
@@ -224,12 +240,17 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Obser
     if not _stages(observed):
         text = (event.eventTime or {}).get("watermark")
         totals["ended"] = text is not None and says_end(text)
-        # Before it has one, Spark says that its watermark is the epoch.
-        micros = None if text is None or totals["ended"] else _micros(datetime.datetime.fromisoformat(text))
-        totals["bound"] = micros or progress.bound
+        totals["bound"] = _spark_bound(event) or progress.bound
         totals["state_rows"] = sum(operator.numRowsTotal for operator in event.stateOperators)
         totals["state_bytes"] = sum(operator.memoryUsedBytes for operator in event.stateOperators)
     return counted(replace(progress, **totals), observed)
+
+
+def _spark_bound(event: StreamingQueryProgress) -> int | None:
+    """Return Spark's watermark in microseconds, None for none, and at the end of time."""
+    text = (event.eventTime or {}).get("watermark")
+    # Before it has one, Spark says that its watermark is the epoch.
+    return None if text is None or says_end(text) else _micros(datetime.datetime.fromisoformat(text)) or None
 
 
 def observed_by(event: StreamingQueryProgress) -> Observed:

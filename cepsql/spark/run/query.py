@@ -51,7 +51,7 @@ from cepsql.spark.jvm.spark_plan import drops_rows, has_windows
 from cepsql.spark.jvm.tasks import Tasks, grouped_tasks
 from cepsql.spark.run.expiry import Expiry
 from cepsql.spark.run.late_counts import count_left_out
-from cepsql.spark.run.observed import observed_in
+from cepsql.spark.run.observed import observed_in, own_offsets
 from cepsql.spark.run.polling import Polling
 from cepsql.spark.run.progress_watch import Observed, Watch, watch
 from cepsql.spark.run.row_queue import RowQueue
@@ -120,6 +120,7 @@ class StartOptions:
     late_shares: above which share of late rows there is an alert, by the names of streams.
     python_sources: whether Python reads one of them, for which Spark starts a process.
     observed: the names of the operators of each stage, by the name of its observation.
+    parts:    of the query of a group of views, whether each has a stage.
     """
 
     drain: bool = False
@@ -140,6 +141,7 @@ class StartOptions:
     late_shares: Mapping[str, float] = field(default_factory=dict)
     python_sources: bool = False
     observed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: tuple[bool, ...] = ()
 
 
 def start(
@@ -196,6 +198,7 @@ class StandingQuery:
         self._began_at = time.time() - time.monotonic()
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
         self._gone: OperationalError | None = None
+        self._own_offsets: list[int] | None = None
         self._late_begun = not options.late_files
 
     def __enter__(self) -> "StandingQuery":
@@ -667,7 +670,13 @@ class StandingQuery:
         # It is asked for once more after the batch.
         self._observed = observed_in(self._query, self._drops_rows)
         watermark = self._watch.reached_bound(self._observed)
-        return Position(watermark, planned_offsets(self._checkpoint.spark_folder, batch))
+        offsets = planned_offsets(self._checkpoint.spark_folder, batch)
+        if not self._options.parts:
+            return Position(watermark, offsets)
+        if self._own_offsets is None:
+            self._own_offsets = own_offsets(self._query)
+        parts = self._watch.bounds_of_parts(self._observed, self._options.parts)
+        return Position(watermark, tuple(offsets[place] for place in self._own_offsets), parts)
 
     def _be_busy(self) -> None:
         self._busy = time.monotonic()

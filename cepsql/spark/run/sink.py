@@ -22,10 +22,16 @@ class Position:
 
     watermark: event time in microseconds up to which rows were released, None where there is none.
     offsets:   how far each of its sources is read, as Spark writes it.
+    parts:     of the query of a group of views the watermark of each, None where it has none, or is as before.
     """
 
     watermark: int | None
     offsets: tuple[str, ...]
+    parts: tuple[int | None, ...] = ()
+
+    def of_part(self, number: int) -> "Position":
+        """Return how far a view of a group is."""
+        return Position(self.parts[number], self.offsets)
 
 
 BatchHook = Callable[[int], None]

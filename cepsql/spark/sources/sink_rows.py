@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.catalog import ColumnDefinition, Sink
 from cepsql.catalog.database_failures import first_line
-from cepsql.catalog.locations import is_local, local_path
+from cepsql.catalog.locations import is_hidden, is_local, local_path
 from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.language.tokens import quoted
 from cepsql.scalar.types import parse_type
@@ -95,7 +95,7 @@ def _records(folder: Path) -> dict[str, frozenset[str]]:
 
 
 def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(("_", ".")) for part in path.parts)
+    return any(map(is_hidden, path.parts))
 
 
 def _table(spark: SparkSession, sink: Sink, options: dict[str, str], columns: Sequence[ColumnDefinition]) -> DataFrame:

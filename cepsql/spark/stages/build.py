@@ -23,6 +23,7 @@ from cepsql.language.guard import no_collection
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
 from cepsql.pattern.program import MatchProgram
+from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
 from cepsql.plan.planner import Plan
@@ -104,11 +105,12 @@ from cepsql.spark.stages.finished_rows import finished_rows
 from cepsql.spark.stages.group_changes import group_changes_stage
 from cepsql.spark.stages.match import match_stage, match_table
 from cepsql.spark.stages.neighbours import Sharing, neighbour
-from cepsql.spark.stages.observations import BELOW_MATCH
+from cepsql.spark.stages.observations import BELOW_MATCH, PART
 from cepsql.spark.stages.over import over_stage, over_table
 from cepsql.spark.stages.pair_filter import with_filter
 from cepsql.spark.stages.ranked_rows import ranked_rows_stage
-from cepsql.spark.stages.retracting_frames import retracting_frames_stage
+from cepsql.spark.stages.retracting_frames import frames_of_table, retracting_frames_stage
+from cepsql.spark.stages.side_by_side import side_by_side
 from cepsql.spark.stages.sort import sort_stage
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.stage_rows import StageRows
@@ -199,13 +201,13 @@ def build(
             scanned = None if by_spark is None else _scanned_plain(builder, plan, by_spark, writer)
             if scanned is not None:
                 return scanned
-            frame = builder.frame(plan.root)
+            frame = builder.side_by_side(plan) if plan.parts else builder.frame(plan.root)
     except Error:
         raise
     except Exception as failure:
         raise spoken(translate_failure(failure), failure, plan.root, plan.text) from failure
     rows = builder.stage_rows(frame)
-    frame = _named(frame, plan.names)
+    frame = frame if plan.parts else _named(frame, plan.names)
     _check_times(frame, builder.untimed)
     _check_clocks(frame, builder.clocked)
     frame = _scanned_plain(builder, plan, frame, writer) or frame
@@ -213,7 +215,7 @@ def build(
         frame = finished_rows(rows, frame, writer) or frame
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
-        check_streaming(builder.frame(plan.root))
+        check_streaming(builder.side_by_side(plan) if plan.parts else builder.frame(plan.root))
     return frame
 
 
@@ -356,6 +358,15 @@ class _Builder:
         self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
         self._choices: dict[int, list[Choice[ArrowScan] | None]] = {}
         self.joined = joined_stream(root) if root is not None and scan != SPARK_SCAN else None
+        self._part: int | None = None
+        self._shared: dict[Source, DataFrame] = {}
+
+    def side_by_side(self, plan: Plan) -> DataFrame:
+        """Build the plan of a group of views, which all read the same rows of a stream in a micro-batch."""
+        frames = []
+        for self._part, (part, root) in enumerate(zip(plan.parts, part_roots(plan), strict=True)):
+            frames.append(_named(self.frame(root), part.names))
+        return side_by_side(frames)
 
     def frame(
         self,
@@ -405,6 +416,8 @@ class _Builder:
                     # In a view NULL is a key like others.
                     keyed = with_moves(node.stream, with_keys_known(node, keyed))
                 return self._staged_rows(node, upserts_stage(node, self.feeds(node, [keyed])[0]), node.markers)
+            case RetractingFrames() if not node.properties.streaming:
+                return frames_of_table(node, self.inputs(node)[0])
             case ChangeOperator():
                 return self._staged_rows(node, self._changing(node, self.feeds(node, self._rows(node))), node.markers)
             case LabelledChanges(_, below):
@@ -599,7 +612,8 @@ class _Builder:
         )
 
     def _observation(self) -> str:
-        return f"{MATCH_OBSERVATION}_{next(_numbers)}"
+        part = "" if self._part is None else f"{PART}{self._part}"
+        return f"{MATCH_OBSERVATION}_{next(_numbers)}{part}"
 
     def plain_rows(self, choice: Choice[PlainScan], schema: StructType, writer: str | None = None) -> DataFrame:
         """Return the rows of a plan without operators, or of a stream, as Arrow reads them; `schema` is Spark's."""
@@ -744,13 +758,22 @@ class _Builder:
             return relation.frame if replaced is None else replaced
         if self.files is not None and relation.refresh is not None:
             return snapshot_rows(self.spark, self.files, relation)
-        if replaced is None:
+        if replaced is None and relation.streaming and self._part is not None:
+            rows = self._shared_rows(relation, placed)
+        elif replaced is None:
             rows = read_source(self.spark, relation, placed, self.control or "")
         else:
             rows = replaced if placed else replaced.drop(ORIGIN, PLACE)
         if self.files is None or relation.backfill is None:
             return rows
         return with_history(self.spark, rows, relation, self.files)
+
+    def _shared_rows(self, stream: Source, placed: bool) -> DataFrame:
+        """Return the rows of a stream by the one source that all views of a group have of it: two could have found
+        different files for one micro-batch."""
+        if stream not in self._shared:
+            self._shared[stream] = read_source(self.spark, stream, True, self.control or "")
+        return self._shared[stream] if placed else self._shared[stream].drop(ORIGIN, PLACE)
 
 
 def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:

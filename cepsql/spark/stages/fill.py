@@ -1,22 +1,23 @@
 """FILL in Spark: over a stream in a keyed ordered stage, over a table by sorting it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructField, StructType, TimestampType
 
 from cepsql.analysis.operators.fill import FilledGroups
 from cepsql.analysis.sql.canonical import digest
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.operators.fill import FillKind, constant
+from cepsql.operators.fill import Fill, FillKind, constant
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.identity import describe_fill
 from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.rows import layout_fields
+from cepsql.spark.jvm.zone import session_zone
 from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
@@ -30,7 +31,7 @@ def fill_stage(feeds: Sequence[Feed], groups: FilledGroups) -> Staged:
 
     Raises ProgrammingError for a constant that is no value of its column.
     """
-    schema, operator = _schema(feeds[0].frame, groups), groups.fill
+    schema, operator = _schema(feeds[0].frame, groups), _in_zone(feeds[0].frame, groups)
     identity = digest([STATE_VERSION, describe_fill(groups), [asdict(column) for column in groups.columns]])[:16]
     return Staged(operator, feeds, identity, schema, _output(groups), operator.hold)
 
@@ -41,7 +42,16 @@ def fill_table(frame: DataFrame, groups: FilledGroups) -> DataFrame:
     refuse_months(schema, "FILL")
     timely = frame.where(f"{quoted(groups.time)} IS NOT NULL")
     found = sorted_rows(timely, groups.fill.layout, [quoted(groups.time)])
-    return found.mapInArrow(partial(run_sorted, groups.fill), schema).selectExpr(*_output(groups))
+    return found.mapInArrow(partial(run_sorted, _in_zone(frame, groups)), schema).selectExpr(*_output(groups))
+
+
+def _in_zone(frame: DataFrame, groups: FilledGroups) -> Fill:
+    """Return the operator, with the clocks of the session where a calendar measures the windows of a TIMESTAMP."""
+    fill = groups.fill
+    kind = frame.schema[groups.time].dataType
+    if fill.calendar is None or not isinstance(kind, TimestampType):
+        return fill
+    return replace(fill, calendar=replace(fill.calendar, zone=session_zone(frame.sparkSession)))
 
 
 def _schema(frame: DataFrame, groups: FilledGroups) -> StructType:

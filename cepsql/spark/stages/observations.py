@@ -6,6 +6,9 @@ BELOW_MATCH = "cepsql_below"
 INPUT_COUNTS = "input"
 """What the names of an operator's counts of a single input begin with; its number and name follow."""
 
+PART = "_view_"
+"""What stands in the names of observations before the number of a view, if the query is that of a group."""
+
 SAID = "said"
 """What a stage observes: for each bucket a text, its numbers by name as JSON. Of `bound` the greatest counts, of
 `deadline` the least, and all others are added."""

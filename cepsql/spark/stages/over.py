@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from cepsql.analysis.operators.framed_calls import framed_calls
+from cepsql.analysis.operators.framed_calls import excludes, framed_calls, refused_exclusion
 from cepsql.analysis.operators.frames import with_bounds_of_one_type
 from cepsql.analysis.operators.group_frames import by_number, group_number, of_groups
 from cepsql.analysis.operators.over import Frames
@@ -62,6 +62,8 @@ def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
     framed = _framed(feeds, frames)
     if framed is not None:
         return framed
+    if excludes(frames):
+        raise refused_exclusion()
     reach = frames.reach
     assert reach.before is not None
     micros, groups = (reach.micros_before, reach.micros_after), (reach.groups_before, reach.groups_after)
@@ -114,7 +116,9 @@ def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
     spoken = [f"{'first' if c.function == 'row' else c.function}({c.column or 1}) AS x{i}" for i, c in enumerate(calls)]
     found = rows.selectExpr(*spoken).schema.fields
     given = [StructField(call.name, field.dataType) for call, field in zip(calls, found, strict=True)]
-    bounds = reach.before, reach.after, reach.micros_before, reach.micros_after
+    bounds = (
+        reach.before, reach.after, reach.micros_before, reach.micros_after, reach.groups_before, reach.groups_after,
+    )  # fmt: skip
     left = [field for field in rows.schema.fields if field.name not in frames.layout.key_names]
     return _computed_in_stage(
         Framed(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -13,7 +14,9 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     NumericType,
+    StringType,
     StructField,
+    StructType,
     TimestampNTZType,
     TimestampType,
 )
@@ -24,15 +27,18 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.calendar import DAY
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.tokens import quoted
+from cepsql.operators.change_rows import IDENTITY
 from cepsql.operators.frame_bounds import Frame
 from cepsql.operators.retracting_frames import OF_ORDER, WindowCall
 from cepsql.operators.retracting_frames import RetractingFrames as FramesOperator
 from cepsql.ordered.row_layout import Column, RowLayout
+from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import FrameEnd, FrameEnds, RetractingFrames, takes_rows_away
-from cepsql.spark.frames.arrow import plain_types
+from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.rows import column_type, layout_columns
+from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.over import is_compared, is_summed
 from cepsql.spark.stages.ranked_rows import UNLIKE, check_ordered
 from cepsql.spark.stages.stage import Feed
@@ -45,7 +51,22 @@ def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> St
 
     Raises NotSupportedError for values that cannot be computed with, or compared, as Spark does.
     """
-    frame, retracting = feeds[0].frame, any(map(takes_rows_away, node.inputs))
+    operator, fields, named = _planned(node, feeds[0].frame)
+    return change_stage(node, operator, feeds, fields, named, operator.retracting)
+
+
+def frames_of_table(node: RetractingFrames, frame: DataFrame) -> DataFrame:
+    """Return the rows of a bounded frame with window functions; raises what `retracting_frames_stage` raises."""
+    operator, fields, named = _planned(node, frame)
+    schema = StructType([*(StructField(f.name, f.dataType) for f in fields), StructField(IDENTITY, StringType())])
+    refuse_months(schema, "OVER")
+    rows = sorted_rows(frame, operator.layout, [sql_of(item) for item in node.order])
+    return rows.mapInArrow(partial(run_sorted, operator), schema).selectExpr(*named)
+
+
+def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[FramesOperator, list[StructField], list[str]]:
+    """Return the operator over the rows of a frame, the columns that it gives out, and those of the node as SQL."""
+    retracting = any(map(takes_rows_away, node.inputs))
     for name in (*node.keys, *(item.this.name for item in node.order)):
         check_ordered(name, column_type(frame, name))
     layout, places = ordered_layout(node, lambda name: not isinstance(column_type(frame, name), UNLIKE))
@@ -59,7 +80,7 @@ def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> St
     operator = FramesOperator(layout, calls, shown, plain_types(types), not is_ansi(frame.sparkSession), retracting)
     named = [f"{places[name.lower()]} AS {quoted(name)}" for name in node.columns]
     named += [quoted(call.name) for call in calls]
-    return change_stage(node, operator, feeds, [fields[name] for name in (*keys, *shown)] + types, named, retracting)
+    return operator, [*(fields[name] for name in (*keys, *shown)), *types], named
 
 
 def _calls(
@@ -93,7 +114,7 @@ def _frame(ends: FrameEnds, node: RetractingFrames, rows: DataFrame) -> Frame:
             return None if end is None else end[0]
         return end[0] * _distance(end[1], rows.schema["o0"].dataType, node.order[0])
 
-    return Frame(ends.unit, place(ends.first), place(ends.last))
+    return Frame(ends.unit, place(ends.first), place(ends.last), ends.excluded)
 
 
 def _distance(value: exp.Expr, kind: DataType, order: exp.Ordered) -> int | Decimal:
