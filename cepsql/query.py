@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import io
+import sys
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.start import started_at
 from cepsql.plan.tree.match_id_column import match_id_column
 from cepsql.plan.tree.matched_series import matched_series
+from cepsql.plan.tree.nodes import TemporalFilter, walk
 from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.view_sources import view_sources
 from cepsql.scan.choose import Choice
@@ -187,21 +189,24 @@ class Query:
         by_spark: "DataFrame | None" = None,
         packet_folder: Path | None = None,
         observed: dict[str, tuple[str, ...]] | None = None,
+        expired: int | None = None,
     ) -> "DataFrame":
         """Build the DataFrame again; see `cepsql.spark.stages.build.build`. Raises Error."""
         spark = self._engine.spark
         from cepsql.spark.jvm.failures import translated_failures
         from cepsql.spark.jvm.interrupts import held_interrupts
         from cepsql.spark.jvm.settings import AS_WRITTEN, lent_settings
+        from cepsql.spark.jvm.zone import session_zone
         from cepsql.spark.sources.view_frame import view_frames
-        from cepsql.spark.stages.build import build
+        from cepsql.spark.stages.build import EXPIRED_ROWS, build
         from cepsql.views.points import asked_point
 
         with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):
             if not self.streaming and (views := view_sources(self.plan)):
                 self._engine.wait_for_views(self.plan)
                 # What is read of several views is of one moment.
-                replaced = view_frames(spark, views, asked_point(self.plan.query)) | (replaced or {})
+                asked = asked_point(self.plan.query, session_zone(spark))
+                replaced = view_frames(spark, views, asked) | (replaced or {})
             return build(
                 spark,
                 started_at(self._valued, self._begins),
@@ -216,6 +221,7 @@ class Query:
                 by_spark,
                 packet_folder,
                 observed,
+                expired or int(self._engine.settings.get("cepsql.expired_rows", EXPIRED_ROWS)),
             )
 
     @cached_property
@@ -537,6 +543,8 @@ class Query:
                 known,
                 folder.packets,
                 observed,
+                # Nothing follows the end.
+                sys.maxsize if drain else None,
             )
             folder = keep_shared(folder, sharing.found)
             if drain:
@@ -590,6 +598,7 @@ class Query:
             heartbeat=min(
                 filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
+            expires=next((node.clock for node in walk(self.plan.root) if isinstance(node, TemporalFilter)), None),
             late_files=late,
             file_age=_file_age(origins),
             folders=_listed_folders(origins),

@@ -79,6 +79,15 @@ SAVEPOINTS = sa.Table(
 )
 """Copies of the checkpoints of queries."""
 
+CALLS = sa.Table(
+    "cepsql_calls",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("sql", sa.Text, nullable=False),
+    sa.Column("parameters", sa.Text, nullable=False),
+)
+"""What PREPARE has given a name in lower case; the names of parameters are a list in JSON."""
+
 
 def _add_seconds(connection: sa.Connection) -> None:
     if all(column["name"] != "seconds" for column in sa.inspect(connection).get_columns("cepsql_leases")):
@@ -95,6 +104,7 @@ MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     lambda connection: SAVEPOINTS.create(connection, checkfirst=True),
     _add_seconds,
     _add_suspect,
+    lambda connection: CALLS.create(connection, checkfirst=True),
 )
 """What brings a catalog of version n to version n + 1, in the order of n; a catalog that has no table is of version 0.
 

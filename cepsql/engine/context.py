@@ -66,7 +66,7 @@ class Context:
         self.session = Session(self.catalog, spark, master, conf)
         self.given_settings = Settings(self.session)
         self.settings = self.given_settings.own
-        self.prepared = PreparedStatements()
+        self.prepared = PreparedStatements(lambda: None if self.checking else self.catalog.store)
         self.inserting: StandingQuery | None = None
         """The query that INSERT runs now."""
         self.checking = False

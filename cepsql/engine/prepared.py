@@ -1,6 +1,7 @@
 """Statements that PREPARE has given a name."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -10,23 +11,42 @@ from cepsql.answer import Answer
 from cepsql.errors import InterfaceError, ProgrammingError, suggestion
 from cepsql.language import statements as st
 
+if TYPE_CHECKING:
+    from cepsql.catalog.calls import Calls
+    from cepsql.catalog.store import Store
+
 
 class PreparedStatements:
-    """What is prepared, by its names in lower case."""
+    """What is prepared, by its names in lower case.
 
-    def __init__(self) -> None:
+    store: returns the catalog that keeps it for all who share that, None for a catalog of this process alone.
+    """
+
+    def __init__(self, store: "Callable[[], Store | None]") -> None:
         self._named: dict[str, st.Prepare] = {}
+        self._store = store
+
+    @property
+    def _calls(self) -> "Calls | None":
+        from cepsql.catalog.calls import Calls
+
+        store = self._store()
+        return None if store is None else Calls(store.database)
 
     def prepare(self, prepare: st.Prepare) -> Answer:
         """Execute PREPARE."""
-        name = prepare.name.text
-        self._named[name.lower()] = prepare
+        name, calls = prepare.name.text, self._calls
+        if calls is None:
+            self._named[name.lower()] = prepare
+        else:
+            calls.put(name.lower(), prepare.sql, prepare.parameters)
         return Answer(message=f"{name} prepared; EXECUTE {name} runs it")
 
     def deallocate(self, name: st.Name) -> Answer:
         """Execute DEALLOCATE; raises ProgrammingError for a name that is not prepared."""
-        if self._named.pop(name.text.lower(), None) is None:
-            raise self._not_prepared(name)
+        self.named(name)
+        if self._named.pop(name.text.lower(), None) is None and (calls := self._calls) is not None:
+            calls.remove(name.text.lower())
         return Answer(message=f"{name.text} deallocated")
 
     def bound(
@@ -57,11 +77,12 @@ class PreparedStatements:
 
     def named(self, name: st.Name) -> st.Prepare:
         """Return what PREPARE gave that name; raises ProgrammingError if it gave none."""
-        found = self._named.get(name.text.lower())
-        if found is None:
-            raise self._not_prepared(name)
-        return found
-
-    def _not_prepared(self, name: st.Name) -> ProgrammingError:
-        hint = suggestion(name.text, self._named, "prepared")
-        return ProgrammingError(f"there is no prepared statement {name.text}", name.span, hint)
+        found, calls = self._named.get(name.text.lower()), self._calls
+        kept = None if found is not None or calls is None else calls.get(name.text.lower())
+        if kept is not None:
+            return st.Prepare(name, *kept)
+        if found is not None:
+            return found
+        known = [*self._named, *([] if calls is None else calls.names())]
+        hint = suggestion(name.text, known, "prepared")
+        raise ProgrammingError(f"there is no prepared statement {name.text}", name.span, hint)

@@ -22,6 +22,8 @@ ZONE = "spark.sql.session.timeZone"
 
 SETTINGS = {
     "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
+    "cepsql.expired_rows": "rows that leave a result in one micro-batch because their time is over (WHERE at > NOW() - "
+    "...); more follow at once; default 100000",
     "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
     "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",

@@ -3,10 +3,12 @@
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.plan.tree.nodes import (
     ChangeOperator,
+    Clock,
     RankedRows,
     RetractingFrames,
     RetractingGroups,
     TableJoin,
+    TemporalFilter,
     Upserts,
     takes_rows_away,
 )
@@ -49,6 +51,8 @@ def change_lines(node: ChangeOperator) -> list[str]:
             ]
             kept = "  state: all rows; a change computes its partition anew, and rows that differ come out"
             return [*lines, kept] if node.properties.streaming else lines
+        case TemporalFilter():
+            return _temporal_lines(node)
     assert isinstance(node, TableJoin)
     equal = " AND ".join(
         f"{sql_of(one)} {'<=>' if number in node.null_safe else '='} {sql_of(other)}"
@@ -57,6 +61,18 @@ def change_lines(node: ChangeOperator) -> list[str]:
     asked = [] if node.condition is None else [f"  further condition on pairs: {sql_of(node.condition)}"]
     state = "the rows of both tables" + ("" if node.condition is None else ", with how many rows each meets")
     return [f"Join of tables  {node.kind}", f"  on: {equal}", *asked, f"  state: {state}"]
+
+
+def _temporal_lines(node: TemporalFilter) -> list[str]:
+    clock = "the watermark of the rows" if node.clock == Clock.EVENT_TIME else "the system clock, as recorded"
+    if not node.spoken:
+        return ["Clock of rows", f"  now: {clock}"]
+    return [
+        "Rows while their time lasts",
+        *(f"  while: {condition}" for condition in node.spoken),
+        f"  now: {clock}",
+        "  state: rows that are still to come or to go",
+    ]
 
 
 def _ranked_rows(node: RankedRows) -> str:

@@ -65,6 +65,7 @@ from cepsql.plan.tree.nodes import (
     SparkWatermark,
     Sql,
     TableJoin,
+    TemporalFilter,
     Upserts,
     WindowAggregate,
     inputs,
@@ -187,7 +188,7 @@ def _node(node: Node, told: _Told) -> list[str]:
                 "  state: for every key what each aggregate needs to go on, for ever",
                 f"  emit: groups whenever they change, with what each row does in {OPERATION}",
             ]
-        case Upserts() | RetractingGroups() | TableJoin() | RankedRows() | RetractingFrames():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows() | RetractingFrames() | TemporalFilter():
             lines = change_lines(node)
         case LabelledChanges():
             lines = [f"Changes  with what each does in {OPERATION}"]

@@ -51,8 +51,8 @@ class Producer:
         if topic not in known or known[topic].error is not None:
             raise TopicMissing(f"Kafka at {self._servers} has no topic {topic}")
 
-    def send(self, topic: str, records: Iterable[tuple[str | None, str]]) -> int:
-        """Send records, key and value; return their number when all have arrived.
+    def send(self, topic: str, records: Iterable[tuple[str | None, str | None]]) -> int:
+        """Send records, key and value, None for a tombstone; return their number when all have arrived.
 
         Raises Undelivered if one has not: some of the others may have.
         """
@@ -78,7 +78,7 @@ class Producer:
             raise self._undelivered(failed[0])
         return number
 
-    def _produce(self, topic: str, key: str | None, value: str, delivered) -> None:
+    def _produce(self, topic: str, key: str | None, value: str | None, delivered) -> None:
         while True:
             try:
                 self._producer.produce(topic, value, key, on_delivery=delivered)

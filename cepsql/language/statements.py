@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span
+from cepsql.language.versions import Version
 from cepsql.pattern.ir import Pattern
 
 NAVIGATION = {"FIRST": "__FIRST", "LAST": "__LAST", "RUNNING": "__RUNNING", "FINAL": "__FINAL"}
@@ -193,12 +194,14 @@ class ReadPoint:
     at_watermark: all of them as of the least of their watermarks.
     after:        what INSERT INTO gave, which they must have taken.
     fresh:        how old they may be.
+    versions:     those that are read as of a constant time: FOR SYSTEM_TIME AS OF.
     """
 
     at_watermark: bool
     after: str | None
     fresh: exp.Expr | None
     span: Span = field(compare=False)
+    versions: tuple[Version, ...] = ()
 
 
 @dataclass(frozen=True)

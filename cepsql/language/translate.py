@@ -86,6 +86,7 @@ from cepsql.language.statements import (
 )
 from cepsql.language.temporal_joins import with_temporal_joins
 from cepsql.language.tokens import DIALECT, Text, made_token, unquoted
+from cepsql.language.versions import Version, without_versions
 from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
 
 
@@ -622,7 +623,7 @@ class _Translator:
         emit, point = _subtree(tree, "emit"), _subtree(tree, "read_point")
         others = [part for part in tree.children if part is not emit and part is not point]
         tree = Tree(tree.data, [part for part in others if part is not None])
-        tokens = self._query_tokens(tree)
+        tokens, versions = without_versions(self.text, self._query_tokens(tree))
         expression = parse_island(self.text, with_temporal_joins(self.text, tokens))
         self._forget_inner_aliases(expression)
         _name_measures(expression)
@@ -653,8 +654,14 @@ class _Translator:
             emit=None if emit is None else self._emit(emit),
             windows=tuple(self.windows),
             respelt=tuple(self.text.respelt),
-            point=None if point is None else self._read_point(point),
+            point=self._point(point, versions),
         )
+
+    def _point(self, point: Tree | None, versions: tuple[Version, ...]) -> ReadPoint | None:
+        if point is None and not versions:
+            return None
+        said = ReadPoint(False, None, None, versions[0].span) if point is None else self._read_point(point)
+        return replace(said, versions=versions)
 
     def _read_point(self, tree: Tree) -> ReadPoint:
         after, fresh = _subtree(tree, "after_token"), _subtree(tree, "fresh")

@@ -42,7 +42,8 @@ class Packet:
 
     input:    the number of the input that its rows come from.
     ended:    whether a control row said that the input of the query ends.
-    greatest: the greatest event time that the task saw in all buckets, END_OF_TIME where no row of the input follows.
+    greatest: the greatest event time that the task saw in all buckets, END_OF_TIME where a marker says that no row
+              follows.
     counts:   read, malformed, null_time, ahead, punctuation and null_key of this bucket's rows.
     rows:     the rows, or None.
     aside:    malformed rows, those without event time and those too far ahead, as `cepsql.ordered.rejected` has them;
@@ -182,7 +183,7 @@ class _Task:
     def _take_control(self, piece: pa.RecordBatch, control: np.ndarray) -> pa.RecordBatch:
         times = integers(piece["t"].filter(pa.array(control)))
         if (times == END_OF_TIME).any():
-            self.greatest, self.ended = END_OF_TIME, True
+            self.ended = True
         clocks = times[(times > END_OF_TIME) & (times < heartbeat_time(_LAST_CLOCK))] - END_OF_TIME
         self.heartbeat = max([self.heartbeat, *clocks.tolist()])
         # No row can be waited for whose time is later than the end of time.

@@ -71,23 +71,24 @@ class Reached:
 
 
 def reached_after(
-    inputs: Sequence[Clocked], before: Sequence[Reached], packets: Sequence[Sequence[Told]]
+    inputs: Sequence[Clocked], before: Sequence[Reached], packets: Sequence[Sequence[Told]], endless: bool = False
 ) -> tuple[Reached, ...]:
-    """Return how far each input is after the packets of a micro-batch.
+    """Return how far each input is after the packets of a micro-batch; `endless`: the end of the input says nothing.
 
     Raises OperationalError if an input has more than MAX_PRODUCERS.
     """
     everything = [packet for mine in packets for packet in mine]
-    ended = any(packet.ended for packet in everything)
+    ended = any(packet.ended for packet in everything) and not endless
     clock = max((packet.heartbeat for packet in everything), default=BEGINNING)
     return tuple(
-        Reached(END_OF_TIME) if ended and not given.chained else _after(given, known, mine, clock)
+        Reached(END_OF_TIME) if ended and not given.chained else _after(given, known, mine, clock, endless)
         for given, known, mine in zip(inputs, before, packets, strict=True)
     )
 
 
-def _after(given: Clocked, before: Reached, packets: Sequence[Told], clock: int) -> Reached:
-    seen = max((packet.greatest for packet in packets), default=BEGINNING)
+def _after(given: Clocked, before: Reached, packets: Sequence[Told], clock: int, endless: bool) -> Reached:
+    times = (packet.greatest for packet in packets)
+    seen = max((time for time in times if not (endless and time == END_OF_TIME)), default=BEGINNING)
     if given.by_producer:
         return _after_producers(given, before, packets, clock)
     if seen > BEGINNING:

@@ -36,6 +36,7 @@ class Input:
            waits for rows.
     by_producer: the slowest producer of its rows says how far it is.
     idle:  after how many microseconds of the clock without rows a producer is not waited for; None: it always is.
+    untimed: how far it is says nothing about the bound.
     """
 
     delay: int
@@ -45,6 +46,7 @@ class Input:
     heartbeat: int | None = None
     by_producer: bool = False
     idle: int | None = None
+    untimed: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Stage:
     """An operator with its inputs.
 
     identity: of the query; a state that was written under another one is refused.
+    endless:  the end of the input leaves the bound where it was, for nothing is decided by it.
     lateness: None: rows come to the operator in the order of time, below the bound. Else they come as soon as they are
               there, and a row is late only so many microseconds behind the bound.
     Until when a row counts its layout says. One that does after its own time comes to the operator though the bound has
@@ -62,6 +65,7 @@ class Stage:
     inputs: tuple[Input, ...]
     identity: str
     lateness: int | None = None
+    endless: bool = False
 
     def late_bound(self, bound: int) -> int:
         """Return the bound for rows that come now: one that counts until then, or less, is late."""
@@ -185,7 +189,7 @@ def _receive(stage: Stage, before: State, packets: Iterable[bytes], numbering: N
     for mine, given in zip(came, stage.inputs, strict=True):
         rows[given.side] += mine.gathered()
     return _Received(
-        reached_after(stage.inputs, before.reached, [mine.told for mine in came]),
+        reached_after(stage.inputs, before.reached, [mine.told for mine in came], stage.endless),
         rows,
         tuple(mine.counts for mine in came),
         tuple(stack(mine.rejected) if mine.rejected else None for mine in came),
@@ -197,7 +201,7 @@ def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
     times = [
         one.greatest if one.greatest in (BEGINNING, END_OF_TIME) else one.greatest - given.delay
         for one, given in zip(reached, stage.inputs, strict=True)
-        if one.greatest != IDLE
+        if one.greatest != IDLE and not given.untimed
     ]
     return min(times, default=BEGINNING)
 

@@ -40,6 +40,7 @@ from cepsql.plan.tree.nodes import (
     SparkWatermark,
     Sql,
     TableJoin,
+    TemporalFilter,
     Upserts,
     WindowAggregate,
 )
@@ -212,6 +213,9 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                 "order by": [canonical_sql(item) for item in node.order],
                 "columns": [name.lower() for name in node.columns],
             }
+        case TemporalFilter():
+            # The times are computed by the SQL below.
+            return {"rows by time": {"enter": node.enters, "leave": node.leaves}, "clock": node.clock}
     assert isinstance(node, TableJoin)
     equal = [[canonical_sql(one), canonical_sql(other)] for one, other in node.keys]
     return {
@@ -277,7 +281,7 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case AsOfJoin(_, inputs):
             return describe_as_of_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
-        case Upserts() | RetractingGroups() | TableJoin() | RankedRows() | RetractingFrames():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows() | RetractingFrames() | TemporalFilter():
             return describe_change_operator(node) | {"inputs": [_describe(i, frame_identity) for i in node.inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)

@@ -1,10 +1,14 @@
 """As of when a query reads materialized views: what may be asked, and of which queries."""
 
+from sqlglot import exp
+
 from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.statements import Query
 from cepsql.plan.planner import Plan
 from cepsql.plan.view_sources import view_sources
+from cepsql.scalar.times import parse_timestamp
+from cepsql.scalar.zone import Zone
 
 
 def check_read_point(plan: Plan) -> None:
@@ -12,6 +16,7 @@ def check_read_point(plan: Plan) -> None:
     point = plan.query.point
     if point is None:
         return
+    _check_versions(plan)
     if plan.streaming:
         raise NotSupportedError(
             "AT WATERMARK, AFTER and FRESH WITHIN in a query over streams are not supported",
@@ -24,6 +29,41 @@ def check_read_point(plan: Plan) -> None:
             point.span,
         )
     age_allowed(plan.query)
+
+
+def _check_versions(plan: Plan) -> None:
+    """Raise ProgrammingError or NotSupportedError for relations of which no version as of a time can be read."""
+    point = plan.query.point
+    assert point is not None
+    views = {one.name.lower() for one in view_sources(plan)}
+    read = [table.name.lower() for table in plan.query.expression.find_all(exp.Table)]
+    for version in point.versions:
+        if version.name.lower() not in views or plan.streaming:
+            raise ProgrammingError(
+                f"FOR SYSTEM_TIME AS OF a constant time reads a materialized view, and {version.name} is none",
+                version.span,
+                "JOIN r FOR SYSTEM_TIME AS OF a.ts ON a.k = r.k reads the versions of a stream with a PRIMARY KEY",
+            )
+        same = [one for one in point.versions if one.name.lower() == version.name.lower()]
+        if len({one.time for one in same}) > 1 or read.count(version.name.lower()) > len(same):
+            raise NotSupportedError(f"{version.name} as of two times in one query is not supported", version.span)
+    if point.versions and point.at_watermark:
+        hint = "one of both says as of when it is read"
+        raise ProgrammingError("AT WATERMARK beside FOR SYSTEM_TIME AS OF", point.versions[0].span, hint)
+
+
+def version_times(query: Query, zone: Zone) -> dict[str, int]:
+    """Return as of when views are read, in microseconds since 1970 by their names in lower case.
+
+    Raises ProgrammingError for a text that is no time.
+    """
+    found = {}
+    for version in query.point.versions if query.point is not None else ():
+        micros = parse_timestamp(version.time, zone)
+        if micros is None:
+            raise ProgrammingError(f"'{version.time}' is no time", version.span, "TIMESTAMP '2026-03-02 09:00:00'")
+        found[version.name.lower()] = micros
+    return found
 
 
 def refuse_read_point(query: Query, what: str) -> None:

@@ -10,6 +10,7 @@ from cepsql.catalog import Relation
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import Error
 from cepsql.language.statements import EmitClause, MatchClause, Query
+from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.names.expand import Lookup
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.read_point import refuse_read_point
@@ -43,6 +44,9 @@ def plan_standing(query: Query, lookup: Lookup, changes: ViewChanges, of_view: b
         for asked in emitted:
             try:
                 plan = plan_query(asked, found)
+                if plan.streaming and asked is query and len(emitted) > 1 and asks_now(plan.logical):
+                    # Its rows leave by time, so that it changes.
+                    plan = plan_query(emitted[1], found)
                 if plan.streaming:
                     refuse_endless_aggregate(plan.logical)
                     return plan

@@ -17,10 +17,10 @@ DATABASES = ("sqlite", "postgresql")
 
 
 def applies_changes(sink: Sink) -> bool:
-    """Tell whether changes are applied to what a sink holds, by its key: in a database, unless it has a column of its
-    own for what a row does."""
+    """Tell whether changes are applied to what a sink holds, by its key: in a database, or a topic of Kafka, unless it
+    has a column of its own for what a row does."""
     kept = any(column.name.lower() == OPERATION for column in sink.columns)
-    return sink.format.lower() in DATABASES and bool(sink.key) and not kept
+    return sink.format.lower() in (*DATABASES, "kafka") and bool(sink.key) and not kept
 
 
 def written_columns(sink: Sink, columns: Columns, changes: bool) -> Columns:
@@ -35,7 +35,7 @@ def written_columns(sink: Sink, columns: Columns, changes: bool) -> Columns:
     if changes and declared and OPERATION not in declared:
         raise ProgrammingError(
             f"sink {sink.name} takes no changes",
-            hint=f"it needs a PRIMARY KEY in a database, or a column {OPERATION} STRING to keep them as rows",
+            hint=f"it needs a PRIMARY KEY in a database or Kafka, or a column {OPERATION} STRING to keep them as rows",
         )
     return columns
 

@@ -1,11 +1,13 @@
 """Rows sent to a topic of Kafka as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from cepsql.analysis.operators.emission import GONE, OPERATION, THERE
 from cepsql.catalog import Sink
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
 from cepsql.kafka.options import client_settings
@@ -26,7 +28,8 @@ class KafkaSink(FittedSink):
     """Sends each row as a JSON object, with the columns of the sink's key as the key of the record.
 
     A key of one column is its text, one of several an object of them; without a key records have none. A batch that is
-    done again is sent again, with the same keys.
+    done again is sent again, with the same keys. Changes are applied by the key: the record of a key has its row as it
+    is, one without a value says that the row is gone.
 
     Options: topic (default: the name of the sink), retry_for (default 10 minutes), and the settings of Kafka's client
     behind `kafka.`, of which kafka.bootstrap.servers must be there.
@@ -68,7 +71,8 @@ class KafkaSink(FittedSink):
 
     def _send(self, pieces: Pieces, key: list[str]) -> int:
         try:
-            return self._connected().send(self._topic, _records(pieces, key))
+            records = _changes(pieces, key) if self.applies else _records(pieces, key)
+            return self._connected().send(self._topic, records)
         except Undelivered as failure:
             # One that gave a record up may send no other in the order that it promises.
             self._producer = None
@@ -87,7 +91,23 @@ class KafkaSink(FittedSink):
         return self._producer
 
 
-def _records(pieces: Pieces, key: list[str]) -> Iterator[tuple[str | None, str]]:
+def _changes(pieces: Pieces, key: list[str]) -> Iterator[tuple[str | None, str | None]]:
+    """Yield the key of each row that is gone, without a value, then the records of rows that are there."""
+    there = {one for rows in map(sound_text, pieces) for one in _keys(_of(rows, THERE), key)}
+    for rows in map(sound_text, pieces):
+        for one in _keys(_of(rows, GONE), key):
+            # Without a key nobody knows which row is gone.
+            if one is not None and one not in there:
+                yield one, None
+    for rows in map(sound_text, pieces):
+        yield from _records([_of(rows, THERE)], key)
+
+
+def _of(rows: pa.Table, operations: Sequence[str]) -> pa.Table:
+    return rows.filter(pc.is_in(rows[OPERATION], pa.array(operations))).drop_columns([OPERATION])
+
+
+def _records(pieces: Iterable[pa.Table], key: list[str]) -> Iterator[tuple[str | None, str]]:
     """Yield the key and the value of each record."""
     for rows in map(sound_text, pieces):
         yield from zip(_keys(rows, key), json_objects(rows), strict=True)

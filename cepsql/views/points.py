@@ -1,8 +1,8 @@
 """The rows of views as of the point that a query asks for: the least of their watermarks, or not too old."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +12,8 @@ from cepsql.calendar import time_text
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import OperationalError
 from cepsql.language.statements import Query
-from cepsql.plan.read_point import age_allowed
+from cepsql.plan.read_point import age_allowed, version_times
+from cepsql.scalar.zone import Zone
 from cepsql.views.journal import Journal
 from cepsql.views.snapshot import (
     ViewPosition,
@@ -33,18 +34,23 @@ class AsOf:
 
     at_watermark: all as of the least of their watermarks.
     age:          how many microseconds ago each may have been written, None for any time.
+    times:        the event time as of which views are read, in microseconds, by their names in lower case.
     """
 
     at_watermark: bool = False
     age: int | None = None
+    times: Mapping[str, int] = field(default_factory=dict)
 
 
 NOW = AsOf()
 
 
-def asked_point(query: Query) -> AsOf:
-    """Return as of when a query reads views."""
-    return NOW if query.point is None else AsOf(query.point.at_watermark, age_allowed(query))
+def asked_point(query: Query, zone: Zone) -> AsOf:
+    """Return as of when a query reads views, in a session with a time zone; raises ProgrammingError for a text that is
+    no time."""
+    if query.point is None:
+        return NOW
+    return AsOf(query.point.at_watermark, age_allowed(query), version_times(query, zone))
 
 
 def read_as_of(wanted: Sequence[Wanted], asked: AsOf) -> list[ViewRows]:
@@ -53,7 +59,10 @@ def read_as_of(wanted: Sequence[Wanted], asked: AsOf) -> list[ViewRows]:
     Raises OperationalError if a store does not answer, a view has never run, is older than asked, or has no version of
     the time.
     """
-    found = _at_watermark(wanted) if asked.at_watermark else read_views(wanted)
+    if asked.times:
+        found = _at_times(wanted, asked.times)
+    else:
+        found = _at_watermark(wanted) if asked.at_watermark else read_views(wanted)
     if asked.age is not None:
         for one, rows in zip(wanted, found, strict=True):
             _check_age(one.view, rows.position, asked.age)
@@ -76,6 +85,22 @@ def _spoken(micros: int) -> str:
 def _at_watermark(wanted: Sequence[Wanted]) -> list[ViewRows]:
     least = min(map(_watermark, {one.view.name: one.view for one in wanted}.values()))
     return in_stores(wanted, lambda connection, one: _version(connection, one, least))
+
+
+def _at_times(wanted: Sequence[Wanted], times: Mapping[str, int]) -> list[ViewRows]:
+    for view in {one.view.name: one.view for one in wanted if one.view.name.lower() in times}.values():
+        reached, asked = _watermark(view), times[view.name.lower()]
+        if reached < asked:
+            raise OperationalError(
+                f"view {view.name} is at {time_text(reached)}Z, and not yet at {time_text(asked)}Z",
+                hint="rows of that time may still come; without FOR SYSTEM_TIME AS OF the rows of now are read",
+            )
+
+    def read(connection: sa.Connection, one: Wanted) -> ViewRows:
+        time = times.get(one.view.name.lower())
+        return read_view(connection, one) if time is None else _version(connection, one, time)
+
+    return in_stores(wanted, read)
 
 
 def _watermark(view: ViewSource) -> int:

@@ -8,11 +8,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import table_name
+from cepsql.calendar import time_text
 from cepsql.catalog.view_store import ViewSource
 from cepsql.ordered.columns import one_chunk
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import Node, Read, Sql, walk
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
+from cepsql.scalar.zone import Zone
 from cepsql.scan.expression import Unlike
 from cepsql.scan.select import check_alias, given_clauses
 from cepsql.views.cells import column_values
@@ -26,6 +28,10 @@ _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order"
 _OPERATORS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _CALLS: dict[type[exp.Expr], str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+
+
+_ANOTHER_ZONE = Zone(offsets=(3_600_000_000,))
+"""A zone in which a text means another time than in UTC, unless it names its zone."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ class Reading:
     def explained(self) -> list[str]:
         """Return how each view is read, a line for each."""
         together = ["all as of the least of their watermarks"] if self.as_of.at_watermark else []
+        together += [f"{name} as of {time_text(micros)}Z" for name, micros in self.as_of.times.items()]
         return [*(_access(wanted) for wanted in self.wanted), *together]
 
 
@@ -84,7 +91,10 @@ def reading(plan: Plan, rules: Rules) -> Reading:
         raise Unlike("it reads no view")
     names = _names(plan, found)
     types = [str(column.type) for column in found.columns]
-    return Reading(plan, rules, tuple(zip(names, types, strict=True)), tuple(wanted), asked_point(plan.query))
+    as_of = asked_point(plan.query, rules.session.zone)
+    if not rules.zoned and as_of != asked_point(plan.query, _ANOTHER_ZONE):
+        raise Unlike("a time without its zone in FOR SYSTEM_TIME AS OF")
+    return Reading(plan, rules, tuple(zip(names, types, strict=True)), tuple(wanted), as_of)
 
 
 def in_zone(rows: pa.Table, zone: str) -> pa.Table:

@@ -1700,3 +1700,63 @@ Query  stream  sym string, window_start timestamp, n bigint, p double
                 Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
+====
+SELECT o.customer, COUNT(*) AS n FROM orders AS o JOIN rates AS r ON r.currency = o.customer WHERE r.since > NOW() - INTERVAL '1' HOUR GROUP BY o.customer HAVING MAX(r.since) <= CURRENT_DATE EMIT CHANGES
+----
+== rewritten ==
+__clock_2 reads
+  SELECT `orders`.`customer`, `orders`.`at`, TO_JSON(STRUCT(`orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders
+__rows_4 reads
+  SELECT * FROM rates
+__timed_5 reads
+  SELECT `r`.`since` AS `since`, `r`.`currency` AS `currency`, CAST(CAST(r.since AS TIMESTAMP) + (INTERVAL '1' HOUR) AS TIMESTAMP) AS __leave, r.__identity, r.__change, __bound FROM __rows_4 AS r WHERE NOT CAST(CAST(r.since AS TIMESTAMP) + (INTERVAL '1' HOUR) AS TIMESTAMP) IS NULL OR NOT __bound IS NULL
+__join_1 reads
+  SELECT `o`.`customer`, o.__identity, o.__change, __bound FROM __rows_3 AS o
+__join_1 reads
+  SELECT __timed_5.`since` AS `since`, __timed_5.`currency` AS `currency`, __timed_5.__identity, __timed_5.__change, __bound FROM __timed_5 AS __timed_5
+__groups_6 reads
+  SELECT __join_1.`l_customer` AS `l_customer`, 1 AS __c1, __join_1.`r_since` AS `r_since`, __join_1.__identity, __join_1.__change, __bound FROM __join_1 AS __join_1
+__timed_7 reads
+  SELECT __groups_6.l_customer AS l_customer, __groups_6.__a0 AS __a0, CAST(DATE_ADD(CAST(CAST(__groups_6.__a1 AS TIMESTAMP) - INTERVAL '0.000001' SECOND AS DATE), 1) AS TIMESTAMP) AS __enter, __groups_6.__identity, __groups_6.__change, __bound FROM __groups_6 AS __groups_6 WHERE NOT CAST(DATE_ADD(CAST(CAST(__groups_6.__a1 AS TIMESTAMP) - INTERVAL '0.000001' SECOND AS DATE), 1) AS TIMESTAMP) IS NULL OR NOT __bound IS NULL
+SELECT __result.__0 AS `customer`, __result.__1 AS `n`, __result.op FROM __result
+== logical ==
+Query  stream  customer string, n bigint, op string
+  Sql  SELECT __result.__0 AS `customer`, __result.__1 AS `n`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __timed_7.l_customer AS `__0`, __timed_7.__a0 AS `__1`, __timed_7.__identity, __timed_7.__change FROM __timed_7 AS __timed_7
+        Rows while their time lasts
+          while: __a1 <= CURRENT_DATE
+          now: the watermark of the rows
+          state: rows that are still to come or to go
+          Sql  SELECT __groups_6.l_customer AS l_customer, __groups_6.__a0 AS __a0, CAST(DATE_ADD(CAST(CAST(__groups_6.__a1 AS TIMESTAMP) - INTERVAL '0.000001' SECOND AS DATE), 1) AS TIMESTAMP) AS __enter, __groups_6.__identity, __groups_6.__change, __bound FROM __groups_6 AS __groups_6 WHERE NOT CAST(DATE_ADD(CAST(CAST(__groups_6.__a1 AS TIMESTAMP) - INTERVAL '0.000001' SECOND AS DATE), 1) AS TIMESTAMP) IS NULL OR NOT __bound IS NULL
+            Groups of a table
+              group by: l_customer
+              __a0: COUNT(*)
+              __a1: MAX(__join_1.`r_since`)
+              state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
+              Sql  SELECT __join_1.`l_customer` AS `l_customer`, 1 AS __c1, __join_1.`r_since` AS `r_since`, __join_1.__identity, __join_1.__change, __bound FROM __join_1 AS __join_1
+                Join of tables  INNER
+                  on: customer = currency
+                  state: the rows of both tables
+                  Sql  SELECT `o`.`customer`, o.__identity, o.__change, __bound FROM __rows_3 AS o
+                    Sql  SELECT `__clock_2`.`customer`, __clock_2.__identity, __clock_2.__change, __bound FROM __clock_2
+                      Clock of rows
+                        now: the watermark of the rows
+                        scan: Spark's: tables that change are read by it
+                        Sql  SELECT `orders`.`customer`, `orders`.`at`, TO_JSON(STRUCT(`orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders
+                          Stream orders  csv  watermark at - 0 seconds
+                  Sql  SELECT __timed_5.`since` AS `since`, __timed_5.`currency` AS `currency`, __timed_5.__identity, __timed_5.__change, __bound FROM __timed_5 AS __timed_5
+                    Rows while their time lasts
+                      while: since > NOW() - INTERVAL '1' HOUR
+                      now: the watermark of the rows
+                      state: rows that are still to come or to go
+                      Sql  SELECT `r`.`since` AS `since`, `r`.`currency` AS `currency`, CAST(CAST(r.since AS TIMESTAMP) + (INTERVAL '1' HOUR) AS TIMESTAMP) AS __leave, r.__identity, r.__change, __bound FROM __rows_4 AS r WHERE NOT CAST(CAST(r.since AS TIMESTAMP) + (INTERVAL '1' HOUR) AS TIMESTAMP) IS NULL OR NOT __bound IS NULL
+                        Table rates
+                          primary key: currency
+                          delete when: op = 'd'
+                          the last change of a key counts: by since, then the order in which they come
+                          state: the row of every key; deletions until the watermark has passed them
+                          scan: Spark's: tables that change are read by it
+                          Stream rates  csv  watermark since - 1 minute
+== pattern ==
+the query has no row pattern

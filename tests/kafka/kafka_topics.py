@@ -32,8 +32,8 @@ class Topics:
 
         self._admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result()
 
-    def records(self, topic: str) -> list[tuple[str | None, str]]:
-        """Return the keys and values of all records, partition after partition."""
+    def records(self, topic: str) -> list[tuple[str | None, str | None]]:
+        """Return the keys and values of all records, partition after partition; the value of a tombstone is None."""
         from confluent_kafka import Consumer, TopicPartition
 
         consumer = Consumer({"bootstrap.servers": self.address, "group.id": "tests", "enable.auto.commit": False})
@@ -46,7 +46,9 @@ class Topics:
                     for message in consumer.consume(min(end - first, 500), timeout=10):
                         assert message.error() is None
                         key = message.key()
-                        found.append((None if key is None else key.decode(), message.value().decode()))
+                        value = message.value()
+                        texts = [None if data is None else data.decode() for data in (key, value)]
+                        found.append((texts[0], texts[1]))
                         first = message.offset() + 1
         finally:
             consumer.close()

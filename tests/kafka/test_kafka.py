@@ -379,6 +379,32 @@ def test_what_cannot_be_read_is_named(engine, topics):
         engine.sql("SELECT * FROM ticks").df  # noqa: B018
 
 
+def test_a_changing_result_is_the_latest_record_of_each_key(engine, topics, tmp_path):
+    spent, folder = topics.new(), tmp_path / "orders"
+    folder.mkdir()
+    (folder / "1.csv").write_text("1,Rome,5,n\n2,Oslo,7,n\n3,Bern,1,n\n")
+    engine.sql(f"""CREATE STREAM sold (id INT, city STRING, total INT, kind STRING,
+                   PRIMARY KEY (id) DELETE WHEN kind = 'd') USING csv OPTIONS (path '{folder}')""")
+    query = engine.sql("SELECT city, SUM(total) AS total FROM sold GROUP BY city EMIT CHANGES")
+    sink = Sink("spent", (), "kafka", (("kafka.bootstrap.servers", topics.address), ("topic", spent)), ("city",))
+    with query.start(sink=sink, trigger="1 hour", checkpoint=tmp_path / "checkpoint") as standing:
+        standing.process_available()
+        (folder / "2.csv").write_text("1,Bern,5,u\n2,Oslo,8,u\n4,Rome,2,n\n")
+        standing.process_available()
+        (folder / "3.csv").write_text("1,Bern,5,d\n3,Bern,1,d\n")
+        standing.process_available()
+    latest: dict[str | None, str | None] = {}
+    for key, value in topics.records(spent):
+        latest[key] = value
+    assert {key: json.loads(value) if value else None for key, value in latest.items()} == {
+        "Bern": None, "Oslo": {"city": "Oslo", "total": 8}, "Rome": {"city": "Rome", "total": 2},
+    }  # fmt: skip
+    engine.sql(f"""CREATE STREAM latest (city STRING METADATA FROM 'key', total BIGINT, PRIMARY KEY (city))
+                   USING kafka {topics.options(spent)} FORMAT json FROM EARLIEST""")
+    rows, _ = drained(engine.sql("SELECT city, total FROM latest EMIT CHANGES"))
+    assert rows == [repr({"city": "Oslo", "total": 8, "op": "+I"}), repr({"city": "Rome", "total": 2, "op": "+I"})]
+
+
 def test_matches_go_to_a_topic_under_their_ids(engine, topics):
     source, alerts = topics.new(), topics.new()
     topics.put(source, *events(300))

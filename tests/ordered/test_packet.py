@@ -44,8 +44,10 @@ def test_packets_hold_every_row_once(rows, piece_rows):
         kept = [r for r in mine if not r["malformed"] and r["t"] is not None]
         assert [(repr(r["t"]), r["v0"]) for r in found] == [(repr(r["t"]), r["v0"]) for r in kept]
         assert all(r["k0"] is None or repr(r["k0"]) in ("0.0", "nan") for r in found)
-        times = [r["t"] for r in rows if r["t"] == END_OF_TIME or (not r["malformed"] and r["t"] is not None)]
+        times = [r["t"] for r in rows if r["t"] != END_OF_TIME and not r["malformed"] and r["t"] is not None]
         assert max(packet.greatest for packet in opened) == max(times, default=BEGINNING)
+        # The end of the input hides no time of the rows before it.
+        assert any(packet.ended for packet in opened) == any(r["t"] == END_OF_TIME for r in rows)
         counts = sum((packet.counts for packet in opened), Counts())
         assert counts == Counts(
             read=len(mine),

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 import cepsql.catalog.database
 from cepsql.catalog import ColumnDefinition, Registered, RegisteredQuery, Sink, Source, View
+from cepsql.catalog.calls import Calls
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
@@ -20,7 +21,8 @@ from cepsql.catalog.savepoints import Savepoint, Savepoints
 from cepsql.catalog.schema import CATALOG, DEFINITIONS, MIGRATIONS
 from cepsql.catalog.store import Store
 from cepsql.engine import connect
-from cepsql.errors import InterfaceError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.errors import InterfaceError, NotSupportedError, OperationalError, ProgrammingError, Span
+from cepsql.language.statements import Name
 
 STREAM = "CREATE STREAM s (a INT, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING json OPTIONS (path 'in/')"
 
@@ -454,3 +456,22 @@ def _at_once(*actions) -> None:
     with ThreadPoolExecutor(len(actions)) as pool:
         for done in [pool.submit(action) for action in actions]:
             done.result()
+
+
+def test_what_is_prepared_outlives_the_process(location):
+    name = Name("by_city", Span(0, 0))
+    with connect(catalog=location) as engine:
+        engine.sql("PREPARE By_City(town) AS SELECT :town AS city")
+        engine.sql("PREPARE by_city(town, n) AS SELECT :town AS city, :n AS n")
+    with connect(catalog=location) as engine:
+        prepared = engine.prepared(name)
+        assert (prepared.sql, prepared.parameters) == ("SELECT :town AS city, :n AS n", ("town", "n"))
+        engine.sql("DEALLOCATE BY_CITY")
+        engine.sql("PREPARE by_town(town) AS SELECT :town AS city")
+    with connect(catalog=location) as engine:
+        with pytest.raises(ProgrammingError, match="there is no prepared statement by_city") as raised:
+            engine.sql("DEALLOCATE by_city")
+        assert raised.value.hint == "prepared: by_town"
+        engine.check("PREPARE checked AS SELECT 1 AS one")
+    with connect(catalog=location) as engine:
+        assert "checked" not in Calls(engine.catalog.store.database).names()

@@ -185,11 +185,12 @@ def test_rows_are_put_into_a_stream(changing, tmp_path, format):
     lines = f'{row}\n\n{{"CITY": null}}\n'.encode()
     kind = {"Content_Type": "application/x-ndjson"}
     with listening(engine, owner) as address:
-        assert asked(f"{address}/streams/orders", lines, **kind, Idempotency_Key="a") == (
-            200, {"rows": 2, "repeated": False}
-        )  # fmt: skip
+        status, put = asked(f"{address}/streams/orders", lines, **kind, Idempotency_Key="a")
+        (file,) = folder.iterdir()
+        assert (status, put) == (200, {"rows": 2, "repeated": False, "token": f"orders@{file.name}"})
         again = asked(f"{address}/streams/ORDERS", lines, **kind, Idempotency_Key="a")[1]
-        assert again == {"rows": 2, "repeated": True}
+        assert again == put | {"repeated": True}
+        assert asked(f"{address}/streams/orders", b"\n", **kind)[1]["token"] is None
         status, said = asked(f"{address}/streams/orders", b"{}", **kind, Idempotency_Key="a")
         assert status == 409 and said["error"].startswith("the key 'a' was given with other rows before")
         assert asked(f"{address}/streams/orders", row.encode(), **kind)[0] == 200

@@ -229,9 +229,38 @@ def test_views_at_the_least_of_their_watermarks(store, tmp_path):
             engine.query(f"{joined} FRESH WITHIN INTERVAL 1 HOUR").arrow()
 
 
+def test_a_view_as_of_a_time(store):
+    spent, late = Writer(store, retain="1 hour"), Writer(store, name="late")
+    for batch in range(4):
+        spent.write(batch, [("Rome", batch)])
+    late.write(3, [("Rome", 30)])
+    version = "FOR SYSTEM_TIME AS OF TIMESTAMP '1970-01-01 00:0{}:00Z'"
+    with cepsql.connect() as engine:
+        for view in (spent.view, late.view):
+            engine.catalog.add(view)
+        found = engine.query(f"SELECT n FROM spent {version.format(2)} WHERE city = 'Rome'")
+        assert found.arrow().to_pylist() == [{"n": 2}]
+        assert found.reading.explained()[-1] == "spent as of 1970-01-01 00:02:00Z"
+        joined = f"SELECT s.n AS s, l.n AS l FROM late AS l JOIN spent {version.format(1)} AS s ON s.city = l.city"
+        assert engine.query(joined).arrow().to_pylist() == [{"s": 1, "l": 30}]
+        assert not engine.has_started
+        for time, said in {
+            4: "view spent is at 1970-01-01 00:03:00Z, and not yet at 1970-01-01 00:04:00Z",
+            "0:-": "'1970-01-01 00:00:-:00Z' is no time",
+        }.items():
+            with pytest.raises(cepsql.Error, match=said):
+                engine.query(f"SELECT n FROM spent {version.format(time)}").arrow()
+        with pytest.raises(OperationalError, match="view late keeps no version as of 1970-01-01 00:02:00Z"):
+            engine.query(f"SELECT n FROM late {version.format(2)}").arrow()
+        assert engine.query("SELECT n FROM spent FOR SYSTEM_TIME AS OF DATE '1970-01-01'").spark_reason is not None
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("SELECT * FROM spent FOR SYSTEM_TIME AS OF DATE '1970-01-01' JOIN spent AS b", "as of two times in one query"),
+        ("WITH x AS (SELECT 1 AS a) SELECT * FROM x FOR SYSTEM_TIME AS OF DATE '1970-01-01'", "and x is none"),
+        ("SELECT * FROM spent FOR SYSTEM_TIME AS OF DATE '1970-01-01' AT WATERMARK", "AT WATERMARK beside FOR SYSTEM"),
         ("SELECT 1 AS a AT WATERMARK", "say as of when materialized views are read, and the query reads none"),
         ("SELECT * FROM spent FRESH WITHIN INTERVAL 0 SECONDS", "FRESH WITHIN needs a time longer than zero"),
         ("CREATE VIEW v AS SELECT * FROM spent AT WATERMARK", "AT WATERMARK, AFTER and FRESH WITHIN in a view are not"),

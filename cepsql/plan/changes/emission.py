@@ -16,6 +16,7 @@ from cepsql.plan.changes.filtered_changes import with_whole_updates
 from cepsql.plan.changes.group_changes import hoist_changing_groups
 from cepsql.plan.changes.ranked_rows import call_that_changes
 from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
+from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
 from cepsql.plan.joins.stream_join import joins_streams
 from cepsql.plan.rows.top_rows import asks_first_rows
@@ -78,7 +79,7 @@ def _changing(root: Sql, checked: Checked, place: Span) -> bool:
         return True
     if isinstance(root.query, exp.SetOperation) and not is_union_all(root.query):
         return True
-    if _joins_without_times(root):
+    if _joins_without_times(root) or (asks_now(root) and not _has_window(root)):
         return True
     if any(asks_first_rows(query) and _reads_stream(query, root) for query in root.query.find_all(exp.Query)):
         return True

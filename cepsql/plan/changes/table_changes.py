@@ -9,6 +9,7 @@ from sqlglot import exp
 from cepsql.analysis.match.aggregate_calls import own_aggregates
 from cepsql.analysis.operators.emission import OPERATION
 from cepsql.analysis.operators.pair_conditions import check_pair_condition
+from cepsql.analysis.operators.valid_times import asking_parts, is_clock
 from cepsql.analysis.sql.fleeting import is_fleeting
 from cepsql.analysis.sql.inner_stars import refuse_inner_stars
 from cepsql.analysis.sql.plain_sql import conjuncts, spoken_type, sql_of, without_tables
@@ -27,6 +28,15 @@ from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query,
 from cepsql.plan.changes.rank_limits import with_rank_limits
 from cepsql.plan.changes.ranked_rows import asks_one_rank, is_ranking, ranked_select
 from cepsql.plan.changes.subquery_joins import SubqueryJoins
+from cepsql.plan.changes.temporal_filters import (
+    Now,
+    asking_conditions,
+    now_of,
+    refuse_now,
+    timed_select,
+    with_asking_branches,
+    without_clock,
+)
 from cepsql.plan.changes.whole_partitions import with_whole_partitions
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import groups_windows, over_groups, window_call
@@ -42,7 +52,19 @@ from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.join_order import own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import AddedRows, Node, Read, RetractingGroups, Sql, TableJoin, Upserts, reads, walk
+from cepsql.plan.tree.nodes import (
+    AddedRows,
+    Clock,
+    Node,
+    Read,
+    RetractingGroups,
+    Sql,
+    TableJoin,
+    TemporalFilter,
+    Upserts,
+    reads,
+    walk,
+)
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
 
@@ -84,7 +106,8 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
 
 def _planned(flat: Sql, place: Span, checked: Checked, frames: bool) -> Sql:
     """Return what `over_table_changes` does; `frames`: window functions other than ranks are computed, too."""
-    planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked, frames)
+    nodes = {flat_name(name): node for name, node in flat.inputs.items()}
+    planner = _TableChanges(nodes, place, checked, frames, now_of(flat, place))
     whole = with_columns_named(_outermost(flat.inlined.qualified), planner.nodes)
     names = [named_item(item).alias_or_name for item in whole.selects]
     query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
@@ -107,12 +130,14 @@ class _TableChanges:
     """Makes nodes of the parts of a query.
 
     nodes: what the query reads, and the nodes made so far, by the names that SQL has for them.
+    now:   the time of now, None if no row leaves by time.
     """
 
     nodes: dict[str, Node]
     place: Span
     checked: Checked
     frames: bool
+    now: Now | None = None
     made: int = field(default=0)
 
     def rows(self, query: exp.Query) -> Sql:
@@ -122,6 +147,8 @@ class _TableChanges:
             return self._union(query) if is_union_all(query) else self.rows(self._as_groups(query))
         assert isinstance(query, exp.Select)
         refuse_inner_stars(query, self.place)
+        if self.now is not None:
+            query = with_asking_branches(query)
         query = self._with_window_rows(query)
         if self.frames and not groups_windows(query, self.nodes):
             query = with_groups_below(query, self._name)
@@ -132,6 +159,8 @@ class _TableChanges:
         query = self._of_events(query)
         self._check(query)
         if not any(map(self._reads_stream, relations(query))):
+            for part in asking_conditions(query):
+                refuse_now(part, self.place)
             name, names = self._added_rows(query), {item.alias_or_name.lower() for item in query.selects}
             return self._added(name, self.nodes[name], frozenset(names))
         if not window_calls(query):
@@ -180,7 +209,12 @@ class _TableChanges:
                 raise self._refused(select.args[clause], spoken)
         own = [*select.expressions, select.args.get("qualify"), *(select.args.get("windows") or [])]
         known = {id(call) for part in own if part is not None for call in part.find_all(exp.Window)}
+        by_time = {id(part) for condition in asking_conditions(select) for part in condition.walk()}
         for part in self._own_parts(select):
+            if is_clock(part) and id(part) in by_time:
+                continue
+            if is_clock(part) and (self.now is not None or is_fleeting(part)):
+                refuse_now(part, self.place)
             if isinstance(part, exp.Window) and id(part) not in known:
                 raise self._refused(part, "a window function here")
             if window_call(part) is not None:
@@ -410,6 +444,8 @@ class _TableChanges:
         filters[1] += own[1] if KINDS[kind] != JoinKind.FULL else []
         if not inner:
             keys += meeting_keys(own, KINDS[kind])
+        for asked_part in (*(one for pair in keys for one in pair), *([] if condition is None else [condition])):
+            refuse_now(asked_part, self.place)
         # Without a key all rows meet under one.
         keys = keys or [(exp.true(), exp.true())]
         select = select.copy()
@@ -488,6 +524,9 @@ class _TableChanges:
 
     def _changing(self, select: exp.Select) -> Sql:
         """Return a SELECT over one relation that changes, with its hidden columns."""
+        where = select.args.get("where")
+        if self.now is not None and where is not None and asking_parts(where.this):
+            select = self._while_time_lasts(select, self.now)
         copy = select.copy()
         item = next(item for item in relations(copy) if self._reads_stream(item))
         self._check_uses(copy, item)
@@ -495,6 +534,13 @@ class _TableChanges:
         needed = {c.name.lower() for c in copy.find_all(exp.Column) if c.table.lower() == alias.lower()}
         item.replace(self._item(item, frozenset(needed)))
         return self._sql(copy.select(*(exp.column(name, table=alias) for name in _HIDDEN)))
+
+    def _while_time_lasts(self, select: exp.Select, now: Now) -> exp.Select:
+        """Return a SELECT over the operator by which rows leave that do not fulfil its conditions any more."""
+        name = self._name("__timed")
+        node, outer = timed_select(select, now, name, self._changing, self.place)
+        self.nodes[name] = replace(node, inputs=(without_clock(node.inputs[0]),))
+        return outer
 
     def _item(self, item: exp.Expr, needed: frozenset[str]) -> exp.Expr:
         """Return what stands in FROM for a relation that changes: a node with hidden columns, under the same alias."""
@@ -544,7 +590,21 @@ class _TableChanges:
         columns = [c.name for c in node.properties.columns if c.name.lower() in needed]
         named = [exp.column(column, table=name, quoted=True) for column in columns]
         hidden = hidden_columns(named, exp.Literal.number(int(Change.INSERT)))
-        return Sql(exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name)), {name.lower(): node})
+        mark = node.properties.watermark
+        tells = self.now is not None and self.now.clock == Clock.EVENT_TIME and mark is not None
+        if mark is not None and tells and mark.column.lower() not in {column.lower() for column in columns}:
+            hidden = [exp.column(mark.column, table=name, quoted=True), *hidden]
+        query = exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name))
+        added = Sql(query, {name.lower(): node})
+        return self._telling(added, columns) if tells else added
+
+    def _telling(self, rows: Sql, columns: list[str]) -> Sql:
+        """Return rows that are added to a table, which tell the operators over them how far their stream is."""
+        name = self._name("__clock")
+        self.nodes[name] = TemporalFilter(name, (rows,), False, False, Clock.EVENT_TIME)
+        given = [exp.column(column, table=name, quoted=True) for column in columns]
+        hidden = [exp.column(column, table=name) for column in _HIDDEN]
+        return self._sql(exp.select(*given, *hidden).from_(exp.to_table(name)))
 
     def _over(self, select: exp.Select) -> exp.Select:
         """Return a SELECT over an operator that ranks the rows of a SELECT, or computes window functions over them."""

@@ -26,10 +26,13 @@ def mark_chains(root: Node) -> Node:
 
 def with_markers(node: Node) -> Node:
     """Return a node whose rows come from ordered operators with their markers among the rows."""
-    if isinstance(node, Read | ChangeOperator | LabelledChanges | AddedRows | SparkWatermark):
+    if isinstance(node, Read | LabelledChanges | AddedRows | SparkWatermark):
         return node
     if not node.properties.ordered or node.markers:
         return node
+    if isinstance(node, ChangeOperator):
+        # Only rows that leave by time ask it how far it is, and it asks what is below.
+        return replace(node, markers=True, inputs=tuple(map(with_markers, node.inputs)))
     if isinstance(node, Ordered):
         return replace(node, markers=True)
     assert isinstance(node, Sql)

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import ClassVar
 
 from sqlglot import exp
@@ -284,18 +285,22 @@ class ChangingGroups(_Operator):
 class ChangeOperator(_Operator):
     """What operators that give out changes of a table have; nothing but each other and plain SQL stands over them.
 
-    name: what SQL over it calls it.
+    name:    what SQL over it calls it.
+    markers: it tells how far its inputs are, for rows that leave by time.
     """
 
     name: str
+    markers: bool
 
     @property
     def chained(self) -> bool:
         """Whether it waits for the markers of ordered operators; changes come whenever they come."""
-        return False
+        return self.markers
 
     def _changing(self, columns: Iterable[ColumnDefinition]) -> Properties:
-        hidden = ColumnDefinition(IDENTITY, "string"), ColumnDefinition(CHANGE, "tinyint")
+        hidden = [ColumnDefinition(IDENTITY, "string"), ColumnDefinition(CHANGE, "tinyint")]
+        if self.markers:
+            hidden.append(ColumnDefinition(BOUND, "bigint"))
         return Properties(self.name, (*columns, *hidden), True, None, True, changes=True)
 
 
@@ -310,6 +315,7 @@ class Upserts(ChangeOperator):
     name: str
     inputs: tuple["Node", ...]
     needed: frozenset[str]
+    markers: bool = False
 
     @property
     def stream(self) -> Source:
@@ -339,6 +345,7 @@ class RetractingGroups(ChangeOperator):
     keys: tuple[ColumnDefinition, ...]
     calls: tuple[tuple[ColumnDefinition, GroupCall], ...]
     spoken: tuple[str, ...]
+    markers: bool = False
 
     @cached_property
     def properties(self) -> Properties:
@@ -364,6 +371,7 @@ class TableJoin(ChangeOperator):
     kind: JoinKind
     condition: exp.Expr | None = None
     null_safe: frozenset[int] = frozenset()
+    markers: bool = False
     sides: ClassVar[tuple[int, ...]] = (0, 1)
 
     @property
@@ -406,6 +414,7 @@ class RankedRows(ChangeOperator):
     limit: int | None
     rank: str | None
     columns: tuple[str, ...]
+    markers: bool = False
 
     @cached_property
     def properties(self) -> Properties:
@@ -414,6 +423,21 @@ class RankedRows(ChangeOperator):
         given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
         ranks = [] if self.rank is None else [ColumnDefinition(self.rank, "int")]
         return self._changing([*given, *ranks])
+
+
+class Clock(StrEnum):
+    """What the time of now is where rows leave by time.
+
+    EVENT_TIME: the watermark of the streams that the rows come from.
+    ARRIVAL:    the system clock, which the checkpoint records.
+    """
+
+    EVENT_TIME = "event time"
+    ARRIVAL = "arrival"
+
+
+ENTER, LEAVE = "__enter", "__leave"
+"""Columns of rows that are there for a time only, of the type of the clock: from when on, and until when."""
 
 
 FrameEnd = tuple[int, exp.Expr | None]
@@ -473,6 +497,7 @@ class RetractingFrames(ChangeOperator):
     order: tuple[exp.Ordered, ...]
     calls: tuple[PlannedWindow, ...]
     columns: tuple[str, ...]
+    markers: bool = False
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -489,6 +514,36 @@ class RetractingFrames(ChangeOperator):
         if not self.inputs[0].properties.streaming:
             return Properties(self.name, tuple(columns), False, None, False)
         return self._changing(columns)
+
+
+@dataclass(frozen=True)
+class TemporalFilter(ChangeOperator):
+    """An ordered operator: the rows of a table from the time in their column ENTER on until that in LEAVE.
+
+    inputs: changes of the table, or the rows of a stream, with these columns.
+    enters, leaves: whether there are these columns; without either it only tells how far the rows are.
+    clock:  what goes on.
+    spoken: the conditions as SQL.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    enters: bool
+    leaves: bool
+    clock: Clock
+    spoken: tuple[str, ...] = ()
+    markers: bool = False
+
+    @property
+    def chained(self) -> bool:
+        """Whether it goes by the markers of ordered operators."""
+        return self.clock == Clock.EVENT_TIME
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        hidden = (IDENTITY, CHANGE, BOUND, ENTER, LEAVE)
+        return self._changing(column for column in self.inputs[0].properties.columns if column.name not in hidden)
 
 
 class StreamJoin(_Operator):
@@ -684,6 +739,7 @@ Ordered = (
     | TableJoin
     | RankedRows
     | RetractingFrames
+    | TemporalFilter
 )
 Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges | AddedRows
 
@@ -766,6 +822,13 @@ def reads(node: Node) -> list[Source | Registered]:
 def takes_rows_away(node: Node) -> bool:
     """Tell whether changes take rows away from a table; else they only add rows."""
     return any(isinstance(below, ChangeOperator) and below.properties.changes for below in walk(node))
+
+
+def goes_by_time(node: ChangeOperator, number: int) -> bool:
+    """Tell whether what an input says of event time counts for an operator over changes."""
+    if isinstance(node, TemporalFilter):
+        return node.clock == Clock.EVENT_TIME
+    return isinstance(node, Upserts) or node.inputs[number].properties.ordered or not node.markers
 
 
 def missing_time(node: Node, follower: str, place: Span | None) -> Error:

@@ -39,7 +39,8 @@ class Repeated(ProgrammingError):
 
 
 def put_rows(engine: Engine, name: str, body: bytes, key: str | None) -> dict[str, object]:
-    """Add rows to a stream; return how many there were, and whether an earlier request had added them.
+    """Add rows to a stream; return how many there were, whether an earlier request had added them, and the token by
+    which `WAIT FOR` and `AFTER` wait for them, None where there are none.
 
     body: a JSON object for each row, one a line; a column that it lacks is NULL.
     key:  what the client calls these rows; None: they are new.
@@ -70,7 +71,8 @@ def put_rows(engine: Engine, name: str, body: bytes, key: str | None) -> dict[st
                 _write(file, body, rows, found, columns)
     except OSError as error:
         raise OperationalError(f"the folder of stream {found.name} cannot be written to: {error.strerror}") from error
-    return {"rows": len(rows), "repeated": there is not None}
+    token = f"{found.name}@{file.name}" if rows else None
+    return {"rows": len(rows), "repeated": there is not None, "token": token}
 
 
 def _taking(stream: Source) -> tuple[Path, Sequence[ColumnDefinition]]:

@@ -87,6 +87,12 @@ def control_times(spark: SparkSession, control: str) -> DataFrame:
     return spark.readStream.text(control).selectExpr(f"if({_SAYS_END}, {END_OF_TIME}L, {clock}) AS t")
 
 
+def system_times(spark: SparkSession, control: str) -> DataFrame:
+    """Return the stream of what the system clock showed at heartbeats: `clock` BIGINT, in microseconds since 1970."""
+    heartbeats = spark.readStream.text(control).where(f"NOT {_SAYS_END}")
+    return heartbeats.selectExpr("CAST(substring_index(value, ' ', 1) AS BIGINT) AS clock")
+
+
 def control_time(path: str) -> int:
     """Return the t of the row that stands for a file of the folder, as `cepsql.ordered.packet.pack` understands it."""
     name = path.rpartition("/")[2]

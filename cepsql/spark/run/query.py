@@ -20,6 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.catalog.working_for import QUERY, thread_beside
 from cepsql.errors import Error, InterfaceError, OperationalError
+from cepsql.plan.tree.nodes import Clock
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint.checkpoint import Checkpoint, discard, finish, keep_forgotten, keep_records
 from cepsql.spark.checkpoint.checkpoint_files import (
@@ -48,6 +49,7 @@ from cepsql.spark.jvm.quick_python import python_turn
 from cepsql.spark.jvm.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.jvm.spark_plan import drops_rows, has_windows
 from cepsql.spark.jvm.tasks import Tasks, grouped_tasks
+from cepsql.spark.run.expiry import Expiry
 from cepsql.spark.run.late_counts import count_left_out
 from cepsql.spark.run.observed import observed_in, own_offsets
 from cepsql.spark.run.polling import Polling
@@ -72,6 +74,9 @@ if TYPE_CHECKING:
 
     from cepsql.explain.match_explanation import MatchExplanation
 
+
+_EXPIRY_SECONDS = 1.0
+"""How often a query is looked at for rows whose time is over."""
 
 _OWN_BATCH_SECONDS = 3600.0
 """How long a batch may take from whose rows the query is stopped."""
@@ -105,6 +110,7 @@ class StartOptions:
     patterns: the query's row patterns as text, for warnings.
     explain:  what `StandingQuery.explain_match` calls with a key.
     heartbeat: how often, in microseconds, the query is told what the clock shows; None: never.
+    expires:  what lets rows leave by time; None: none do.
     late_files: where rows go that are not used.
     file_age: after how many seconds Spark forgets a file that it has read, None: never.
     folders:  where its streams find files of this machine.
@@ -125,6 +131,7 @@ class StartOptions:
     patterns: str = ""
     explain: "Callable[[object], MatchExplanation] | None" = None
     heartbeat: int | None = None
+    expires: Clock | None = None
     late_files: tuple[LateFiles, ...] = ()
     file_age: float | None = None
     folders: tuple[ListedFolder, ...] = ()
@@ -383,6 +390,7 @@ class StandingQuery:
             if self._sink.limit is not None and self._sink.limit.reached:
                 self._enough.set()
             clock = self._heartbeat_clock()
+            expiry = self._expiry_clock()
             self._start_patiently()
         except Exception as exception:
             error = self._translated(exception)
@@ -395,6 +403,8 @@ class StandingQuery:
         thread_beside(self._attend, "cepsql-attend").start()
         if clock is not None:
             thread_beside(lambda: self._beat(clock), "cepsql-beat").start()
+        if expiry is not None and not self._options.drain:
+            thread_beside(lambda: self._expire(expiry), "cepsql-expiry").start()
 
     def _heartbeat_clock(self) -> SteadyClock | None:
         if self._options.heartbeat is None or self._options.drain:
@@ -408,6 +418,29 @@ class StandingQuery:
             shown = clock.read()
             if given is None or given != self._batches_done:
                 given = self._batches_done
+                with contextlib.suppress(OSError):
+                    give_heartbeat(self._checkpoint.control_folder, shown.clock, shown.system)
+
+    def _expiry_clock(self) -> SteadyClock | None:
+        """Return the clock by which rows leave; where it is the system's, the query is told before its first batch."""
+        if self._options.expires is None:
+            return None
+        control = self._checkpoint.control_folder
+        clock = SteadyClock(last_heartbeat(control))
+        if self._options.expires == Clock.ARRIVAL:
+            shown = clock.read()
+            give_heartbeat(control, shown.clock, shown.system)
+        return clock
+
+    def _expire(self, clock: SteadyClock) -> None:
+        """Tell the query the time when rows are due to leave, each time after a batch."""
+        arrival = self._options.expires == Clock.ARRIVAL
+        expiry = Expiry(arrival, self.progress)
+        told = -1
+        while not self._done.wait(_EXPIRY_SECONDS):
+            shown, done = clock.read(), self._batches_done
+            if done != told and expiry.is_due(self.progress, shown.system):
+                told = done
                 with contextlib.suppress(OSError):
                     give_heartbeat(self._checkpoint.control_folder, shown.clock, shown.system)
 

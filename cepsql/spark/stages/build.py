@@ -33,6 +33,7 @@ from cepsql.plan.tree.markers import carry_markers, inline_ctes
 from cepsql.plan.tree.nodes import (
     AddedRows,
     AsOfJoin,
+    ChangeOperator,
     ChangingGroups,
     Deduplicate,
     Fill,
@@ -51,8 +52,10 @@ from cepsql.plan.tree.nodes import (
     Sql,
     StreamJoin,
     TableJoin,
+    TemporalFilter,
     Upserts,
     WindowAggregate,
+    goes_by_time,
     inputs,
     reads,
     walk,
@@ -65,7 +68,7 @@ from cepsql.spark.checkpoint.begin import added_rows
 from cepsql.spark.checkpoint.checkpoint import SPARK_SCAN
 from cepsql.spark.checkpoint.control import with_watermark
 from cepsql.spark.checkpoint.host_files import HostFiles
-from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.frames.buckets import Buckets, session_buckets
 from cepsql.spark.frames.column_types import frame_columns
 from cepsql.spark.frames.conditions import in_session
 from cepsql.spark.frames.frame_sql import frame_sql
@@ -121,6 +124,7 @@ from cepsql.spark.stages.table_changes import (
     with_keys_known,
     with_moves,
 )
+from cepsql.spark.stages.temporal_filter import temporal_filter_stage
 from cepsql.spark.stages.window_groups import window_stage
 
 MATCH_OBSERVATION = "cepsql_match"
@@ -134,6 +138,9 @@ ARROW = "\0arrow"
 
 _UNTIMED = (RetractingGroups, RankedRows, RetractingFrames, TableJoin)
 """Operators that do not go by event time."""
+
+EXPIRED_ROWS = 100_000
+"""How many rows leave an operator in one micro-batch because their time is over, unless a setting says otherwise."""
 
 _numbers = itertools.count()
 
@@ -152,6 +159,7 @@ def build(
     by_spark: DataFrame | None = None,
     packet_folder: Path | None = None,
     observed: dict[str, tuple[str, ...]] | None = None,
+    expired: int = EXPIRED_ROWS,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -168,6 +176,7 @@ def build(
                its types only.
     packet_folder: where the tasks of a running query leave large packets; None: Spark takes them.
     observed:  is given, by the name of each stage's observation, the names of the operators in the stage.
+    expired:   how many rows leave each operator in a micro-batch because their time is over.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(
@@ -185,6 +194,7 @@ def build(
         root=plan.root,
         packet_folder=packet_folder,
         observed=observed,
+        expired=expired,
     )
     try:
         with in_text(plan.text), no_collection():
@@ -325,7 +335,9 @@ class _Builder:
         root: Node | None = None,
         packet_folder: Path | None = None,
         observed: dict[str, tuple[str, ...]] | None = None,
+        expired: int = EXPIRED_ROWS,
     ):
+        self.expired = expired
         self.spark, self.streaming = spark, streaming
         self.observed = {} if observed is None else observed
         self.sharing = sharing or Sharing()
@@ -403,23 +415,31 @@ class _Builder:
                 if not isinstance(node.stream, ViewSource):
                     # In a view NULL is a key like others.
                     keyed = with_moves(node.stream, with_keys_known(node, keyed))
-                return self._staged_rows(node, upserts_stage(node, self.feeds(node, [keyed])[0]))
-            case RetractingGroups():
-                return self._staged_rows(node, retracting_groups_stage(node, self.feeds(node, self._rows(node))))
-            case RankedRows():
-                return self._staged_rows(node, ranked_rows_stage(node, self.feeds(node, self._rows(node))))
+                return self._staged_rows(node, upserts_stage(node, self.feeds(node, [keyed])[0]), node.markers)
             case RetractingFrames() if not node.properties.streaming:
                 return frames_of_table(node, self.inputs(node)[0])
-            case RetractingFrames():
-                return self._staged_rows(node, retracting_frames_stage(node, self.feeds(node, self._rows(node))))
-            case TableJoin():
-                return self._staged_rows(node, table_join_stage(node, self.feeds(node, self._rows(node))))
+            case ChangeOperator():
+                return self._staged_rows(node, self._changing(node, self.feeds(node, self._rows(node))), node.markers)
             case LabelledChanges(_, below):
                 return self._labelled(self.frame(below))
             case AddedRows(_, below):
                 return added_rows(self.frame(below), self.control)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
+
+    def _changing(self, node: ChangeOperator, feeds: list[Feed]) -> Staged:
+        match node:
+            case RetractingGroups():
+                return retracting_groups_stage(node, feeds)
+            case RankedRows():
+                return ranked_rows_stage(node, feeds)
+            case RetractingFrames():
+                return retracting_frames_stage(node, feeds)
+            case TemporalFilter():
+                count = (self.buckets or session_buckets(self.spark)).count
+                return temporal_filter_stage(node, feeds, self.control, -(-self.expired // count))
+        assert isinstance(node, TableJoin)
+        return table_join_stage(node, feeds)
 
     def _staged_rows(
         self, node: Ordered, staged: Staged, markers: bool = False, over: exp.Query | None = None
@@ -465,7 +485,8 @@ class _Builder:
                 frames.append(self._bounded_rows(below))
             else:
                 label, placed = self._label(node, number), goes_by_arrival(node, number)
-                frames.append(self.frame(below, label, timed=not isinstance(node, _UNTIMED), placed=placed))
+                untimed = isinstance(node, _UNTIMED) or (isinstance(node, TemporalFilter) and not node.chained)
+                frames.append(self.frame(below, label, timed=not untimed, placed=placed))
             self._refuse_capitals(frames[-1].columns)
         return frames
 
@@ -558,8 +579,10 @@ class _Builder:
     def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
         name = self._label(node, number)
         below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin | TableJoin) else 0
+        untimed = isinstance(node, ChangeOperator) and not goes_by_time(node, number)
         if below.properties.ordered:
-            return Feed(frame, 0, side, name=name, inner=not node.chained, rows=self.stage_rows(frame))
+            chained = node.chained and BOUND in frame.columns
+            return Feed(frame, 0, side, name=name, inner=not chained, rows=self.stage_rows(frame), untimed=untimed)
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
@@ -575,7 +598,17 @@ class _Builder:
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
         given = next((one for one in marks if one is not None), Watermark("", 0))
         return Feed(
-            frame, delay, side, control, late, reader, name, heartbeat=given.heartbeat, idle=given.idle, keys=keys
+            frame,
+            delay,
+            side,
+            control,
+            late,
+            reader,
+            name,
+            heartbeat=given.heartbeat,
+            idle=given.idle,
+            keys=keys,
+            untimed=untimed,
         )
 
     def _observation(self) -> str:

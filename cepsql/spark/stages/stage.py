@@ -77,6 +77,7 @@ class Feed:
     inner:   the rows come from another stage, without BOUND.
     keys:    the types of the keys that `read` gives, to be compared with those of the frame; None: they need not be.
     rows:    the frame's, as another stage gives them out; None: they come from elsewhere, or Spark makes them.
+    untimed: as in `cepsql.ordered.stage.Input`.
     """
 
     frame: DataFrame
@@ -91,6 +92,7 @@ class Feed:
     idle: int | None = None
     keys: tuple[pa.DataType, ...] | None = None
     rows: StageRows | None = None
+    untimed: bool = False
 
     @property
     def chained(self) -> bool:
@@ -101,7 +103,8 @@ class Feed:
     def input(self) -> Input:
         """What the stage knows of it."""
         by_producer = PRODUCER in self.frame.columns
-        return Input(self.delay, self.side, self.chained, self.name, self.heartbeat, by_producer, self.idle)
+        clock = (self.heartbeat, by_producer, self.idle)
+        return Input(self.delay, self.side, self.chained, self.name, *clock, self.untimed)
 
 
 def run_stage(
@@ -113,6 +116,7 @@ def run_stage(
     lateness: int | None = None,
     packet_folder: Path | None = None,
     begin: DataFrame | None = None,
+    endless: bool = False,
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -125,6 +129,7 @@ def run_stage(
     lateness:    as of `cepsql.ordered.stage.Stage`.
     packet_folder: where tasks leave large packets, as of `cepsql.spark.frames.packet_files.Packing`.
     begin:       further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
+    endless:     as of `cepsql.ordered.stage.Stage`.
     """
     spark = feeds[0].frame.sparkSession
     buckets = buckets or session_buckets(spark)
@@ -137,7 +142,7 @@ def run_stage(
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     inputs = tuple(feed.input for feed in feeds)
-    stage = Stage(operator, inputs, identity, lateness)
+    stage = Stage(operator, inputs, identity, lateness, endless)
     late = tuple(feed.late for feed in feeds)
     batches = united.groupBy("bucket").applyInPandasWithState(
         partial(_advance, stage, late),
@@ -280,6 +285,7 @@ def _said(stage: Stage, advanced: Advanced, seconds: float) -> str:
     counts = observed_counts(stage, advanced.counts)
     held = asdict(advanced.standing) | {"bytes": len(advanced.state)}
     timed = all(side.time != AT_ONCE for side in stage.operator.sides) or advanced.bound == END_OF_TIME
+    timed = timed or stage.endless
     taken = advanced.counts.rows.used
     worked = {TAKEN: taken, GIVEN_OUT: advanced.output.num_rows, MICROS: seconds * 1_000_000}
     numbers = counts | held | worked | {"bound": advanced.bound if timed else UNTIMED}

@@ -31,6 +31,7 @@ class Staged:
               of further columns to be kept, whose values mark rows that stand for themselves.
     lateness: as of `cepsql.ordered.stage.Stage`.
     begins:   whether the operator gives out a row before any row came.
+    endless:  as of `cepsql.ordered.stage.Stage`.
     nodes:    the operators of the plan that share the stage, in the order in which rows go through them.
     """
 
@@ -44,6 +45,7 @@ class Staged:
     lateness: int | None = None
     nodes: tuple[Ordered, ...] = ()
     begins: bool = False
+    endless: bool = False
 
     @property
     def layout(self) -> RowLayout:
@@ -69,7 +71,15 @@ def run_staged(
     """
     begin = begin_packets(staged.feeds[0].frame.sparkSession, control) if staged.begins else None
     stage = run_stage(
-        staged.operator, staged.feeds, staged.identity, observation, buckets, staged.lateness, packet_folder, begin
+        staged.operator,
+        staged.feeds,
+        staged.identity,
+        observation,
+        buckets,
+        staged.lateness,
+        packet_folder,
+        begin,
+        staged.endless,
     )
     return StageRows(stage, staged.schema, staged.output, staged.hold or 0)
 

@@ -37,7 +37,14 @@ from cepsql.ordered.operator import Change, Operator
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 from cepsql.plan.identity import describe_change_operator
 from cepsql.plan.tree.change_layout import HIDDEN, groups_layout
-from cepsql.plan.tree.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
+from cepsql.plan.tree.nodes import (
+    ChangeOperator,
+    RetractingGroups,
+    TableJoin,
+    TemporalFilter,
+    Upserts,
+    takes_rows_away,
+)
 from cepsql.scalar.tree import Expression
 from cepsql.scalar.types import Type
 from cepsql.spark.frames.arrow import arrow_schema, map_rows, plain_types
@@ -46,6 +53,7 @@ from cepsql.spark.frames.names import ARRIVAL, FORMER
 from cepsql.spark.frames.rows import column_type, incomparable, layout_columns, typed_columns
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.source import MALFORMED, REACHED
+from cepsql.spark.stages.bounds import BOUND
 from cepsql.spark.stages.join_rows import key_types
 from cepsql.spark.stages.over import is_compared, running_type
 from cepsql.spark.stages.stage import CHANGE as STAGE_CHANGE
@@ -66,7 +74,7 @@ def upserts_stage(node: Upserts, feed: Feed) -> Staged:
     said += [f"coalesce(({source.deletion}), false)"] if source.deletion is not None else []
     gone = " OR ".join(said) or "false"
     key_names = {name.lower() for name in source.key}
-    given = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE)]
+    given = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE, BOUND)]
     plain = [name for name in given if name.lower() not in key_names]
     time = Column("t", quoted(source.watermark.column)) if source.watermark is not None else AT_ONCE
     layout = RowLayout(
@@ -253,7 +261,10 @@ def change_stage(
     hidden = [StructField(change_rows.IDENTITY, StringType()), StructField(STAGE_CHANGE, ByteType())]
     schema = StructType([*(StructField(field.name, field.dataType) for field in fields), *hidden])
     output = (*named, f"{change_rows.IDENTITY} AS {IDENTITY}", f"{STAGE_CHANGE} AS {CHANGE}")
-    return Staged(operator, feeds, identity, schema, output, None, lateness=EVER)
+    # Whatever row it gives out, later ones may be of any time.
+    hold = 0 if node.markers else None
+    endless = node.markers or isinstance(node, TemporalFilter)
+    return Staged(operator, feeds, identity, schema, output, hold, lateness=EVER, endless=endless)
 
 
 def label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,43 @@
+"""FOR SYSTEM_TIME AS OF TIMESTAMP '...': a relation as it was at a constant time."""
+
+from dataclasses import dataclass
+
+from sqlglot.tokens import Token, TokenType
+
+from cepsql.errors import Span
+from cepsql.language.tokens import Text
+
+_TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "DATE")
+
+
+@dataclass(frozen=True)
+class Version:
+    """A relation that is read as of a constant time.
+
+    name: of the relation.
+    time: as text, in the session's time zone if it names none.
+    """
+
+    name: str
+    time: str
+    span: Span
+
+
+def without_versions(text: Text, tokens: list[Token]) -> tuple[list[Token], tuple[Version, ...]]:
+    """Return the tokens of a query without such clauses, and what these say; the same tokens if there are none."""
+    found: list[Version] = []
+    given: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        words = [token.text.upper() for token in tokens[at : at + 5]]
+        following = tokens[at + 5] if at + 5 < len(tokens) else None
+        begins = at > 0 and words[:4] == ["FOR", "SYSTEM_TIME", "AS", "OF"] and words[4:] and words[4] in _TIMES
+        if begins and following is not None and following.token_type == TokenType.STRING:
+            span = Span(tokens[at].start, following.end + 1)
+            found.append(Version(tokens[at - 1].text, following.text, span))
+            text.respelt.append(tokens[at].start)
+            at += 6
+            continue
+        given.append(tokens[at])
+        at += 1
+    return (given, tuple(found)) if found else (tokens, ())
