@@ -24,6 +24,30 @@ def names_below(select: exp.Select, columns: Columns) -> set[str]:
     return {name.lower() for source in _sources(select) for name in _columns_of(source, columns)}
 
 
+def known_names(select: exp.Select, columns: Columns, laterals: bool = True) -> dict[str, list[str]] | None:
+    """Return the names, lower case, of the columns of each relation that a SELECT reads, None if some are not known.
+
+    laterals: columns that LATERAL VIEW makes are none that are known.
+    """
+    if laterals and select.args.get("laterals"):
+        return None
+    found: dict[str, list[str]] = {}
+    for source in _sources(select):
+        names = [name.lower() for name in _columns_of(source, columns)]
+        if not isinstance(source, exp.Table | exp.Subquery) or source.args.get("pivots") or not all(names) or not names:
+            return None
+        if isinstance(source, exp.Subquery) and not isinstance(source.this, exp.Query):
+            return None
+        found[source.alias_or_name.lower()] = names
+    return found
+
+
+def names_of_laterals(select: exp.Select) -> list[str]:
+    """Return the names, lower case, that LATERAL VIEW gives to columns."""
+    made = [view.args.get("alias") for view in select.args.get("laterals") or []]
+    return [column.name.lower() for alias in made if alias is not None for column in alias.columns]
+
+
 def _columns_of(source: exp.Expr, columns: Columns) -> Iterable[str]:
     alias = source.args.get("alias")
     if isinstance(alias, exp.TableAlias) and alias.columns:
