@@ -116,8 +116,6 @@ READERS = {
     "frames": "SELECT k, x, SUM(x) OVER (PARTITION BY k ORDER BY x, ts ROWS 1 PRECEDING) AS n FROM {0} EMIT CHANGES",
     "groups of groups": "SELECT n, COUNT(*) AS c FROM (SELECT k, COUNT(*) AS n FROM {0} GROUP BY k) AS g GROUP BY n "
     "EMIT CHANGES",
-    "groups of corrected": "SELECT k, MAX(x) AS x FROM (SELECT k, SUM(x) AS x FROM {0} "
-    f"WINDOW TUMBLING (SIZE 1 MINUTE) {_GROUP} EMIT CHANGES) AS g GROUP BY k EMIT CHANGES",
     "groups of windows": "SELECT k, MAX(x) AS x FROM (SELECT k, SUM(x) AS x FROM {0} "
     f"WINDOW TUMBLING (SIZE 1 MINUTE) {_GROUP}) AS g GROUP BY k EMIT CHANGES",
     "ranks of groups": "SELECT k, n, RANK() OVER (ORDER BY n DESC) AS r FROM "

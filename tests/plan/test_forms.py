@@ -23,7 +23,8 @@ def test_every_form_of_a_program_is_planned_alike(engine):
     planned = 0
     for _ in range(20_000 if is_night() else 100):
         program = random_program(chance, chance.randint(1, 4))
-        found = {form: _planned(engine, *program.written(form)) for form in FORMS}
+        forms = FORMS if is_night() else ["views", *chance.sample([form for form in FORMS if form != "views"], 2)]
+        found = {form: _planned(engine, *program.written(form)) for form in forms}
         assert len(set(found.values())) == 1, program.written("views")
         planned += found["views"].startswith("{")
         _, clauses = program.written("subqueries")
