@@ -20,14 +20,18 @@ def mount_point(path: Path) -> Path:
 
 def covering(before: str | None, path: Path) -> Path | None:
     """Return the mount point of a file system that was mounted over a path since its mount point was `before`."""
+    if before is None:
+        return None
     now = mount_point(path)
-    return now if before is not None and Path(before) in now.parents else None
+    return now if Path(before) in now.parents else None
 
 
 def check_still_mounted(before: str | None, path: Path, what: str) -> None:
     """Raise OperationalError if the file system that was mounted at `before` is no longer the one of a path."""
+    if before is None:
+        return
     now = mount_point(path)
-    if before is not None and Path(before) not in (now, *now.parents):
+    if Path(before) not in (now, *now.parents):
         raise OperationalError(
             f"{what} {path} was on the disk of {before}, which is not mounted",
             hint="mount it: the next start resumes with this batch",

@@ -10,9 +10,13 @@ import random
 from collections.abc import Iterable
 from typing import TypeVar
 
+import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import settings
 
 EVERYDAY_SEED = 1
+_EVERYDAY_EXAMPLES = 20
+"""Of a property that does not say how many."""
 _MORE_BY_NIGHT = 30
 _Case = TypeVar("_Case")
 
@@ -23,7 +27,7 @@ def begin(seed: int, nightly: bool) -> None:
     """Say how this run draws, before any test is imported."""
     global _seed, _nightly
     _seed, _nightly = seed, nightly
-    settings.register_profile("cepsql", deadline=None, print_blob=True)
+    settings.register_profile("cepsql", deadline=None, print_blob=True, max_examples=examples(_EVERYDAY_EXAMPLES))
     settings.load_profile("cepsql")
 
 
@@ -41,6 +45,15 @@ def everyday(cases: Iterable[_Case], share: int = 2) -> list[_Case]:
     """Return which of some cases that are alike this run tries: one of `share`, or by night all."""
     found = list(cases)
     return found if _nightly else found[::share]
+
+
+def rest_by_night(cases: list[ParameterSet], share: int) -> list[ParameterSet]:
+    """Return cases of a data file, of which one of `share` runs every day; --update and names reach the others, too."""
+    rest = pytest.mark.nightly(f"one of {share} runs every day")
+    return [
+        case if number % share == 0 else pytest.param(*case.values, id=case.id, marks=rest)
+        for number, case in enumerate(cases)
+    ]
 
 
 def draws(name: object) -> random.Random:

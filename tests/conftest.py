@@ -26,6 +26,10 @@ ONE_PROCESS = ("file_or_dir", "keyword", "markexpr", "lf", "failedfirst", "stepw
 """Options with which few tests run, or files are written."""
 
 
+NIGHT_SECONDS = 3 * 3600
+"""How long a test may take that is marked nightly, or tries thirty times as many examples."""
+
+
 def pytest_addoption(parser):
     parser.addoption("--update", action="store_true", help="rewrite the expectations in data files with what comes out")
     parser.addoption("--nightly", action="store_true", help="draw random examples that no run has drawn before")
@@ -55,6 +59,9 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         for feature in features(item.nodeid):
             item.add_marker(feature)
+        long = config.getoption("--nightly") or item.get_closest_marker("nightly")
+        if long and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(NIGHT_SECONDS))
     named = config.option.keyword or any("::" in argument for argument in config.args)
     if named or config.getoption("--nightly") or config.getoption("--update"):
         return

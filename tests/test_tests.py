@@ -1,6 +1,7 @@
 """Every test can fail: it asserts something, and does not return before. Tests are found by their feature."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,8 @@ def functions_of(path: Path) -> Iterator[ast.FunctionDef]:
 def own_nodes(function: ast.AST, rewrites: bool = False) -> Iterator[ast.AST]:
     """Yield what a function itself does, in order, but for returns after expectations were rewritten."""
     for child in ast.iter_child_nodes(function):
-        if isinstance(child, ast.FunctionDef | ast.Lambda) or (rewrites and isinstance(child, ast.Return)):
+        within = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        if isinstance(child, within) or (rewrites and isinstance(child, ast.Return)):
             continue
         yield child
         yield from own_nodes(child, rewrites or (isinstance(child, ast.If) and "update" in ast.unparse(child.test)))
@@ -48,6 +50,11 @@ def test_each_asserts_before_it_returns(path):
 def test_features_are_those_of_the_file_and_the_name():
     assert features("tests/streams/test_joins.py::test_late_rows") == ["joins", "time"]
     assert features("tests/streams/test_scripts.py::test_script[sessions.test]") == ["windows"]
+
+
+def test_no_two_files_have_one_name():
+    names = Counter(path.name for path in TESTS.rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_make_checks_what_the_checkout_is_checked_for():

@@ -69,18 +69,33 @@ def net_rows(columns: Sequence[pa.Array], weights: np.ndarray) -> tuple[np.ndarr
     return first_places(codes), np.bincount(codes, weights, count).astype(np.int64), codes
 
 
+def net_owned_rows(
+    owners: np.ndarray, columns: Sequence[pa.Array], weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the weights of equal rows, as `net_rows` does, where only rows with one owner may be equal.
+
+    owners: a number from 0 for the owner of each row. Where most have a row each, few values are compared.
+    """
+    alone = np.bincount(owners)[owners] == 1
+    if alone.all():
+        places = np.arange(len(owners))
+        return places, weights, places
+    single, several = np.flatnonzero(alone), np.flatnonzero(~alone)
+    chosen = pa.array(several)
+    first, total, sets = net_rows([pa.array(owners[several]), *(one.take(chosen) for one in columns)], weights[several])
+    codes = np.empty(len(owners), np.int64)
+    codes[several], codes[single] = sets, len(first) + np.arange(len(single))
+    return np.concatenate([several[first], single]), np.concatenate([total, weights[single]]), codes
+
+
 def net_changes(owners: np.ndarray, columns: Sequence[pa.Array], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Add the weights of equal rows of one identity, without those that come to nothing.
 
     owners: a number from 0 for the identity of each row.
     Returns the place of the first one of each set of equal rows, ascending, and the weight of each set.
     """
-    alone = np.bincount(owners)[owners] == 1
     # What changed once cannot come to nothing.
-    single, several = np.flatnonzero(alone), np.flatnonzero(~alone)
-    chosen = pa.array(several)
-    first, total, _ = net_rows([pa.array(owners[several]), *(one.take(chosen) for one in columns)], weights[several])
-    places, weight = np.concatenate([several[first], single]), np.concatenate([total, weights[single]])
+    places, weight, _ = net_owned_rows(owners, columns, weights)
     places, weight = places[weight != 0], weight[weight != 0]
     order = np.argsort(places)
     return places[order], weight[order]

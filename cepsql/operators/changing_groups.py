@@ -10,7 +10,18 @@ import pyarrow as pa
 from cepsql.operators.change_rows import equal_values
 from cepsql.operators.changing_windows import CHANGE
 from cepsql.operators.one_relation import OneRelation
-from cepsql.operators.running import ROWS, Remembered, RunningBatch, RunningCall
+from cepsql.operators.partial_groups import WEIGHT, PartialGroups, added_choice, added_counts, added_limbs
+from cepsql.operators.running import (
+    ROWS,
+    Remembered,
+    RunningBatch,
+    RunningCall,
+    better_values,
+    kept_sum,
+    sum_with,
+    total_value,
+)
+from cepsql.ordered.columns import integers
 from cepsql.ordered.operator import Change, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sort import stable_order
@@ -27,7 +38,7 @@ class ChangingGroups(OneRelation):
 
     Its stage has to let rows come at once. It remembers for each key, for ever, what each aggregate needs to go on.
 
-    layout: the rows, with the arguments of aggregates as values.
+    layout: the rows, with the arguments of aggregates as values, or what `PartialGroups` makes of them.
     calls:  aggregates that read a column: "count", "sum", "avg", "min" or "max".
     types:  of their values.
     Output columns: the keys of the layout, one for each call, and CHANGE.
@@ -49,8 +60,10 @@ class ChangingGroups(OneRelation):
             return Step(pa.table({}), [None], kept) if names or stored is not None else self._nothing()
         keys = [ordered.rows[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in names]
         remembered = Remembered(stored, names, keys, len(ordered.pending))
-        batch = RunningBatch(self.layout, self.calls, self.types, ordered, remembered)
-        before, after, had, kept = batch.edges()
+        if isinstance(self.layout.reduction, PartialGroups):
+            before, after, had, kept = self._edges(ordered, remembered, self.layout.reduction)
+        else:
+            before, after, had, kept = RunningBatch(self.layout, self.calls, self.types, ordered, remembered).edges()
         # Without keys the group is there before its first row.
         fresh = had == 0 if names or stored is None else np.zeros(len(had), bool)
         changed = np.zeros(len(had), bool)
@@ -66,6 +79,37 @@ class ChangingGroups(OneRelation):
         output = pa.concat_tables(parts).take(pa.array(stable_order(groups)))
         table = pa.table({**dict(zip(names, keys, strict=True)), **kept})
         return Step(output, [None], {_KEPT: remembered.replaced_by(table)})
+
+    def _edges(
+        self, ordered: OrderedRows, remembered: Remembered, reduction: PartialGroups
+    ) -> tuple[list[pa.Array], list[pa.Array], np.ndarray, dict[str, pa.Array]]:
+        """Return what `RunningBatch.edges` does, of rows that are added up already."""
+        rows, starts, types = ordered.rows, ordered.starts, dict(reduction.types)
+        had = remembered.numbers(ROWS)
+        kept = {ROWS: pa.array(had + np.add.reduceat(integers(rows[WEIGHT]), starts[:-1]))}
+        before, after = [], []
+        for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
+            assert call.column is not None
+            name, column = f"c{number}", types[call.column]
+            earlier = remembered.numbers(f"{name}_count")
+            counts = earlier, earlier + added_counts(rows, call.column, starts)
+            kept[f"{name}_count"] = pa.array(counts[1])
+            if call.function == "count":
+                values = [pa.array(count) for count in counts]
+            elif call.function in ("sum", "avg"):
+                held = kept_sum(call, column)
+                known = remembered.column(f"{name}_sum", held).fill_null(pa.scalar(0).cast(held))
+                sums = [known, sum_with(call, known, added_limbs(rows, call.column, starts), column)]
+                kept[f"{name}_sum"] = sums[1]
+                values = [total_value(call, kind, total, count) for total, count in zip(sums, counts, strict=True)]
+            else:
+                known = remembered.column(f"{name}_value", column)
+                more = added_choice(rows, call.column, starts, call.function == "min")
+                values = [known, better_values(known, more, call.function == "min")]
+                kept[f"{name}_value"] = values[1]
+            before.append(values[0].cast(kind))
+            after.append(values[1].cast(kind))
+        return before, after, had, kept
 
     def _nothing(self) -> Step:
         """Begin the group of all rows before the first one: it has no values, and no numbers."""

@@ -78,7 +78,8 @@ class FrameRows:
         (ordered,) = rows
         if ordered is None:
             return Step(pa.table({}), [None])
-        ranges, begins, ends = self._ranges(ordered), ordered.starts[:-1], ordered.starts[1:]
+        ranges = TimeRanges(ordered, [column.name for column in self.layout.order])
+        begins, ends = ordered.starts[:-1], ordered.starts[1:]
         partitions = np.arange(len(begins))
         first = begins + self._given(ordered)
         decided = ends
@@ -99,10 +100,6 @@ class FrameRows:
         given = ordered.rows[GIVEN].fill_null(False).to_numpy()
         total = np.concatenate([[0], np.cumsum(given)])
         return total[ordered.starts[1:]] - total[ordered.starts[:-1]]
-
-    def _ranges(self, ordered: OrderedRows) -> TimeRanges:
-        counted = self.groups_before or self.groups_after
-        return TimeRanges(ordered, [column.name for column in self.layout.order] if counted else None)
 
     def _from(
         self, ranges: TimeRanges, partitions: np.ndarray, begins: np.ndarray, rows: np.ndarray, times: np.ndarray

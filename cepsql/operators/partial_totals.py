@@ -32,7 +32,7 @@ from cepsql.ordered.sort import stable_order
 PANE = "pane"
 """The BIGINT column of totals that tells in which windows their rows lie, as an event time that lies in them, too."""
 
-_WORTHWHILE = 0.75
+WORTHWHILE = 0.75
 """How many rows may be left of one for it to be worth while to add them up."""
 
 _NO_TIMES = np.zeros(0, np.int64)
@@ -63,7 +63,7 @@ class PartialTotals:
         values = {name: rows[name] for name in distinct_columns(self.calls)}
         firsts = {name: order[self._firsts(column.take(pa.array(order)), codes)] for name, column in values.items()}
         totals = totals_of(rows, self.calls, self.ties)
-        if len(starts) - 1 + sum(map(len, firsts.values())) > rows.num_rows * _WORTHWHILE:
+        if len(starts) - 1 + sum(map(len, firsts.values())) > rows.num_rows * WORTHWHILE:
             return pa.RecordBatch.from_pydict(around | totals | values), _NO_TIMES
         joined = joined_totals(_taken(totals, order), starts, self.calls)
         parts = [pa.table(_taken(around, order[starts[:-1]]) | joined)]
@@ -148,7 +148,7 @@ def joined_totals(
         if f"c{number}_value" not in totals:
             continue
         there, orders = _choice(totals, f"c{number}", call)
-        place = _greatest(orders, there, starts)
+        place = greatest_places(orders, there, starts)
         chosen = pa.array(np.maximum(place, 0), mask=place < 0)
         mine = [name for name in totals if name.startswith(f"c{number}_")]
         found |= {name: totals[name].take(chosen) for name in mine}
@@ -230,7 +230,7 @@ def _place_numbers(totals: Mapping[str, pa.Array], name: str) -> Iterator[np.nda
         place += 1
 
 
-def _greatest(orders: Iterator[np.ndarray], there: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def greatest_places(orders: Iterator[np.ndarray], there: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return the place in each group that is greatest in the first numbers, among equal ones in the second, and so on;
     -1 for groups with nothing there."""
     segment = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

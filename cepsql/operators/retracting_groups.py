@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities, labelled, net_rows, signs
+from cepsql.operators.exact_sums import as_integers, limbs
 from cepsql.operators.one_relation import OneRelation
+from cepsql.operators.partial_groups import WEIGHT, PartialGroups, added_counts, added_sums
 from cepsql.operators.running import Remembered, as_decimals, mean_of, unscaled
 from cepsql.ordered.columns import canonical, integers, one_chunk, stack, take_rows
 from cepsql.ordered.keys import find_keys
@@ -55,7 +57,7 @@ class RetractingGroups(OneRelation):
     rows of each group, and for each aggregate a count and an exact sum, or all different values with their numbers. A
     group without rows is forgotten; without keys there is one group, which stays.
 
-    layout:     the rows, with the arguments of aggregates and KIND as values.
+    layout:     the rows, with the arguments of aggregates and KIND as values, or what `PartialGroups` makes of them.
     types:      of the value of each call.
     retracting: rows are taken away, too. Else of MIN and MAX the value itself is remembered, and sums of DOUBLE are.
     Output columns: the keys of the layout, one for each call, and IDENTITY.
@@ -82,21 +84,19 @@ class RetractingGroups(OneRelation):
         first = take_rows(ordered.rows, ordered.starts[:-1])
         keys = [one_chunk(first[name]) for name in names]
         before = Remembered(stored, names, keys, count)
-        sign = signs(one_chunk(ordered.rows[KIND]))
-        had = before.numbers(_ROWS)
-        has = had + np.add.reduceat(sign, ordered.starts[:-1])
+        added = self._added(ordered)
+        has = before.numbers(_ROWS) + added.rows
         kept: dict[str, pa.Array] = {_ROWS: pa.array(has)}
         further: dict[str, pa.Table] = {}
         was, now = [], []
         for name in self._columns:
-            calls = [call for call in self.calls if call.column == name]
-            column = _Column(name, one_chunk(ordered.rows[name]), ordered, sign, before, calls, self.retracting)
+            column = _Column(name, added, before, self.retracting)
             kept |= column.kept
-            of_values = [call for call in calls if call.needs_values(column.type, self.retracting)]
+            of_values = [call for call in self.calls if call.column == name and self._needs_values(call, column.type)]
             if of_values:
                 section = f"{_VALUES} {name}"
                 edges = not self.retracting and all(call.function in ("min", "max") for call in of_values)
-                column.gather(names, keys, sections.get(section), edges)
+                column.gather(names, keys, sections.get(section), _Values(name, ordered), edges)
                 assert column.stored is not None
                 if column.stored.num_rows:
                     further[section] = column.stored
@@ -129,6 +129,31 @@ class RetractingGroups(OneRelation):
     def _columns(self) -> list[str]:
         return list(dict.fromkeys(call.column for call in self.calls))
 
+    def _needs_values(self, call: GroupCall, kind: pa.DataType) -> bool:
+        return call.needs_values(kind, self.retracting)
+
+    def _added(self, ordered: OrderedRows) -> "_Added":
+        """Return what the rows of a batch do to the counts and sums of their groups."""
+        rows, starts, reduction = ordered.rows, ordered.starts[:-1], self.layout.reduction
+        if isinstance(reduction, PartialGroups):
+            return _Added(
+                np.add.reduceat(integers(rows[WEIGHT]), starts),
+                dict(reduction.types),
+                {name: added_counts(rows, name, ordered.starts) for name, _ in reduction.types},
+                {name: added_sums(rows, name, ordered.starts) for name in reduction.summed},
+            )
+        sign = signs(one_chunk(rows[KIND]))
+        columns = {name: one_chunk(rows[name]) for name in self._columns}
+        valid = {name: column.is_valid().to_numpy(zero_copy_only=False) for name, column in columns.items()}
+        summed = [call.column for call in self.calls if call.function in ("sum", "avg")
+                  and not self._needs_values(call, columns[call.column].type)]  # fmt: skip
+        return _Added(
+            np.add.reduceat(sign, starts),
+            {name: column.type for name, column in columns.items()},
+            {name: np.add.reduceat(sign * there, starts) for name, there in valid.items()},
+            {name: _sums(columns[name], sign, starts) for name in summed},
+        )
+
     def _output(
         self,
         keys: list[pa.Array],
@@ -152,50 +177,67 @@ class RetractingGroups(OneRelation):
         return pa.table(columns), changes
 
 
+@dataclass(frozen=True)
+class _Added:
+    """What the rows of a batch do to their groups.
+
+    rows:   how many each group gets.
+    types:  of the columns that are aggregated.
+    counts: how many values of a column that are not NULL.
+    sums:   what is added to the sum of a column: Python integers in units of the last digit, or float64.
+    """
+
+    rows: np.ndarray
+    types: Mapping[str, pa.DataType]
+    counts: Mapping[str, np.ndarray]
+    sums: Mapping[str, np.ndarray]
+
+
+class _Values:
+    """The values of a column that come or go: those that are not NULL, the group of each, and 1 or -1."""
+
+    def __init__(self, name: str, ordered: OrderedRows):
+        column = one_chunk(ordered.rows[name])
+        there = np.flatnonzero(column.is_valid())
+        self.values = column.take(pa.array(there))
+        self.groups = np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts))[there]
+        self.signs = signs(one_chunk(ordered.rows[KIND]))[there]
+
+
 class _Column:
-    """The values of a column in the groups of a batch, before it and after it.
+    """What is known of a column in the groups of a batch, before it and after it.
 
     kept:   what to remember of each group under which names.
     stored: what to remember of the values of all groups; None before `gather`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        column: pa.Array,
-        ordered: OrderedRows,
-        sign: np.ndarray,
-        before: Remembered,
-        calls: Sequence[GroupCall],
-        retracting: bool,
-    ):
-        self.name, self.type, self._column, self._sign = name, column.type, column, sign
-        self._group = np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts))
-        self._valid = column.is_valid().to_numpy(zero_copy_only=False)
-        starts = ordered.starts[:-1]
+    def __init__(self, name: str, added: _Added, before: Remembered, retracting: bool):
+        self.type, self._retracting = added.types[name], retracting
         earlier = before.numbers(f"{name}_count")
-        self._counts = earlier, earlier + np.add.reduceat(sign * self._valid, starts)
+        self._counts = earlier, earlier + added.counts[name]
         self.kept = {f"{name}_count": pa.array(self._counts[1])}
         self._sums: tuple[np.ndarray, np.ndarray] | None = None
-        self._retracting = retracting
         self._sorted: list[tuple[np.ndarray, pa.Array, np.ndarray]] = []
         self.stored: pa.Table | None = None
-        if not any(c.function in ("sum", "avg") and not c.needs_values(column.type, retracting) for c in calls):
+        more = added.sums.get(name)
+        if more is None:
             return
-        if pa.types.is_floating(column.type):
+        if pa.types.is_floating(self.type):
             known = before.column(f"{name}_sum", pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
             with np.errstate(invalid="ignore"):
-                self._sums = known, known + np.add.reduceat(_amounts(column.fill_null(0.0)), starts)
+                self._sums = known, known + more
             self.kept[f"{name}_sum"] = pa.array(self._sums[1])
         else:
-            held = _exact(column.type)
+            held = _exact(self.type)
             total = unscaled(before.column(f"{name}_sum", held))
-            self._sums = total, total + np.add.reduceat(_numbers(column) * sign, starts)
+            self._sums = total, total + more
             if len(self._sums[1]) and max(map(abs, self._sums[1])) >= 10**38:
                 raise _overflow("sum", "DECIMAL(38)")
             self.kept[f"{name}_sum"] = as_decimals(self._sums[1], held)
 
-    def gather(self, names: list[str], keys: list[pa.Array], stored: pa.Table | None, edges: bool) -> None:
+    def gather(
+        self, names: list[str], keys: list[pa.Array], stored: pa.Table | None, came: _Values, edges: bool
+    ) -> None:
         """Take the different values of the groups and their numbers; `edges`: only the least and the greatest."""
         count = len(self._counts[0])
         empty = pa.nulls(0, self.type)
@@ -207,10 +249,9 @@ class _Column:
             others = stored.filter(pa.array(~mine))
             values, numbers = one_chunk(stored["x"]).filter(pa.array(mine)), integers(stored[_COUNT])[mine]
             owner = owner[mine]
-        came = np.flatnonzero(self._valid)
-        both = pa.concat_arrays([values, self._column.take(pa.array(came))])
-        owners = np.concatenate([owner, self._group[came]])
-        weights = np.concatenate([numbers, self._sign[came]])
+        both = pa.concat_arrays([values, came.values])
+        owners = np.concatenate([owner, came.groups])
+        weights = np.concatenate([numbers, came.signs])
         first, total, _ = net_rows([pa.array(owners), both], weights)
         there = total > 0
         owners, values_now, numbers_now = owners[first[there]], both.take(pa.array(first[there])), total[there]
@@ -261,6 +302,14 @@ class _Column:
         if call.function == "count":
             return pa.array(count, pa.int64())
         return _total(call, exact, count, self.type, kind)
+
+
+def _sums(column: pa.Array, sign: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return what rows add to sums: of DOUBLE in their order, of others exactly."""
+    if pa.types.is_floating(column.type):
+        with np.errstate(invalid="ignore"):
+            return np.add.reduceat(_amounts(column.fill_null(0.0)), starts)
+    return as_integers([np.add.reduceat(limb * sign, starts) for limb in limbs(column)])
 
 
 def _of_nothing(call: GroupCall, kind: pa.DataType) -> pa.Array:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.operators.exact_sums import decimal_halves
+from cepsql.operators.exact_sums import as_doubles, as_integers, decimal_halves
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.seen_values import SeenValues
 from cepsql.operators.segments import Segments
@@ -219,7 +219,7 @@ class RunningBatch:
         if call.function in ("sum", "avg"):
             total = self._totals(call, kind, column, name)
             kept[f"{name}_sum"] = total.take(pa.array(self.ends))
-            return _total_value(call, kind, total, count), kept
+            return total_value(call, kind, total, count), kept
         value = self._chosen(call, column, valid, name, rows)
         kept[f"{name}_value"] = value.take(pa.array(self.ends))
         return value, kept
@@ -231,9 +231,7 @@ class RunningBatch:
             numbers = unscaled(column)
             before = unscaled(self.before.column(f"{name}_sum", held))
             total = self._sums(numbers, before)
-            limit = 10 ** min(column.type.precision + 10, 38)
-            if any(abs(one) >= limit for one in (total.min(), total.max())):
-                raise _overflow(call, "DECIMAL")
+            _check(total, 10 ** min(column.type.precision + 10, 38), call, "DECIMAL")
             return as_decimals(total, held)
         if call.function == "sum" and pa.types.is_integer(column.type):
             numbers = integers(column.fill_null(0)).astype(np.int64)
@@ -286,7 +284,46 @@ class RunningBatch:
         return self.rows[last[np.searchsorted(last, np.arange(len(codes)))]]
 
 
-def _total_value(call: RunningCall, kind: pa.DataType, total: pa.Array, count: np.ndarray) -> pa.Array:
+def kept_sum(call: RunningCall, column: pa.DataType) -> pa.DataType:
+    """Return the type in which SUM or AVG of a column is remembered."""
+    if pa.types.is_decimal(column):
+        return pa.decimal128(38, column.scale)
+    return pa.int64() if call.function == "sum" and pa.types.is_integer(column) else pa.float64()
+
+
+def sum_with(call: RunningCall, known: pa.Array, more: Sequence[np.ndarray], column: pa.DataType) -> pa.Array:
+    """Return sums of a column as they are remembered, after something was added.
+
+    known: without NULL.
+    more:  the limbs of what is added (`cepsql.operators.exact_sums`).
+    Raises OperationalError where a sum outgrows its type.
+    """
+    if pa.types.is_decimal(column):
+        total = unscaled(known) + as_integers(more)
+        _check(total, 10 ** min(column.precision + 10, 38), call, "DECIMAL")
+        return as_decimals(total, known.type)
+    if call.function == "avg":
+        return pa.array(known.to_numpy() + as_doubles(more))
+    total = integers(known).astype(object) + as_integers(more)
+    _check(total, 2**63, call, "BIGINT")
+    return pa.array(total.astype(np.int64))
+
+
+def _check(total: np.ndarray, limit: int, call: RunningCall, kind: str) -> None:
+    if any(abs(one) >= limit for one in (total.min(), total.max())):
+        raise _overflow(call, kind)
+
+
+def better_values(known: pa.Array, more: pa.Array, least: bool) -> pa.Array:
+    """Return of two values the least or the greatest, which is the former where they are equal; NULL is no value."""
+    numbers = ordinals(pa.concat_arrays([known, more]), equal_zeros=True)
+    before, after = numbers[: len(known)], numbers[len(known) :]
+    better = after < before if least else after > before
+    there, comes = (np.asarray(one.is_valid()) for one in (known, more))
+    return pc.if_else(pa.array(comes & (better | ~there)), more, known)
+
+
+def total_value(call: RunningCall, kind: pa.DataType, total: pa.Array, count: np.ndarray) -> pa.Array:
     """Return SUM or AVG of so many values that are not NULL."""
     value = total if call.function == "sum" else mean_of(total, count, kind)
     return pc.if_else(pa.array(count > 0), value, pa.nulls(len(count), value.type))

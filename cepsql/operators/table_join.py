@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.operators.change_rows import IDENTITY, KIND, labelled, net_rows, signs
+from cepsql.operators.change_rows import IDENTITY, KIND, labelled, net_owned_rows, signs
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.null_keys import null_keys
 from cepsql.operators.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.columns import integers, one_chunk, stack
-from cepsql.ordered.keys import find_keys
+from cepsql.ordered.keys import find_keys, key_codes
 from cepsql.ordered.operator import NEVER, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sort import stable_order
@@ -171,8 +171,9 @@ class _Side:
             meetings.append(np.zeros(ordered.rows.num_rows, np.int64))
         rows = stack(tables) if tables else pa.schema(fields).empty_table()
         group = np.concatenate([*groups, np.zeros(0, np.int64)])
+        owners, _ = key_codes([pa.array(group), one_chunk(rows[IDENTITY])], len(group))
         values = [one_chunk(column) for column in rows.columns]
-        first, change, codes = net_rows([pa.array(group), *values], np.concatenate([*weights, np.zeros(0, np.int64)]))
+        first, change, codes = net_owned_rows(owners, values, np.concatenate([*weights, np.zeros(0, np.int64)]))
         was = np.zeros(len(first), np.int64)
         np.add.at(was, codes, np.concatenate([*numbers, np.zeros(0, np.int64)]))
         self.met: np.ndarray | None = None

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.cached_property import cached_property
+from cepsql.calendar import DAY
 from cepsql.ordered.columns import integers, one_chunk
 from cepsql.ordered.keys import key_codes
 from cepsql.ordered.operator import OrderedRows
 
 _MOST = 2**62
-_DAY = 86_400_000_000
 
 
 class TimeRanges:
@@ -23,7 +23,7 @@ class TimeRanges:
     order:     columns behind the time by which rows are in order; rows that are equal in both make a group.
     """
 
-    def __init__(self, ordered: OrderedRows, order: Sequence[str] | None = None):
+    def __init__(self, ordered: OrderedRows, order: Sequence[str] = ()):
         self.times = integers(ordered.rows["t"])
         self.partition = np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts))
         self._low, self._high = (int(self.times.min()), int(self.times.max())) if len(self.times) else (0, 0)
@@ -32,7 +32,7 @@ class TimeRanges:
             self._distinct = np.unique(self.times)
             self._width = len(self._distinct) + 1
         self._places = self._place(self.partition, self.times)
-        self._groups = None if order is None else _group_begins(ordered, order)
+        self._ordered, self._order = ordered, order
 
     def first_from(self, partition: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Return the first row at or after each time in its partition, the partition's end where there is none."""
@@ -48,7 +48,6 @@ class TimeRanges:
 
         The place after the last row of a partition is in the next group.
         """
-        assert self._groups is not None
         own = np.searchsorted(self._groups, rows, side="right") - 1
         return self._groups[np.clip(own + groups, 0, len(self._groups) - 1)]
 
@@ -68,6 +67,17 @@ class TimeRanges:
     def _begins_alike(self) -> np.ndarray:
         return np.concatenate([[0], np.flatnonzero(np.diff(self._places)) + 1, [len(self._places)]])
 
+    @cached_property
+    def _groups(self) -> np.ndarray:
+        """Where groups of equal rows begin, and the end of all rows."""
+        size = self._ordered.rows.num_rows
+        if not size:
+            return np.zeros(1, np.int64)
+        codes, _ = key_codes([one_chunk(self._ordered.rows[name]) for name in ["t", *self._order]], size)
+        differs = np.concatenate([[True], np.diff(codes) != 0])
+        differs[self._ordered.starts[:-1]] = True
+        return np.append(np.flatnonzero(differs), size)
+
     def _place(self, partition: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Return numbers that ascend with partition and time, as far as rows can tell times apart."""
         if self._distinct is not None:
@@ -75,19 +85,8 @@ class TimeRanges:
         return partition * self._width + (np.clip(times, self._low, self._high + 1) - self._low)
 
 
-def _group_begins(ordered: OrderedRows, order: Sequence[str]) -> np.ndarray:
-    """Return where groups of equal rows begin, and the end of all rows."""
-    size = ordered.rows.num_rows
-    if not size:
-        return np.zeros(1, np.int64)
-    codes, _ = key_codes([one_chunk(ordered.rows[name]) for name in ["t", *order]], size)
-    differs = np.concatenate([[True], np.diff(codes) != 0])
-    differs[ordered.starts[:-1]] = True
-    return np.append(np.flatnonzero(differs), size)
-
-
 def micros(bounds: pa.ChunkedArray | pa.Array) -> np.ndarray:
     """Return bounds of windows, times or dates without NULL, in microseconds."""
     if pa.types.is_date32(bounds.type):
-        return integers(pc.cast(bounds, pa.int32())).astype(np.int64) * _DAY
+        return integers(pc.cast(bounds, pa.int32())).astype(np.int64) * DAY
     return integers(pc.cast(bounds, pa.int64()))

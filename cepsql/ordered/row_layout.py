@@ -72,6 +72,7 @@ class RowLayout:
     joins:      the reduction makes one row of several, and all rows of a stage's inputs go through it.
     by_arrival: rows of one time, and equal order columns, come in the order in which they stand in their source, where
                 that has one.
+    any_order:  nothing depends on the order of rows of one time, and they come in any.
     """
 
     keys: tuple[Column, ...]
@@ -83,6 +84,7 @@ class RowLayout:
     until: Until | None = None
     joins: bool = False
     by_arrival: bool = False
+    any_order: bool = False
 
     @property
     def key_names(self) -> list[str]:
@@ -92,6 +94,6 @@ class RowLayout:
     @property
     def ties(self) -> list[str]:
         """The columns that break ties after the order columns."""
-        if self.joins:
+        if self.joins or self.any_order:
             return []
         return [column.name for column in self.values] + (["m"] if self.predicates else [])

@@ -16,7 +16,7 @@ from cepsql.scan.expression import Unlike, compile_expression
 from cepsql.scan.layout import LISTING_OPTIONS, FileLayout, is_read, readable_type
 from cepsql.scan.long_lines import OPTION as LONGEST
 from cepsql.scan.long_lines import max_line_bytes
-from cepsql.scan.murmur import HASHED
+from cepsql.scan.murmur import is_hashed
 from cepsql.scan.plain import COLUMN, PlainScan
 from cepsql.scan.projection import ArrowScan, Projection, inputs_of
 from cepsql.scan.select import Columns, plain_table, projected, projection
@@ -110,7 +110,7 @@ def value_type(sql: str, query: exp.Query, relations: dict[str, Relation], sessi
 def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session) -> ArrowScan:
     rows = projection(layout, *projected(query, _source_columns(source, session), session), session)
     for key in rows.keys.values():
-        if str(key.type) not in HASHED:
+        if not is_hashed(key.type):
             raise Unlike(f"PARTITION BY a {str(key.type).upper()}")
     return ArrowScan(_file_layout(source, rows.inputs), rows, layout.by_arrival)
 

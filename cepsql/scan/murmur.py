@@ -6,16 +6,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepsql.operators.exact_sums import decimal_halves
+from cepsql.scalar.types import Type, is_decimal
+
 HASHED = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp")
-"""Spark SQL types whose hash is known here."""
+"""Spark SQL types whose hash is known here, beside DECIMAL of few digits."""
 
 _SEED = 42
+_LONG_DIGITS = 18
+"""Decimals of so many digits are hashed as 64-bit integers of their last digit."""
+
+
+def is_hashed(type: Type) -> bool:
+    """Tell whether the hash of values of a type is known here."""
+    return str(type) in HASHED or (is_decimal(type) and type.precision <= _LONG_DIGITS)
 
 
 def bucket_numbers(keys: Sequence[pa.Array], rows: int, buckets: int) -> np.ndarray:
     """Return `pmod(hash(keys), buckets)` of each row as Spark computes it; no keys: 0.
 
-    keys: columns of the types in HASHED.
+    keys: columns of types of which `is_hashed` is true.
     """
     if not keys:
         return np.zeros(rows, np.int32)
@@ -57,6 +67,8 @@ def _hashed(column: pa.Array, seeds: np.ndarray) -> np.ndarray:
         return _floats(column, seeds)
     if pa.types.is_timestamp(kind) or kind == pa.int64():
         return _words(column.view(pa.int64()).fill_null(0).to_numpy(), seeds)
+    if pa.types.is_decimal(kind):
+        return _words(decimal_halves(column)[0], seeds)
     if pa.types.is_date32(kind):
         column = column.view(pa.int32())
     return _word(column.cast(pa.int32()).fill_null(0).to_numpy(), seeds)

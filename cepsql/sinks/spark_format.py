@@ -8,7 +8,6 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -17,7 +16,7 @@ from pyspark.sql import functions as F
 
 from cepsql.analysis.ddl.format_names import SINK_FORMATS, near_format
 from cepsql.catalog import Sink
-from cepsql.catalog.locations import local_path
+from cepsql.catalog.locations import is_local, local_path
 from cepsql.errors import NotSupportedError
 from cepsql.mounts import check_mounted, check_still_mounted
 from cepsql.sinks.columns import Columns
@@ -45,7 +44,7 @@ class SparkSink(FittedSink):
                 hint="leave PRIMARY KEY out, or take sqlite or postgresql",
             )
         self._path = next((value for name, value in sink.options if name.lower() == "path"), "")
-        self._local = Path(local_path(self._path)) if urlparse(self._path).scheme in ("", "file") else None
+        self._local = Path(local_path(self._path)) if self._path and is_local(self._path) else None
         self._checked = False
         if self._path:
             self.place, self.folder = f"{sink.format.lower()} {self._local or self._path}", self._local

@@ -45,7 +45,7 @@ def test_picture(case, update):
     check(case, engine().sql(case.text).text, update)
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(20))
 @given(PATTERNS, st.integers(20, 60))
 def test_drawings_have_every_variable_and_straight_tracks(text, width):
     parsed = _parsed(text)
@@ -59,7 +59,7 @@ def test_drawings_have_every_variable_and_straight_tracks(text, width):
             assert below not in "│║├┤╰╯╠╣╚╝" or above in "│║├┤┬╠╣╦"
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(20))
 @given(PATTERNS, st.sampled_from(["", 'a "quoted" \\ <name> | #1']))
 def test_graphs_are_well_formed(text, note):
     parsed = _parsed(text)

@@ -1,4 +1,4 @@
-"""Queries by cepsql and by Flink SQL over the same files, with equal rows: what `nexmark.py` and `joins.py` share.
+"""Queries by cepsql and by Flink SQL over the same files, with equal rows: what all such benchmarks share.
 
 A workload says which tables there are, how their rows are made, and what is asked. Each system is a process of its own,
 which runs every query over few rows before the clock starts for it. Either reads CSV files and writes CSV files; a run
@@ -51,17 +51,18 @@ class Workload:
     """What is measured.
 
     tables:  the columns of each, as cepsql declares them.
-    time:    the column of each that is its event time, with a delay of a second.
+    time:    the column of each that is its event time, with a delay of a second; None: rows have none.
     write:   writes so many rows in so many files of each table, one after another in event time, into a folder with one
              folder for each table.
     warm_up: how many rows are run through before the clock starts.
     keys:    the primary key of tables that have one.
     cepsql, flink: what either is told before the queries.
+    flink_settings: of its jobs.
     """
 
     name: str
     tables: Mapping[str, str]
-    time: str
+    time: str | None
     write: Callable[[Path, int, int], None]
     queries: Mapping[str, Query]
     rows: int
@@ -69,6 +70,7 @@ class Workload:
     keys: Mapping[str, str] = field(default_factory=dict)
     cepsql: tuple[str, ...] = ()
     flink: tuple[str, ...] = ()
+    flink_settings: Mapping[str, str] = field(default_factory=dict)
 
     def folder(self, place: Path, rows: int, system: str) -> Path:
         """Return where the rows are that a system reads."""
@@ -149,9 +151,10 @@ def _measure(workload: Workload, options: argparse.Namespace) -> Iterator[dict]:
             files = workload.folder(options.dir, options.rows if run else workload.warm_up, "cepsql")
             with cepsql.connect(spark) as engine:
                 for table, columns in workload.tables.items():
-                    marks = [f"WATERMARK FOR {workload.time} AS {workload.time} - INTERVAL '1' SECOND"]
+                    time_column = workload.time
+                    marks = [f"WATERMARK FOR {time_column} AS {time_column} - INTERVAL '1' SECOND"] * bool(time_column)
                     marks += [f"PRIMARY KEY ({workload.keys[table]})"] if table in workload.keys else []
-                    declared = f"{columns}, {', '.join(marks)}"
+                    declared = ", ".join([columns, *marks])
                     engine.sql(f"CREATE STREAM {table} ({declared}) USING csv OPTIONS (path '{files / table}')")
                 for statement in workload.cepsql:
                     engine.sql(statement)

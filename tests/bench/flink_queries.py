@@ -1,6 +1,6 @@
 """Time the queries of a workload with Flink SQL; run by the Python of an environment that has apache-flink.
 
-    flink_queries.py nexmark|joins --rows N --rounds N --dir DIR --queries q00 ...
+    flink_queries.py nexmark|joins|tpch --rows N --rounds N --dir DIR --queries q00 ...
 
 Flink runs in this process in streaming mode, with heap state and no checkpoints, and writes CSV files. Rows that change
 it prints into a file, of which CSV files are made when the clock has stopped. Prints a line of
@@ -28,7 +28,7 @@ _CHANGE = re.compile(r"(?:\d+> )?([+-][IUD])\[(.*)\]")
 def main() -> None:
     """Run the queries as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("workload", choices=["nexmark", "joins"])
+    parser.add_argument("workload", choices=["nexmark", "joins", "tpch"])
     parser.add_argument("--rows", type=int, required=True)
     parser.add_argument("--rounds", type=int, required=True)
     parser.add_argument("--dir", type=Path, required=True)
@@ -55,12 +55,12 @@ def main() -> None:
 
 def _run(workload: Workload, query: Query, files: Path, place: Path, printed: Path) -> float:
     shutil.rmtree(place, ignore_errors=True)
-    tables = environment(READERS, "hashmap")
+    tables = environment(READERS, "hashmap", workload.flink_settings)
     for name, columns in workload.tables.items():
-        key = f", PRIMARY KEY ({workload.keys[name]}) NOT ENFORCED" if name in workload.keys else ""
+        marks = [f"WATERMARK FOR `{workload.time}` AS `{workload.time}` - INTERVAL '1' SECOND"] * bool(workload.time)
+        marks += [f"PRIMARY KEY ({workload.keys[name]}) NOT ENFORCED"] if name in workload.keys else []
         tables.execute_sql(
-            f"CREATE TABLE {name} ({_quoted(columns)}, "
-            f"WATERMARK FOR `{workload.time}` AS `{workload.time}` - INTERVAL '1' SECOND{key}) "
+            f"CREATE TABLE {name} ({', '.join([_quoted(columns), *marks])}) "
             f"WITH ('connector' = 'filesystem', 'path' = '{(files / name).absolute()}', 'format' = 'csv')"
         )
     for statement in workload.flink:

@@ -3,11 +3,13 @@
 import re
 import sys
 
+import pytest
 from terminal import Terminal
 
 from cepsql.demo.flight_shell import QUESTIONS
 
 
+@pytest.mark.nightly("it starts Spark once more")
 def test_the_shell_answers_the_questions_that_it_asks(tmp_path):
     environment = {"XDG_STATE_HOME": str(tmp_path), "CEPSQL_CONFIG": str(tmp_path / "none")}
     with Terminal([sys.executable, "-m", "cepsql", "demo", "--quick", "--shell"], rows=60, env=environment) as shell:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from chance import everyday
 from numbered_files import put
 
 import cepsql
@@ -72,10 +73,12 @@ def test_a_checkpoint_in_use_is_refused(spark, begun, copy):
 
 @pytest.mark.parametrize(
     "sink",
-    [
-        Sink("out", (), "parquet", (("path", "{}/out"),)),
-        Sink("out", (), "sqlite", (("path", "{}/out.db"), ("create_table", "true"))),
-    ],
+    everyday(
+        [
+            Sink("out", (), "sqlite", (("path", "{}/out.db"), ("create_table", "true"))),
+            Sink("out", (), "parquet", (("path", "{}/out"),)),
+        ]
+    ),
     ids=lambda sink: sink.format,
 )
 def test_an_older_copy_is_refused_by_a_sink_that_is_ahead_of_it(spark, tmp_path, sink):
@@ -241,7 +244,10 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize(("name", "number"), [(name, n) for name, given in DAMAGES.items() for n in range(len(given))])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    everyday(((name, number) for name, given in DAMAGES.items() for number in range(len(given))), 3),
+)
 def test_damage_of_any_file_is_told_as_that_of_the_checkpoint(spark, begun, copy, name, number):
     buckets = range(2) if "{}" in name else range(1)
     for file in (copy / "spark" / name.format(bucket) for bucket in buckets):

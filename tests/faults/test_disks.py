@@ -36,7 +36,7 @@ PLACES = [("sqlite", "out.db"), *itertools.product(FORMATS, ("", "out"))]
 GONE = "its disk is not mounted"
 
 
-@pytest.fixture(params=[True, False], ids=["mounted", "renamed"])
+@pytest.fixture(params=everyday([False, True]), ids=lambda mounted: "mounted" if mounted else "renamed")
 def disk(request, tmp_path, monkeypatch):
     if not request.param:
         monkeypatch.setattr(os, "geteuid", lambda: 1)
@@ -84,7 +84,8 @@ def written(spark, sink: Sink) -> list[int]:
     return sorted(row.x for row in spark.read.schema(SCHEMA).format(sink.format).load(path).collect())
 
 
-@pytest.mark.parametrize(("format", "name"), everyday(PLACES, 3))
+@pytest.mark.parametrize("disk", [True, False], indirect=True, ids=["mounted", "renamed"])
+@pytest.mark.parametrize(("format", "name"), everyday(PLACES, 9))
 def test_a_sink_whose_disk_is_away_is_not_made_anew(spark, tmp_path, disk, format, name):
     queries = Queries(spark, tmp_path, sink=sink_of(format, disk.folder / name))
     put(tmp_path, 0, "00:00,0")
@@ -104,8 +105,9 @@ def test_a_sink_whose_disk_is_away_is_not_made_anew(spark, tmp_path, disk, forma
     assert written(spark, queries.sink) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("at_mount_point", [False, True], ids=["below", "at"])
-@pytest.mark.parametrize("late", ["json", "parquet"])
+@pytest.mark.parametrize(
+    ("late", "at_mount_point"), everyday([("json", True), ("json", False), ("parquet", True), ("parquet", False)], 4)
+)
 def test_late_rows_wait_for_their_disk(spark, tmp_path, disk, late, at_mount_point):
     folder = disk.folder if at_mount_point else disk.folder / "late"
     queries = Queries(spark, tmp_path, MATCH, late, folder)
@@ -193,7 +195,7 @@ def test_rows_below_a_disk_that_was_mounted_later_are_not_forgotten(spark, tmp_p
     assert sorted(queries.engine.sql("SELECT x FROM late_s").collect()) == [(2,), (4,)]
 
 
-@pytest.mark.parametrize("what", ["parquet", "sqlite", "late", "checkpoint"])
+@pytest.mark.parametrize("what", everyday(["parquet", "sqlite", "checkpoint", "late"]))
 def test_nothing_is_made_at_an_empty_mount_point_of_a_disk_that_shall_be_mounted(
     spark, tmp_path, disk, monkeypatch, what
 ):
@@ -258,7 +260,7 @@ def test_a_batch_that_was_planned_beside_the_checkpoint_is_not_written(spark, tm
     assert written(spark, queries.sink) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("sql", [QUERY, MATCH], ids=["stateless", "stateful"])
+@pytest.mark.parametrize("sql", everyday([MATCH, QUERY]))
 def test_a_checkpoint_that_was_away_for_a_part_of_a_batch_is_noticed(spark, tmp_path, disk, monkeypatch, sql):
     queries = Queries(spark, tmp_path, sql, checkpoint=disk.folder / "checkpoint")
     put(tmp_path, 0, "00:00,0", "01:00,1")

@@ -17,7 +17,7 @@ from skipping import or_skipped
 from writing import PARTS, ROWS
 
 HERE = Path(__file__).parent
-KILLS = examples(20)
+KILLS = examples(12)
 BATCHES = 4 * KILLS
 
 
@@ -39,7 +39,7 @@ def written(folder: Path, format: str, url: str | None) -> list[int]:
         return [number for (number,) in connection.execute(query).fetchall()]
 
 
-@pytest.mark.parametrize("format", everyday(["postgresql", "parquet", "sqlite", "view", "view_postgresql"], 3))
+@pytest.mark.parametrize("format", everyday(["postgresql", "parquet", "sqlite", "view", "view_postgresql"], 5))
 def test_nothing_is_lost_or_doubled(request, tmp_path, format):
     url = request.getfixturevalue("server") if format.endswith("postgresql") else None
     folder = tmp_path / format

@@ -55,7 +55,7 @@ def of_another_user(file: Path) -> None:
     os.chown(file, 12345, -1)
 
 
-@pytest.mark.parametrize("spoil", everyday([written_by_others, in_a_folder_of_others, a_link, of_another_user]))
+@pytest.mark.parametrize("spoil", everyday([written_by_others, in_a_folder_of_others, a_link, of_another_user], 4))
 def test_what_others_may_have_written_is_not_read(file, tmp_path, spoil):
     file.parent.mkdir(mode=0o700)
     file.write_bytes(pickle.dumps(Harmful(tmp_path / "made")))

@@ -116,7 +116,7 @@ def played(program, batches, delay, alive):
     return seen
 
 
-@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.filter_too_much])
 @given(programs(), batches(), st.integers(0, 5))
 def test_nothing_changes(program, batches, delay):
     alive = dead_rows(program)

@@ -89,7 +89,7 @@ def chained(programs, delay, batches):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8))
 @given(inputs(max_batches=6), st.integers(0, 4))
 def test_one_stage_gives_what_two_give(name, batches, delay):
     rows = [[row | {"bucket": 0} for task in tasks for row in task] for tasks in batches]

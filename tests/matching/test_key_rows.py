@@ -31,7 +31,7 @@ def in_order(rows: list[dict]) -> list[tuple]:
     return [(row["t"], row["o0"], row["v0"], row["m"]) for row in sorted(rows, key=place)]
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(inputs(), st.integers(0, 4))
 def test_the_watermark_tells_rows_apart(batches, delay):
     for row in (row for tasks in batches for task in tasks for row in task):
@@ -52,7 +52,7 @@ def test_the_watermark_tells_rows_apart(batches, delay):
     assert (found.scan, found.number) == (0, 0)
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(inputs(), st.integers(0, 4))
 def test_a_state_is_cut_down_to_a_key(batches, delay):
     for _, _, states in run(batches, delay):

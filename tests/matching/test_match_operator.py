@@ -75,7 +75,7 @@ def one_pass(rows: list[dict], program=PROGRAM, function=pairs) -> Counter:
     return bag(function(program, Partitions(table, starts, starts[:-1], starts[1:], zeros, END_OF_TIME)).output)
 
 
-@settings(max_examples=examples(35))
+@settings(max_examples=examples(18))
 @given(inputs(), st.integers(0, 6))
 def test_stream_equals_one_pass(batches, delay):
     used, expected = by_hand(batches, delay)
@@ -88,7 +88,7 @@ def test_stream_equals_one_pass(batches, delay):
     assert max(sizes) < 400
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8))
 @given(inputs(), st.integers(0, 6))
 def test_partitions_left_alone_had_nothing_to_give(batches, delay):
     batches = [*batches, [[END]]]

@@ -63,7 +63,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(5))
 @given(inputs(), st.integers(0, 4))
 def test_stream_equals_one_pass(name, batches, delay):
     used, _ = by_hand(batches, delay)
@@ -75,7 +75,7 @@ def test_stream_equals_one_pass(name, batches, delay):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(5))
 @given(inputs(), st.integers(1, 5))
 def test_slices_give_what_all_rows_give(name, batches, size):
     sliced = partial(match_rows, slice_rows=size)

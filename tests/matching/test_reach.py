@@ -105,7 +105,7 @@ def words(pattern) -> set[str]:
     return {""}
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(patterns())
 def test_least_distance_is_that_of_all_words(pattern):
     expected: dict = {}

@@ -26,7 +26,7 @@ def sorted_rows(batches) -> list[dict]:
     return sorted(rows, key=rank)
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(inputs(), st.integers(1, 7), st.integers(1, 10))
 def test_equals_one_pass(batches, size, chunk_rows):
     rows = sorted_rows(batches)

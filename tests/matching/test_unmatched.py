@@ -42,7 +42,7 @@ def rows_of(drawn) -> list[dict]:
     return rows
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(
     ROWS,
     st.sampled_from(PATTERNS),

@@ -28,7 +28,7 @@ class Running:
         for number, (rows, schema) in enumerate(zip(sides, self.schemas, strict=True)):
             routed = schema.append(pa.field("bucket", pa.int32()))
             batch = pa.RecordBatch.from_pylist([row | {"bucket": 0} for row in rows], schema=routed)
-            packed = pack(iter([batch]), 1, number)
+            packed = pack(iter([batch]), 1, number, self.stage.operator.sides[number].reduction)
             packets += [row["packet"] for made in packed for row in made.to_pylist()]
         advanced = advance(self.stage, self.state, packets)
         self.state = advanced.state

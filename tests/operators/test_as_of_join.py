@@ -94,7 +94,7 @@ def nearest(row, others, forward, strict, deletions, asked):
     return None if deletions and first["o0"] else first["v0"]
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(20))
 @given(batches(), st.tuples(st.integers(0, 3), st.integers(0, 3)), st.booleans(), st.booleans(), st.booleans(), asked())
 def test_a_plain_loop_gives_the_same(given, delays, forward, strict, outer, asked):
     among = asked.condition and not asked.versions

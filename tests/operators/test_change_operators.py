@@ -2,6 +2,7 @@
 
 import statistics
 from collections import Counter, defaultdict
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from cepsql.errors import OperationalError
 from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
+from cepsql.operators.partial_groups import PartialGroups
 from cepsql.operators.retracting_groups import GroupCall, RetractingGroups
 from cepsql.operators.table_join import TableJoin
 from cepsql.operators.upserts import GONE, Upserts
@@ -62,7 +64,7 @@ def contents(rows) -> dict:
     return {key: row for key, row in table.items() if not row[GONE]}
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(upserts(st.integers(0, 8)))
 def test_any_order_within_the_delay_makes_the_same_table(batches):
     running, seen, table, names = Running(Upserts(UPSERTS, True), ROW, delay=8), [], Counter(), ("k0", "v0", "v1")
@@ -76,7 +78,7 @@ def test_any_order_within_the_delay_makes_the_same_table(batches):
         assert not changes or before != table
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 @given(upserts(st.just(0)))
 def test_without_event_time_the_later_batch_counts(batches):
     running, seen, table = Running(Upserts(UPSERTS, False), ROW), [], Counter()
@@ -87,7 +89,7 @@ def test_without_event_time_the_later_batch_counts(batches):
     assert running.counts["outdated"] == 0
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(upserts(st.integers(0, 30)), st.integers(0, 6))
 def test_what_is_older_than_the_watermark_never_brings_a_deleted_row_back(batches, delay):
     running, table, outdated = Running(Upserts(UPSERTS, True), ROW, delay=delay), Counter(), 0
@@ -140,7 +142,7 @@ def group_values(rows) -> tuple:
     )  # fmt: skip
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(
     changes(
         {
@@ -172,6 +174,32 @@ def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
             # Without keys the group is there before its first row.
             found = {None: group_values([])}
         assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in found.items()}
+
+
+@settings(max_examples=examples(20))
+@given(
+    changes(
+        {
+            "k0": st.sampled_from(["a", "b", None]), "t": st.just(0), "v0": NUMBERS, "v1": st.none(),
+            "v2": st.sampled_from([None, Decimal("0.01"), Decimal("-99999999.99"), Decimal("3.50")]),
+        }
+    ),
+    st.booleans(),
+)  # fmt: skip
+def test_totals_are_the_same_of_rows_that_are_added_up_before(batches, keyed):
+    layout = GROUPS if keyed else WHOLE
+    calls, types = CALLS[:1] + CALLS[2:4], TYPES[:1] + TYPES[2:4]
+    reduction = PartialGroups((("v0", pa.int64()), ("v2", pa.decimal128(10, 2))), frozenset({"v2"}))
+    schema = CHANGES if keyed else pa.schema([field for field in CHANGES if field.name != "k0"])
+    plain = Running(RetractingGroups(layout, calls, types), schema)
+    summed = Running(RetractingGroups(replace(layout, reduction=reduction, joins=True), calls, types), schema)
+    for batch, _ in batches:
+        rows = [{name: row[name] for name in schema.names} for row in batch]
+        assert in_order(summed.take(rows)) == in_order(plain.take(rows))
+
+
+def in_order(changes):
+    return sorted(changes, key=lambda change: (change[1][IDENTITY], change[0]))
 
 
 STATISTICS = {
@@ -224,7 +252,7 @@ def test_percentiles_are_rounded_as_those_of_a_match():
     assert found["x"] == SPARK_STATISTICS["percentile"](values, fraction) == 1.1684
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8))
 @given(
     st.lists(
         st.lists(
@@ -302,7 +330,7 @@ LESS = PairCondition(typed(Call("lt", tuple(COLUMNS_OF_PAIRS)), lambda _: BIGINT
 ASKED = pa.schema([("c", pa.int64())])
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(23))
 @given(changes(SIDE_ROWS), changes(SIDE_ROWS), st.sampled_from(list(JoinKind)), st.booleans(), st.booleans())
 def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind, less, null_safe):
     side, layout, further, keys = SIDE, SIDE_LAYOUT, {}, {"null_safe": frozenset({0} if null_safe else ())}

@@ -1,6 +1,7 @@
 """Groups that change: whoever applies the changes of a micro-batch has the aggregates of all rows so far."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import pyarrow as pa
 from chance import examples
@@ -11,8 +12,10 @@ from test_deduplicate import END, key_of
 from test_frame_rows import used_rows
 
 from cepsql.operators.changing_groups import EVER, ChangingGroups
+from cepsql.operators.partial_groups import PartialGroups
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.operator import Change
+from cepsql.ordered.row_layout import Column
 from cepsql.ordered.stage import Input, Stage, advance
 
 CALLS = tuple(RunningCall(name, name, "o0", rows=True) for name in ("count", "sum", "avg", "min", "max"))
@@ -31,16 +34,22 @@ def by_hand(rows: list[dict]) -> dict[tuple, tuple]:
     return found
 
 
-@settings(max_examples=examples(20))
-@given(inputs(), st.integers(0, 6))
-def test_changes_add_up_to_the_groups(batches, delay):
+ADDED_UP = replace(
+    LAYOUT, order=(), values=(Column("o0", "seq"),), predicates=(), joins=True,
+    reduction=PartialGroups((("o0", pa.int32()),), *[frozenset({"o0"})] * 3),
+)  # fmt: skip
+
+
+@settings(max_examples=examples(40))
+@given(inputs(), st.integers(0, 6), st.sampled_from([LAYOUT, ADDED_UP]))
+def test_changes_add_up_to_the_groups(batches, delay, layout):
     number = pa.int64()
-    operator = ChangingGroups(LAYOUT, CALLS, (number, number, pa.float64(), pa.int32(), pa.int32()))
+    operator = ChangingGroups(layout, CALLS, (number, number, pa.float64(), pa.int32(), pa.int32()))
     stage = Stage(operator, (Input(delay),), "", EVER)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     result: dict[tuple, tuple] = {}
     for count, tasks in enumerate([*batches, [[END]]], 1):
-        packed = [packets(rows, BUCKETS) for rows in tasks]
+        packed = [packets(rows, BUCKETS, reduction=layout.reduction) for rows in tasks]
         for bucket in range(BUCKETS):
             advanced = advance(stage, states[bucket], [blob for task in packed for blob in task.get(bucket, [])])
             states[bucket] = advanced.state

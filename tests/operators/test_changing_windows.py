@@ -53,7 +53,7 @@ def apply(result: dict[tuple, list], rows: list[dict]) -> None:
             result[tuple(group)] = sorted(held)
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(15))
 @given(
     inputs(),
     st.integers(0, 6),

@@ -64,7 +64,7 @@ def by_hand(batches, delay: int, within: int | None) -> tuple[list[tuple], int]:
     return sorted(found, key=repr), len(used)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(20))
 @given(inputs(), st.integers(0, 6), st.none() | st.integers(1, 6), st.sampled_from([0, 0, HUGE]))
 def test_any_batches_give_the_first_rows(batches, delay, within, shift):
     for row in (row for tasks in batches for task in tasks for row in task):

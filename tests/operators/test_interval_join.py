@@ -116,7 +116,7 @@ def asked(text: str | None, one: dict, other: dict) -> bool:
     return text is None or one["v0"] % 3 != other["m"] % 3
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(20))
 @given(batches(), RANGES, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(JoinKind), CONDITIONS)
 def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
     low, high = limits
@@ -156,7 +156,7 @@ LIMITED_COLUMNS = (
 OWN = st.sampled_from([(True, False), (False, True), (True, True)])
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(20))
 @given(batches(), RANGES, OWN, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(JoinKind), CONDITIONS)
 def test_rows_say_themselves_how_long_they_can_be_met(given, bounds, own, delays, kind, text):
     low, high = -UNBOUNDED if own[1] else bounds[0], UNBOUNDED if own[0] else bounds[1]

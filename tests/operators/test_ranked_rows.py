@@ -65,7 +65,7 @@ def by_hand(rows, ranking: Ranking, limit: int | None, keyed: bool) -> list[tupl
     return found
 
 
-@settings(max_examples=examples(70))
+@settings(max_examples=examples(25))
 @given(
     changes(ROWS), st.sampled_from(list(Ranking)), st.sampled_from([None, 1, 2, 3]), st.booleans(), st.booleans(),
     st.booleans(),

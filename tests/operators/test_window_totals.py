@@ -79,7 +79,7 @@ def totals_by_hand(rows: list[dict]) -> tuple:
     return (len(rows), len(known), *numbers, rows[0]["v0"], texts[-1] if texts else None, *distinct)
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(15))
 @given(inputs(), st.integers(0, 6), WINDOWS, st.booleans(), st.randoms(use_true_random=False))
 def test_every_group_comes_once_with_its_totals(batches, delay, windows, joins, chance):
     layout = replace(LAYOUT, until=windows.until) if isinstance(windows, Fixed) else LAYOUT

@@ -89,7 +89,7 @@ def run(stage: Stage, tasks: list[list[tuple[int, list[pa.RecordBatch]]]], piece
 
 
 @given(files(), st.data())
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(20))
 @pytest.mark.parametrize("operator", [InOrder(), Passing()], ids=["kept", "passed on"])
 def test_rows_of_one_time_come_in_the_order_of_their_source(operator, given_files, data):
     stage = Stage(operator, (Input(DELAY), Input(DELAY)), "")

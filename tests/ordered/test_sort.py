@@ -101,7 +101,7 @@ def by_python(table: pa.Table, order) -> tuple[list[int], list[int]]:
     return result, starts
 
 
-@settings(max_examples=examples(75))
+@settings(max_examples=examples(38))
 @given(cases(), st.sampled_from([2, 2**20]))
 def test_sort_equals_python(case, part_rows):
     table, order = case
@@ -113,7 +113,7 @@ def test_sort_equals_python(case, part_rows):
     assert (rows["m"].to_pylist(), starts.tolist()) == by_python(table, order)
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 @given(cases(), st.randoms())
 def test_order_in_a_partition_does_not_depend_on_arrival(case, random):
     table, order = case
@@ -154,7 +154,7 @@ def test_many_rows_are_sorted_a_column_at_a_time(monkeypatch):
     assert starts.tolist() == [0, 3, 6]
 
 
-@settings(max_examples=examples(180))
+@settings(max_examples=examples(90))
 @given(st.data())
 def test_stable_order_of_every_range(data):
     seed, size = data.draw(st.integers(0, 2**32)), data.draw(st.integers(0, 400))
@@ -172,7 +172,7 @@ def test_stable_order_of_every_range(data):
     assert stable_order(values, places).tolist() == places[np.argsort(values[places], kind="stable")].tolist()
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 20)), max_size=60), st.integers(1, 70))
 def test_many_keys_are_ordered_some_at_a_time(rows, part_rows):
     codes, times = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))

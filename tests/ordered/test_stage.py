@@ -96,7 +96,7 @@ def united(draw, inputs: int = 3):
     return batches
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(20))
 @given(united(), st.lists(st.integers(0, 5), min_size=3, max_size=3))
 def test_inputs_of_the_same_columns_come_out_in_one_order(batches, delays):
     stage = replace(STAGE, inputs=tuple(Input(delay) for delay in delays))
@@ -201,7 +201,7 @@ class CountOthers:
         return Step(pa.Table.from_pylist(found), keeps)
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(20))
 @given(united(inputs=2), st.integers(0, 3), st.integers(0, 3))
 def test_two_relations_meet_by_their_keys(batches, left_delay, right_delay):
     stage = Stage(CountOthers(), (Input(left_delay, 0), Input(right_delay, 1)), "")

@@ -15,7 +15,7 @@ from cepsql.pattern.automaton import State, automaton
 from cepsql.pattern.compile import compile_pattern
 
 
-@settings(max_examples=examples(90))
+@settings(max_examples=examples(45))
 @given(patterns(), st.integers(0, 2), st.integers(0, 4))
 def test_same_words_in_the_same_order(parsed, start, more) -> None:
     count = start + more

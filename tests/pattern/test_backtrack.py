@@ -52,7 +52,7 @@ def find_with_candidates(asked: MatchProgram, partitions, tests):
     return find_backtracking(asked, partitions, tests, dear_steps=0)
 
 
-@settings(max_examples=examples(90))
+@settings(max_examples=examples(45))
 @given(patterns(), rows(), st.one_of(bits(), conditions()), OPTIONS)
 def test_whole_input(parsed, rows, tests, options) -> None:
     asked = program(parsed, tests, NAMES, **options)
@@ -62,7 +62,7 @@ def test_whole_input(parsed, rows, tests, options) -> None:
     assert matches(run(asked, whole(rows))) == wanted
 
 
-@settings(max_examples=examples(75))
+@settings(max_examples=examples(38))
 @given(
     patterns(anchors=False),
     rows(8),
@@ -89,7 +89,7 @@ WORDS = [{"m": mask, "v0": 0, "v1": 0, "f": 0.0} for mask in (0, 1, 2, 3)]
 """Every kind of row for two variables."""
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 @given(
     patterns(anchors=False).filter(lambda p: "C" not in ir.variables(p)),
     st.lists(st.sampled_from(WORDS), max_size=4),
@@ -125,7 +125,7 @@ def _longest(parsed: ir.Pattern) -> float:
     return sum(map(_longest, ir.children(parsed)))
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(patterns(anchors=False), st.lists(rows(4), max_size=4), st.one_of(bits(), conditions()), OPTIONS)
 def test_partitions_do_not_meet(parsed, parts, tests, options) -> None:
     asked = program(parsed, tests, NAMES, **options)
@@ -254,7 +254,7 @@ def test_states_of_an_attempt_that_was_given_up_are_tried_again() -> None:
         assert [*found.given_up, *found.matches.start] == list(range(9))
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(patterns(), rows(), conditions(), OPTIONS, st.integers(3, 15))
 def test_what_was_given_up_leaves_no_trace(parsed, rows, tests, options, steps) -> None:
     asked = program(parsed, tests, NAMES, **options)

@@ -94,7 +94,7 @@ def _conditions() -> st.SearchStrategy[tuple]:
     return st.tuples(own, own, own)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(
     patterns(anchors=False),
     rows(9),

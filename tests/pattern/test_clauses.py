@@ -21,7 +21,7 @@ from cepsql.ordered.counts import Counts
 from cepsql.pattern.output import asks_for_unmatched
 
 # To shrink a seed means nothing, so Hypothesis should not try.
-often = settings(max_examples=examples(30), phases=(Phase.explicit, Phase.reuse, Phase.generate))
+often = settings(max_examples=examples(10), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 chances = st.integers(0, 2**63).map(Random)
 
 

@@ -74,7 +74,7 @@ INTEGERS = [(name, pa.int64()) for name in ("k0", "t", "v0", "v1", "m")]
 SCHEMA = pa.schema([*INTEGERS, ("f", pa.float64()), ("bucket", pa.int32())])
 
 
-@settings(max_examples=examples(35))
+@settings(max_examples=examples(15))
 @given(programs(), st.integers(0, 2**32))
 def test_no_match_is_given_out_later_than_its_hold(program, seed):
     limit = hold(program)

@@ -137,7 +137,7 @@ def comparable(value):
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(23))
 @given(cases(), st.lists(sources, min_size=1, max_size=5))
 def test_measures_are_those_of_single_matches(case, found):
     partitions, matches, labels = case

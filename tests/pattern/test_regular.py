@@ -143,7 +143,7 @@ def cases(draw, with_unknown=False):
     return program, times, tests
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(cases(), st.none() | st.integers(0, 20), st.data())
 def test_finds_what_is_preferred_and_decided(case, bound, data):
     program, times, tests = case
@@ -158,7 +158,7 @@ def test_finds_what_is_preferred_and_decided(case, bound, data):
     assert (found.numbers == partitions.numbers + counts).all()
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(cases(with_unknown=True), st.none() | st.integers(0, 20))
 def test_a_match_that_relies_on_an_unknown_verdict_waits(case, bound):
     program, times, tests = case
@@ -167,7 +167,7 @@ def test_a_match_that_relies_on_an_unknown_verdict_waits(case, bound):
     assert (as_tuples(found.matches), found.scan.tolist()) == search(program, partitions, tests)
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(cases(), st.lists(st.integers(0, 20), max_size=4).map(sorted))
 def test_rows_in_portions_give_what_all_rows_give(case, bounds):
     program, times, tests = case

@@ -26,7 +26,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(
     patterns(anchors=False),
     rows(8),
@@ -51,7 +51,7 @@ def test_attempts_are_those_of_the_search(parsed, rows, tests, free, options, bo
         assert undecided in ([], [int(found.scan[0])])
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(patterns(), rows(), st.one_of(bits(), conditions()), OPTIONS)
 def test_failures_are_told_as_they_are(parsed, rows, tests, options) -> None:
     asked = program(parsed, tests, NAMES, **options)

@@ -176,7 +176,7 @@ def compile_condition(condition, table, session):
     return scope["test"]
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(
     st.lists(booleans, min_size=1, max_size=3),
     rows(),

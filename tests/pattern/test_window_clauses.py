@@ -19,7 +19,7 @@ from test_clauses import in_order, micro_batches
 
 from cepsql.errors import OperationalError, ProgrammingError
 
-often = settings(max_examples=examples(30), phases=(Phase.explicit, Phase.reuse, Phase.generate))
+often = settings(max_examples=examples(10), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 chances = st.integers(0, 2**63).map(Random)
 
 CALLS = {

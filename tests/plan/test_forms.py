@@ -21,7 +21,7 @@ def engine():
 def test_every_form_of_a_program_is_planned_alike(engine):
     chance = draws("forms")
     planned = 0
-    for _ in range(20_000 if is_night() else 100):
+    for _ in range(20_000 if is_night() else 12):
         program = random_program(chance, chance.randint(1, 4))
         forms = FORMS if is_night() else ["views", *chance.sample([form for form in FORMS if form != "views"], 2)]
         found = {form: _planned(engine, *program.written(form)) for form in forms}

@@ -21,7 +21,7 @@ def engine():
 
 def test_every_form_of_a_select_is_planned_alike(engine):
     writer, planned = Writer(draws("forms of changes")), 0
-    for _ in range(examples(12)):
+    for _ in range(examples(3)):
         text = writer.select()
         forms = {
             f"SELECT * FROM ({text}) AS s EMIT CHANGES": None,

@@ -28,8 +28,8 @@ OPERATORS = {
     "exists": "SELECT x.k, x.ts, x.v FROM {} AS x WHERE EXISTS (SELECT 1 FROM b AS y WHERE x.k = y.k "
     "AND y.ts BETWEEN x.ts AND x.ts + INTERVAL '5' MINUTES)",
 }
-PAIRS = everyday(itertools.product(OPERATORS, repeat=2), 8)
-TRIPLES = draws("views").sample(list(itertools.product(OPERATORS, repeat=3)), examples(12))
+PAIRS = everyday(itertools.product(OPERATORS, repeat=2), 24)
+TRIPLES = draws("views").sample(list(itertools.product(OPERATORS, repeat=3)), examples(4))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_a_view_is_like_its_query(engine, names):
 
 
 @pytest.mark.parametrize("reader", ["SELECT * FROM {}", OPERATORS["pattern"], OPERATORS["join"], OPERATORS["windows"]])
-@pytest.mark.parametrize("name", ["frames", "windows", "sessions", "exists"])
+@pytest.mark.parametrize("name", everyday(["frames", "windows", "sessions", "exists"]))
 def test_a_view_of_what_has_changed_is_refused(engine, name, reader):
     engine.sql(f"CREATE OR REPLACE STREAM c {STREAM}")
     engine.sql(f"CREATE OR REPLACE VIEW below AS {OPERATORS['frames'].format('c')}")

@@ -122,6 +122,7 @@ def test_who_has_a_checkpoint_that_is_gone_is_told(folder):
     claim.released.set()
 
 
+@pytest.mark.nightly("it takes ten seconds")
 def test_of_many_at_once_one_gets_it(folder):
     def claimed(_):
         try:

@@ -1,6 +1,7 @@
 """What Arrow reads at the ends of each type is what Spark reads there, as tests/spark/test_type_edges.py has found."""
 
 import pytest
+from chance import everyday
 from type_edges import ZONE_HOURS, Edge, edges, shown
 from values import plain_values
 
@@ -19,6 +20,7 @@ def test_a_line_alone(kind, tmp_path):
     # Of JSON with decimals the scan reads nothing.
     tried = [edge for edge in tried if kind == "csv" or not is_decimal(parse_type(edge.type))]
     assert len(tried) > 100
+    tried = everyday(tried, 3)
     found = [meant(edge, kind, tmp_path) for edge in tried]
     cases = zip(tried, found, strict=True)
     wrong = [(e.type, e.text, getattr(e, kind), text) for e, text in cases if text != getattr(e, kind)]

@@ -79,7 +79,7 @@ def test_csv(spark, zone, tmp_path, seed):
     separator = [",", ";", "\t"][seed]
     types = TYPES if seed == 0 else [*draw.sample(TYPES, 4), "string", draw.choice(TYPES)]
     # Rows of the right types in a file of their own each: the odd ones decide how a whole file is read.
-    lines = csv_lines(types, 300 if seed else 500, 0.02, separator, seed)
+    lines = csv_lines(types, 300 if seed else 200, 0.02, separator, seed)
     (tmp_path / "all").mkdir()
     whole = tmp_path / "all" / "whole.csv"
     ends = ["\n", "\r\n", "\r", "\n \n\n"]
@@ -179,8 +179,9 @@ def test_buckets(spark):
         "string": texts,
         "date": [0, -1, 20454, None],
         "timestamp": [0, -1, 1767243600000001, None],
+        "decimal(18,2)": [Decimal("0.00"), Decimal("-0.01"), Decimal("9999999999999999.99"), None],
     }
-    assert set(columns) == set(HASHED)
+    assert set(columns) == {*HASHED, "decimal(18,2)"}
     rows = 300
     drawn = {name: [draw.choice(values) for _ in range(rows)] for name, values in columns.items()}
     arrays = [pa.array(drawn[name], arrow_type(parse_type(name))) for name in columns]

@@ -1,6 +1,7 @@
 """How keys are spread stays with a checkpoint, whatever the session's settings become."""
 
 import pytest
+from chance import everyday
 
 import cepsql
 
@@ -9,7 +10,7 @@ QUERY = """SELECT * FROM s MATCH_RECOGNIZE (
 KEYS = "abcdefgh"
 
 
-@pytest.mark.parametrize("scan", ["auto", "spark"])
+@pytest.mark.parametrize("scan", everyday(["auto", "spark"]))
 def test_open_matches_are_found_again_with_other_shuffle_partitions(spark, tmp_path, scan):
     folder, seen = tmp_path / "in", []
     folder.mkdir()

@@ -70,7 +70,7 @@ def given(kind: str, query: str, folder: Path, spark) -> list[str]:
         return streamed(f"{query} EMIT CHANGES", folder, spark)
 
 
-@pytest.mark.parametrize("case", everyday(CASES, 16))
+@pytest.mark.parametrize("case", everyday(CASES, 64))
 def test_a_name_has_one_meaning(case, folder, spark):
     kinds, *expected = case.expected.splitlines()
     for kind in KINDS:

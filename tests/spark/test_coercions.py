@@ -134,7 +134,7 @@ def same(a, b) -> bool:
 def test_types_and_values_are_those_of_spark(both):
     frame, arrow, session = both
     plain = plain_values(arrow, arrow.column_names)
-    count = examples(140)
+    count = examples(40)
     accepted, wrong = {}, []
     for sql in expressions(count):
         with contextlib.suppress(NotSupportedError, ProgrammingError):

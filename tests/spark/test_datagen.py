@@ -27,10 +27,10 @@ def drained(query):
 
 
 def test_a_stream_gives_the_rows_of_the_table(engine):
-    defined(engine, "'rows-per-second' 5, 'number-of-rows' 40")
+    defined(engine, "'rows-per-second' 20, 'number-of-rows' 40")
     engine.sql(f"""
         CREATE TABLE t (id BIGINT, x INT, at TIMESTAMP)
-        USING datagen OPTIONS ({OPTIONS}, 'rows-per-second' 5, 'number-of-rows' 40)
+        USING datagen OPTIONS ({OPTIONS}, 'rows-per-second' 20, 'number-of-rows' 40)
     """)
     match = (
         """MATCH_RECOGNIZE (ORDER BY at MEASURES A.id AS a, LAST(B.x) AS x PATTERN (A B B) DEFINE B AS x < PREV(x))"""

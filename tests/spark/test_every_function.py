@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 from attempts import spark_types, spark_values
-from chance import draws, examples
+from chance import draws, everyday, examples
 from scalar_samples import INF, NAN, NESTED, NESTED_VALUES, TYPES, VALUES
 from sessions import in_mode
 
@@ -67,7 +67,7 @@ UNWRITTEN = {"lookup"} | AGGREGATES | STUCK
 def calls(session: Session) -> list:
     """Draw typed calls: some of each operation, on columns of types that it takes."""
     draw = draws(1)
-    wanted = examples(3)
+    wanted = examples(2)
     found = {}
     for operation in [*REGISTRY, "cast", "try_cast"]:
         if operation in UNWRITTEN:
@@ -122,7 +122,7 @@ def arguments(operation: str, draw: random.Random) -> tuple:
     )
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["without ANSI", "ANSI"])
+@pytest.fixture(scope="module", params=everyday([False, True]), ids=lambda ansi: "ANSI" if ansi else "without ANSI")
 def both(request, spark):
     """Rows as a frame, as plain values and as Arrow columns, and the rules of their session."""
     mode = in_mode(spark, request.param)

@@ -95,7 +95,7 @@ PAIRS = """(SELECT l.k, l.n, l.ts, l.x FROM stream l JOIN stream r
 
 @pytest.mark.parametrize(
     ("relation", "watermark", "rows", "waiting", "late"),
-    everyday([(TWO, "00:00:15", 4, 1, 0), (FIRST_ROWS, "00:00:19", 3, 0, 0), (PAIRS, "00:00:19", 4, 0, 0)]),
+    everyday([(TWO, "00:00:15", 4, 1, 0), (FIRST_ROWS, "00:00:19", 3, 0, 0), (PAIRS, "00:00:19", 4, 0, 0)], 3),
 )
 def test_several_streams_and_what_other_operators_give(engine, tmp_path, relation, watermark, rows, waiting, late):
     asked = engine.sql(query(relation))

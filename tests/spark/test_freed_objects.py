@@ -1,6 +1,7 @@
 """What a micro-batch makes in Java is let go of with the batch, also where Python collects no garbage."""
 
 import gc
+import itertools
 import os
 import time
 
@@ -16,6 +17,8 @@ ROWS = "{0},2026-01-01 00:00:{1:02},{0}\n9,2025-01-01 00:00:00,9\nx,,\n"
 MATCH = (
     "SELECT m.x FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.x AS x PATTERN (A) DEFINE A AS true) AS m"
 )
+WINDOWS = "SELECT k, window(ts, '1 second').end AS e, count(*) AS n FROM s GROUP BY ALL"
+SINKS = ("function", "parquet", "sqlite")
 
 
 def bound():
@@ -23,8 +26,8 @@ def bound():
     return len(ThreadSafeFinalizer.finalizers)
 
 
-@pytest.mark.parametrize("sink", everyday(["function", "parquet", "sqlite"], 3))
-@pytest.mark.parametrize("sql", [MATCH, "SELECT k, window(ts, '1 second').end AS e, count(*) AS n FROM s GROUP BY ALL"])
+@pytest.mark.nightly("it has many batches")
+@pytest.mark.parametrize(("sql", "sink"), everyday(itertools.product([MATCH, WINDOWS], SINKS), 6))
 def test_objects_of_past_batches_are_freed(spark, tmp_path, sink, sql):
     (tmp_path / "in").mkdir()
     for number in range(BATCHES):

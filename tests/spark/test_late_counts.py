@@ -94,7 +94,7 @@ def run(engine, sql, **options):
     return rows, standing.progress
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 4))
+@pytest.mark.parametrize("name", everyday(QUERIES, 12))
 def test_rows_used_are_those_that_came_in(engine, name):
     rows, progress = run(engine, QUERIES[name])
     used = {x for row in rows for x in row["xs"]}
@@ -134,7 +134,7 @@ def test_a_table_of_late_rows_has_only_the_malformed_ones(engine, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("sql", everyday(pytest.param(sql, id=id) for id, sql in RESTARTED.items()))
+@pytest.mark.parametrize("sql", everyday((pytest.param(sql, id=id) for id, sql in RESTARTED.items()), 4))
 def test_counts_go_on_over_restarts(engine, tmp_path, sql):
     (tmp_path / "in").rename(tmp_path / "all")
     (tmp_path / "in").mkdir()

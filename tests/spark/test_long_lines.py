@@ -2,9 +2,11 @@
 
 import bz2
 import gzip
+import itertools
 import zlib
 
 import pytest
+from chance import everyday
 
 import cepsql
 from cepsql.errors import ProgrammingError
@@ -41,8 +43,7 @@ def written(folder, format, suffix, end="\n"):
     return folder
 
 
-@pytest.mark.parametrize("suffix", FORMS)
-@pytest.mark.parametrize("format", ["csv", "json"])
+@pytest.mark.parametrize(("format", "suffix"), everyday(itertools.product(["csv", "json"], FORMS), 3))
 def test_a_line_that_is_too_long_is_malformed(spark, tmp_path, format, suffix):
     written(tmp_path / "in", format, suffix)
     options = f"OPTIONS (path '{tmp_path}/in', maxLineBytes '1000')"

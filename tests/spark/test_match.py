@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from chance import everyday
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import OperationalError, ProgrammingError
@@ -104,7 +105,7 @@ def expected(spark, tmp_path_factory):
     return table
 
 
-@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("restarts", everyday([True, False]))
 def test_batch_by_batch(spark, tmp_path, expected, restarts):
     folder = tmp_path / "events"
     folder.mkdir()

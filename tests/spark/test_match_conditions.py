@@ -80,7 +80,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("columns", "values", "condition"), everyday(CASES))
+@pytest.mark.parametrize(("columns", "values", "condition"), everyday(CASES, 6))
 def test_holds(engine, columns, values, condition):
     assert found(engine, columns, values, condition)
     assert not found(engine, columns, values, f"NOT ({condition})")
@@ -122,7 +122,7 @@ GUARDED = [
 ]
 
 
-@pytest.mark.parametrize("condition", GUARDED)
+@pytest.mark.parametrize("condition", everyday(GUARDED, 4))
 @pytest.mark.parametrize("ansi", [True, False])
 def test_what_a_condition_on_the_row_keeps_from_being_computed_is_no_error(spark, condition, ansi):
     rows = "VALUES (0, 4, '4', 0), (1, 0, 'x', 2), (2, 3, '3', 1) AS t(o, i, s, z)"

@@ -26,7 +26,7 @@ def test_table(spark, measures, order) -> None:
 
 @pytest.mark.parametrize(
     ("measures", "within"),
-    everyday(itertools.product(["CLASSIFIER() AS c", "'alarm' AS what"], ["", "WITHIN INTERVAL '1' HOUR"]), 3),
+    everyday(itertools.product(["CLASSIFIER() AS c", "'alarm' AS what"], ["", "WITHIN INTERVAL '1' HOUR"]), 4),
 )
 def test_stream(spark, measures, within) -> None:
     sql = f"""CREATE STREAM s (ts TIMESTAMP, WATERMARK FOR ts AS ts) USING csv;

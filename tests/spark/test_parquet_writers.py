@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chance import everyday
 
 from cepsql import connect
 from cepsql.errors import Error
@@ -130,7 +131,7 @@ def drained(engine, query):
     return rows
 
 
-@pytest.mark.parametrize("writer", EXPECTED)
+@pytest.mark.parametrize("writer", everyday(EXPECTED, 6))
 def test_types(engine, writer):
     for number in range(max(map(len, EXPECTED[writer].values()))):
         columns = {name: kinds[number] for name, kinds in EXPECTED[writer].items() if number < len(kinds)}

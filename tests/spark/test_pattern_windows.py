@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from chance import rest_by_night
 from golden import check, params
 
 import cepsql
@@ -26,7 +27,7 @@ def engine(spark):
     return fresh
 
 
-@pytest.mark.parametrize("case", params(Path(__file__).parent, "pattern_windows.sql"))
+@pytest.mark.parametrize("case", rest_by_night(params(Path(__file__).parent, "pattern_windows.sql"), 3))
 def test_query(case, engine, update):
     query = engine.sql(case.text)
     rows = ["|".join("NULL" if value is None else str(value) for value in row) for row in query.collect()]

@@ -98,8 +98,8 @@ def counts(progress):
 @pytest.mark.parametrize(
     ("name", "zone"),
     [
-        *everyday(((name, zone) for zone in ("UTC", "Europe/Berlin") for name in QUERIES), 4),
-        *((name, "Europe/Berlin") for name in everyday(JOINS, 4)),
+        *everyday(((name, zone) for zone in ("UTC", "Europe/Berlin") for name in QUERIES), 12),
+        *((name, "Europe/Berlin") for name in everyday(JOINS, 8)),
     ],
 )
 def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
@@ -121,6 +121,7 @@ def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
     assert found[0] == found[1]
 
 
+@pytest.mark.nightly("eight runs; that a checkpoint keeps its scan is tried every day")
 @pytest.mark.parametrize("name", everyday(["some columns", "computed"]))
 def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path, name):
     (tmp_path / "in").mkdir()
@@ -178,12 +179,13 @@ def test_tasks_write_what_spark_would(spark, tmp_path, monkeypatch, zone):
 def test_one_column_or_options_are_left_to_spark(spark, tmp_path):
     (tmp_path / "in").mkdir()
     put(tmp_path / "in", 1, ["x,1,2,true,2026-01-01", ",2,,,"])
-    for number, (text, options) in enumerate({
+    left = {
         "SELECT k FROM ticks": "",
         "SELECT k, seconds FROM ticks": ", header 'true'",
         "SELECT seconds, k FROM ticks": ", sep ';'",
         "SELECT seconds, k, flag FROM ticks": ", partitionBy 'k'",
-    }.items()):  # fmt: skip
+    }
+    for number, (text, options) in enumerate(everyday(left.items(), 3)):
         found = []
         for scan in ("auto", "spark"):
             with engine_of(spark, tmp_path / "in", scan) as engine:

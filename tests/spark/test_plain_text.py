@@ -61,7 +61,7 @@ def engine(spark):
     return made
 
 
-@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(statements)
 def test_spark_is_given_what_was_written(engine, sql):
     try:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from chance import everyday
 
 import cepsql
 from cepsql.errors import OperationalError
@@ -34,7 +35,14 @@ MATCH = "SELECT id FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES A.id AS id PATTE
 
 @pytest.mark.parametrize(
     ("query", "odd"),
-    [("SELECT id FROM s", "export [1].csv"), (MATCH, "a*.csv"), (MATCH, "{x}.csv"), ("SELECT id FROM s", "a\\b.csv")],
+    everyday(
+        [
+            ("SELECT id FROM s", "export [1].csv"),
+            ("SELECT id FROM s", "a\\b.csv"),
+            (MATCH, "a*.csv"),
+            (MATCH, "{x}.csv"),
+        ]
+    ),
 )
 def test_a_name_like_a_pattern_is_refused_where_rows_would_come_twice(query, odd, engine, tmp_path):
     found: list[int] = []

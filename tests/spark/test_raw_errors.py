@@ -27,7 +27,7 @@ WRONG = (
 CLAUSES = ("MEASURES {} AS x PATTERN (A+)", "MEASURES 1 AS x PATTERN (A+) DEFINE A AS {} = b")
 
 
-@pytest.mark.parametrize(("expression", "clause"), everyday(itertools.product(WRONG, CLAUSES), 3))
+@pytest.mark.parametrize(("expression", "clause"), everyday(itertools.product(WRONG, CLAUSES), 7))
 def test_match(spark, expression, clause) -> None:
     engine, said = cepsql.connect(spark), clause.format(expression)
     query = engine.sql(f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (ORDER BY a {said})") if _plans(engine, said) else None

@@ -83,7 +83,7 @@ def counts(progress: Progress):
 
 @pytest.mark.parametrize(
     ("name", "input", "ansi"),
-    everyday(((*case, ansi) for case in zip(QUERIES, INPUTS, strict=True) for ansi in (False, True)), 3),
+    everyday(((*case, ansi) for case in zip(QUERIES, INPUTS, strict=True) for ansi in (False, True)), 6),
 )
 def test_both_scans_agree(spark, tmp_path, name, input, ansi):
     draw = draws(name + input)
@@ -98,7 +98,7 @@ def test_both_scans_agree(spark, tmp_path, name, input, ansi):
     assert min(used, late, malformed, null_time, null_key, matches) > 0
 
 
-@pytest.mark.parametrize("join", everyday(JOINS))
+@pytest.mark.parametrize("join", everyday(JOINS, 3))
 def test_both_scans_agree_on_joins(spark, tmp_path, join):
     draw = draws(join)
     for number in range(4):
@@ -143,10 +143,10 @@ def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
         engine.sql(QUERIES["dead"].format(input="ticks")).start(checkpoint=checkpoint)
 
 
-@pytest.mark.parametrize("text", [
+@pytest.mark.parametrize("text", everyday([
     QUERIES["labels"].format(input="(SELECT sym, dear, at, kind, 1 / price AS price FROM ticks)"),
     "SELECT sym, 1 / price AS inverse FROM ticks WHERE kind IS NOT NULL",
-])  # fmt: skip
+]))  # fmt: skip
 def test_what_ansi_mode_refuses_is_refused_by_either_scan(spark, tmp_path, text):
     write(tmp_path, 0, draws(1), 1000)
     engine, found = cepsql.connect(in_mode(spark, True)), []

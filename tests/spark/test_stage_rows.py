@@ -116,7 +116,7 @@ def engine_of(spark, folder):
     return engine
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 6))
+@pytest.mark.parametrize("name", everyday(QUERIES, 12))
 def test_rows_and_counts_are_the_same(spark, folder, name, monkeypatch):
     session, found = in_mode(spark, True), []
     session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
@@ -152,7 +152,7 @@ FILTERED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", everyday(FILTERED, 4))
+@pytest.mark.parametrize("name", everyday(FILTERED, 8))
 def test_rows_of_joins_that_nobody_selects_are_left_out_at_once(spark, folder, name, monkeypatch):
     known, text = FILTERED[name]
     asked, given, found = cepsql.spark.stages.build.with_filter, Counter(), []

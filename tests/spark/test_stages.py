@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from chance import everyday
 from pyspark.sql.types import LongType, StructType, TimestampType
 
 from cepsql.operators.deduplicate import Deduplicate
@@ -33,7 +34,7 @@ def seen(table: pa.Table | None) -> list[tuple]:
     return [] if table is None else sorted((r["k0"], r["t"] // SECOND, r["v1"]) for r in table.to_pylist())
 
 
-@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("restarts", everyday([True, False]))
 def test_first_rows_of_two_streams(spark, tmp_path, restarts):
     """Orders may be ten seconds late, payments none; the first row of a key within five seconds comes out."""
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")

@@ -30,7 +30,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize(("condition", "rows"), everyday(itertools.product(SAME, ["", "ALL ROWS PER MATCH"]), 3))
+@pytest.mark.parametrize(("condition", "rows"), everyday(itertools.product(SAME, ["", "ALL ROWS PER MATCH"]), 5))
 def test_define(spark, condition, rows) -> None:
     def found(define: str) -> tuple:
         clause = f"ORDER BY n MEASURES COUNT(*) AS size, FIRST(n) AS began {rows} PATTERN (A B*) DEFINE B AS {define}"

@@ -114,6 +114,7 @@ def test_the_catalog_alone_is_put_back(opened):
     assert found() == [(1, 2), (3, 4), (5, 8)]
 
 
+@pytest.mark.nightly("one of several restores")
 def test_an_older_sink_is_made_good_by_the_savepoint(opened):
     engine = opened()
     begun(engine)

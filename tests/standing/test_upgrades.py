@@ -80,6 +80,7 @@ def test_the_state_is_made_anew(engine):
     assert len(engine.sql("SELECT * FROM late").collect()) == 3
 
 
+@pytest.mark.nightly("one of several upgrades")
 def test_cut_short_it_is_brought_to_its_end(engine, monkeypatch):
     begun(engine, [1, 2, 5, 0])
     engine.sql(f"CREATE OR REPLACE QUERY rises INTO pairs AS {STEEP}")
@@ -99,6 +100,7 @@ def test_cut_short_it_is_brought_to_its_end(engine, monkeypatch):
     assert pairs() == [(1, 2), (2, 5), (0, 9)]
 
 
+@pytest.mark.nightly("one of several upgrades")
 def test_what_is_read_again_is_so_once_more_under_a_third_text(engine, monkeypatch):
     begun(engine, [1, 2, 5, 0], [4, 6, 7])
     engine.sql(f"CREATE OR REPLACE QUERY rises INTO pairs AS {STEEP.replace('+ 1', '+ 2')}")
@@ -122,6 +124,7 @@ def test_what_is_read_again_is_so_once_more_under_a_third_text(engine, monkeypat
     assert len(engine.sql("SELECT * FROM late").collect()) == 3
 
 
+@pytest.mark.nightly("buckets tell the same")
 def test_another_number_of_shuffle_partitions(engine, spark):
     begun(engine, [1, 2, 5, 0])
     before = spark.conf.get("spark.sql.shuffle.partitions")

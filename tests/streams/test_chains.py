@@ -108,7 +108,7 @@ SEEDS = {
 ONE_STREAM = ("three patterns", "windows")
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 6))
+@pytest.mark.parametrize("name", everyday(QUERIES, 8))
 def test_stream_equals_batch(name, spark, tmp_path):
     engine = cepsql.connect(spark)
     for seed in itertools.count(SEEDS[name]):

@@ -52,7 +52,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kind", "kept"), everyday(draws("counts").sample(CASES, 12), 4))
+@pytest.mark.parametrize(("name", "kind", "kept"), everyday(draws("counts").sample(CASES, 12), 12))
 def test_a_row_counts_once(name, kind, kept, spark, tmp_path):
     query = QUERIES[name].replace("{windows}", WINDOWS[kind])
     engine, found = counted(query, kept, spark, tmp_path)
@@ -65,6 +65,7 @@ def test_a_row_counts_once(name, kind, kept, spark, tmp_path):
         assert reasons == ["late"] * late + ["malformed", "no event time"]
 
 
+@pytest.mark.nightly("the counts of two windows; those of a join are compared every day")
 def test_each_reading_of_a_stream_has_its_counts(spark, tmp_path):
     windows = WINDOWS["hopping by days"]
     left, right = (

@@ -117,7 +117,7 @@ QUERIES |= {
 }
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 6))
+@pytest.mark.parametrize("name", everyday(QUERIES, 12))
 def test_stream_equals_table(name, spark, tmp_path):
     query, engine = QUERIES[name], cepsql.connect(spark)
     for seed in itertools.count(len(query)):

@@ -42,7 +42,7 @@ def literal(row: tuple) -> str:
     return "(" + ", ".join(f"CAST({v} AS {kind})" for v, kind in zip(values, casts, strict=True)) + ")"
 
 
-@pytest.mark.parametrize("clause", everyday(QUERIES))
+@pytest.mark.parametrize("clause", everyday(QUERIES, 3))
 def test_ids_do_not_depend_on_batches(spark, clause, tmp_path):
     select = f"SELECT k, id, c FROM s MATCH_RECOGNIZE ({clause})"
     batches = sample()

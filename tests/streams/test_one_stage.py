@@ -108,7 +108,7 @@ def _played(engine, query, folder, batches, sharing):
 def test_one_stage_gives_what_stages_of_their_own_give(engine, tmp_path, name):
     query = engine.sql(ONE[name])
     assert (_stages(query.build()), _stages(query.build(sharing=Sharing(NONE))) > 1) == (1, True)
-    batches = disordered(events(len(name)), len(name))[:6]
+    batches = disordered(events(len(name)), len(name), least=1)[:6]
     one = _played(engine, query, tmp_path / "one", batches, Sharing())
     two = _played(engine, query, tmp_path / "two", batches, Sharing(NONE))
     assert one == two

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from chance import draws
+from chance import draws, everyday
 
 from cepsql.testing import play
 
@@ -87,7 +87,7 @@ def ranked(people, towns) -> Counter:
 CASES = {"join": (JOIN, joined), "groups": (GROUPS, grouped), "ranks": (RANKS, ranked)}
 
 
-@pytest.mark.parametrize(("sql", "by_hand"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("sql", "by_hand"), everyday(CASES.values(), 3), ids=everyday(CASES, 3))
 def test_changes_add_up(sql, by_hand, spark):
     batches = drawn(sql)
     restarts = draws(sql + "restarts").sample(range(len(batches)), 2)

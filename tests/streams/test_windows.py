@@ -163,7 +163,7 @@ def local_zone(spark):
     spark.conf.set("spark.sql.session.timeZone", before)
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 6))
+@pytest.mark.parametrize("name", everyday(QUERIES, 12))
 def test_stream_equals_table(name, spark, local_zone):
     query, engine = QUERIES[name], cepsql.connect(spark)
     for seed in itertools.count(len(query)):

@@ -1,27 +1,17 @@
 """TPC-H's tables as streams with a PRIMARY KEY, whose rows come early, are deleted and come again."""
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import duckdb
-import duckdb_extension_tpch
 from chance import draws
-
-KEYS = {
-    "customer": ("c_custkey",), "lineitem": ("l_orderkey", "l_linenumber"), "nation": ("n_nationkey",),
-    "orders": ("o_orderkey",), "part": ("p_partkey",), "partsupp": ("ps_partkey", "ps_suppkey"),
-    "region": ("r_regionkey",), "supplier": ("s_suppkey",),
-}  # fmt: skip
+from generator import KEYS, columns, connection
 
 SAMPLES = {
     "orders": "o_orderkey % 16 = 1", "lineitem": "l_orderkey % 16 = 1", "part": "p_partkey % 4 < 2",
     "partsupp": "ps_partkey % 4 < 2",
 }  # fmt: skip
 """What is kept of scale 0.01: keys of scale 0.001 are not unique, and all of scale 0.01 takes long."""
-
-_TYPES = {"VARCHAR": "STRING", "INTEGER": "INT"}
 
 
 @dataclass(frozen=True)
@@ -47,8 +37,8 @@ class MicroBatches:
     def tables(self, number: int) -> dict[str, list[tuple]]:
         """Return the rows that each table has after a micro-batch."""
         found: dict[str, list[tuple]] = {}
-        for name, columns in self.columns.items():
-            names = [column for column, _ in columns]
+        for name, described in self.columns.items():
+            names = [column for column, _ in described]
             places = [names.index(key) for key in KEYS[name]]
             rows: dict[tuple, tuple] = {}
             for batch in self.changes[: number + 1]:
@@ -56,22 +46,6 @@ class MicroBatches:
                     rows[tuple(row[place] for place in places)] = row
             found[name] = [row[:-1] for row in rows.values() if not row[-1]]
         return found
-
-
-def connection() -> duckdb.DuckDBPyConnection:
-    """Return a database with the extension that knows the tables and queries."""
-    folder = Path(duckdb_extension_tpch.__file__).parent
-    (file,) = folder.glob(f"extensions/v{duckdb.__version__}/tpch.duckdb_extension")
-    opened = duckdb.connect()
-    opened.execute(f"LOAD '{file}'")
-    return opened
-
-
-@cache
-def queries() -> dict[int, str]:
-    """Return the texts of the queries by number, without the ORDER BY of those without LIMIT."""
-    found = connection().execute("SELECT query_nr, query FROM tpch_queries()").fetchall()
-    return {number: _without_order(text.strip().rstrip(";")) for number, text in found}
 
 
 def drawn(count: int) -> MicroBatches:
@@ -82,11 +56,10 @@ def drawn(count: int) -> MicroBatches:
     """
     database = connection()
     database.execute("CALL dbgen(sf = 0.01)")
-    draw, columns = draws("tpch"), {}
+    draw, described = draws("tpch"), {}
     changes: list[dict[str, list[tuple]]] = [{name: [] for name in KEYS} for _ in range(count)]
     for name in KEYS:
-        described = database.execute(f"DESCRIBE {name}").fetchall()
-        columns[name] = [(row[0], _TYPES.get(row[1], row[1])) for row in described]
+        described[name] = columns(database, name)
         rows = database.execute(f"SELECT * FROM {name} WHERE {SAMPLES.get(name, 'true')} ORDER BY ALL").fetchall()
         draw.shuffle(rows)
         for number, batch in enumerate(changes):
@@ -100,7 +73,7 @@ def drawn(count: int) -> MicroBatches:
                 changes[number - 2][name] += [(*row, False) for row in early]
                 before += [(*row, True) for row in early]
             batch[name] += [(*row, True) for row in rows[number - 1 :: count] if draw.random() < 0.05]
-    return MicroBatches(columns, changes)
+    return MicroBatches(described, changes)
 
 
 def at_rest(database: duckdb.DuckDBPyConnection, batches: MicroBatches, number: int) -> None:
@@ -115,8 +88,3 @@ def at_rest(database: duckdb.DuckDBPyConnection, batches: MicroBatches, number: 
             database.execute(
                 f"INSERT INTO {name} SELECT {', '.join(f'unnest(${i + 1})' for i in range(len(columns)))}", columns
             )
-
-
-def _without_order(text: str) -> str:
-    begin = text.rfind("ORDER BY")
-    return text if "LIMIT" in text[begin:] else text[:begin] if begin >= 0 else text

@@ -10,6 +10,7 @@ from chance import is_night
 pytest.importorskip("duckdb")
 pytest.importorskip("duckdb_extension_tpch")
 
+import generator
 import sqlglot
 import tables
 
@@ -24,19 +25,19 @@ def test_all_queries_are_planned():
         for statement in tables.drawn(1).definitions.split(";\n"):
             if statement:
                 engine.sql(statement)
-        for text in tables.queries().values():
+        for text in generator.queries().values():
             assert engine.query(f"{text} EMIT CHANGES").plan.streaming
 
 
 @pytest.mark.nightly("each query runs in Spark, for up to minutes")
-@pytest.mark.parametrize("number", tables.queries())
+@pytest.mark.parametrize("number", generator.queries())
 def test_changes_add_up_to_what_a_database_gives(spark, number):
-    batches, text = tables.drawn(BATCHES if is_night() else 2), tables.queries()[number]
+    batches, text = tables.drawn(BATCHES if is_night() else 2), generator.queries()[number]
     read = {table.name for table in sqlglot.parse_one(text, read="duckdb").find_all(sqlglot.exp.Table)}
     came = [{name: rows for name, rows in batch.items() if name in read} for batch in batches.changes]
     given = play(f"{batches.definitions}{text} EMIT CHANGES", came, spark=spark)
     found: Counter = Counter()
-    with tables.connection() as database:
+    with generator.connection() as database:
         for place, rows in enumerate(given[:-1]):
             # The first ones may be of two micro-batches: an aggregate of nothing comes before its first rows.
             for *values, operation in rows:

@@ -149,6 +149,7 @@ def test_the_query_of_a_view_is_the_views(orders):
         assert str(other.catalog.find("spent")) == made
 
 
+@pytest.mark.nightly("a chain of views runs every day in test_change_readers.py")
 def test_views_read_views_by_their_changes(orders):
     engine, folder = orders
     engine.sql("CREATE MATERIALIZED VIEW spent AS SELECT city, COUNT(*) AS n FROM orders GROUP BY city")

@@ -6,6 +6,7 @@ import sqlite3
 
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -167,7 +168,7 @@ def test_versions_are_kept_as_long_as_retain_says(store, tmp_path):
 _BATCHES = some.lists(some.lists(some.tuples(some.sampled_from("abc"), some.integers(0, 3)), max_size=6), max_size=6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(6))
 @given(_BATCHES, some.booleans())
 def test_versions_are_the_rows_of_before(tmp_path_factory, batches, keyed):
     """Whatever is written, a version is what was there, and the changes lead from one to the next."""

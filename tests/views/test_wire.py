@@ -167,6 +167,24 @@ def test_only_reads_are_short_of_time():
     reads.close()
 
 
+def test_a_cancel_that_comes_with_the_answer_is_not_lost(monkeypatch):
+    reads = Reads(Limits())
+
+    async def cancelled() -> bool:
+        loop = asyncio.get_running_loop()
+        answer = loop.create_future()
+        monkeypatch.setattr(loop, "run_in_executor", lambda *_: answer)
+        reading = loop.create_task(reads.run(None))
+        await asyncio.sleep(0)
+        answer.set_result(1)
+        reading.cancel()
+        await asyncio.wait([reading])
+        return reading.cancelled()
+
+    assert asyncio.run(cancelled())
+    reads.close()
+
+
 def test_an_owner_defines_what_a_reader_sees(engine):
     users = Users({"anna": User("anna", "reader", "a"), "olga": User("olga", "owner", "o")})
     with listening(engine, users) as port:
@@ -343,6 +361,7 @@ def test_prepared_statements_are_shared(changing):
 # Attacks
 
 
+@pytest.mark.nightly("it takes ten seconds")
 def test_a_slow_reader_and_many_connections_harm_nobody(engine):
     with listening(engine, limits=Limits(connections=5)) as port:
         sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(1000)]

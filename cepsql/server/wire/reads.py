@@ -29,7 +29,9 @@ class Reads:
         if not limited:
             return await done
         try:
-            return await asyncio.wait_for(asyncio.shield(done), self.limits.seconds)
+            # Before Python 3.12 `wait_for` forgets a cancel that comes as the answer does.
+            async with asyncio.timeout(self.limits.seconds):
+                return await asyncio.shield(done)
         except TimeoutError:
             raise TooMuch(f"the answer takes longer than {self.limits.seconds:g} seconds") from None
 

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cepsql.errors import OperationalError
-from cepsql.spark.jvm.java_classes import load_own, own_package
+from cepsql.spark.jvm.java_classes import ship_own
 from cepsql.spark.jvm.settings import CHECKPOINT_WRITER, checkpoint_writers
 
 _CLASS = "ObjectStoreWriter"
@@ -84,12 +84,8 @@ def object_store_writer(spark: SparkSession, package: str) -> str:
     package: of the classes of Spark's that write checkpoints. Raises OperationalError if it cannot be made.
     """
     source = _SOURCE.replace("SPARK", package)
-    own = own_package(spark, "checkpoint", source)
     try:
-        jar = load_own(spark, own, _CLASS, source)
-        context = spark.sparkContext._jsc
-        if jar.name not in context.sc().listJars().mkString():
-            context.addJar(str(jar))
+        own = ship_own(spark, "checkpoint", _CLASS, source)
     except (Py4JError, PySparkException, OSError) as error:
         said = str(error).partition("\n")[0]
         raise OperationalError(f"Spark cannot be taught to write checkpoints on object stores: {said}") from error

@@ -1,7 +1,7 @@
 """The rows of a DataFrame as an Arrow table, or as batches in its tasks."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from pyspark.sql.types import (
 )
 
 from cepsql.errors import NotSupportedError
+from cepsql.ordered.columns import plain_schema
 from cepsql.render.variant import is_variant
 
 if TYPE_CHECKING:
@@ -178,3 +179,8 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     # Before PySpark 4.2 it is UTC always.
     zone = {"timezone": "UTC"} if "timezone" in inspect.signature(convert).parameters else {}
     return convert(schema, **zone)
+
+
+def plain_types(fields: Sequence[StructField]) -> tuple[pa.DataType, ...]:
+    """Return the types that the columns of operators have in a stage; raises what `arrow_schema` raises."""
+    return tuple(plain_schema(arrow_schema(StructType([*fields]))).types)

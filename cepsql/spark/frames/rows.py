@@ -20,6 +20,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from cepsql.calendar import DAY
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.ordered.row_layout import RowLayout
@@ -37,8 +38,7 @@ from cepsql.pattern.program import (
 )
 from cepsql.spark.frames.arrow import refuse_months
 
-_DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
-
+_HOUR, _MINUTE = 3_600_000_000, 60_000_000
 
 _IDENTIFIER = r"(?P<open>\(*)(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<name>(?!(?:null|true|false)\b)[a-z_]\w*))(?P<close>\)*)"
 _COLUMN = re.compile(rf"{_IDENTIFIER}|CAST\((?P<cast>.+) AS (?P<kind>[^()]+(?:\([\d, ]+\))?)\)", re.IGNORECASE)
@@ -108,10 +108,10 @@ def event_time(frame: DataFrame, sql: str) -> str:
     if isinstance(kind, TimestampType):
         return f"unix_micros({sql})"
     if isinstance(kind, DateType):
-        return f"unix_date({sql}) * {_DAY}L"
+        return f"unix_date({sql}) * {DAY}L"
     if isinstance(kind, TimestampNTZType):
         seconds = f"CAST(extract(SECOND FROM ({sql})) * 1000000 AS BIGINT)"
-        days = f"unix_date(CAST(({sql}) AS DATE)) * {_DAY}L"
+        days = f"unix_date(CAST(({sql}) AS DATE)) * {DAY}L"
         return f"{days} + hour({sql}) * {_HOUR}L + minute({sql}) * {_MINUTE}L + {seconds}"
     if isinstance(kind, IntegralType):
         return f"CAST(({sql}) AS BIGINT)"
@@ -123,8 +123,11 @@ def column_type(frame: DataFrame, name: str) -> DataType:
     return next(field.dataType for field in frame.schema.fields if field.name.lower() == name.lower())
 
 
-def timestamp_of(micros: str, kind: DataType) -> str:
-    """Return the SQL of the event time of a type, TIMESTAMP or TIMESTAMP_NTZ, that the stage has as microseconds."""
+def time_of(micros: str, kind: DataType) -> str:
+    """Return the SQL of the event time of a type, TIMESTAMP, TIMESTAMP_NTZ or DATE, that the stage has as
+    microseconds."""
+    if isinstance(kind, DateType):
+        return f"date_from_unix_date(CAST(floor(({micros}) / {DAY}) AS INT))"
     if isinstance(kind, TimestampType):
         return f"timestamp_micros({micros})"
     return f"TIMESTAMP_NTZ '1970-01-01 00:00:00' + ({micros}) * INTERVAL '0.000001' SECOND"

@@ -5,7 +5,7 @@ import weakref
 from pyspark.sql import SparkSession
 
 from cepsql.language.bloom_filters import AGGREGATE, MEMBER
-from cepsql.spark.jvm.java_classes import load_own, own_package
+from cepsql.spark.jvm.java_classes import ship_own
 from cepsql.spark.jvm.spark_plan import jvm
 
 _CLASS = "BloomFilters"
@@ -45,12 +45,8 @@ def add_bloom_functions(spark: SparkSession, text: str) -> None:
     """Let the SQL of a session make filters and ask them, if a statement does."""
     if (MEMBER not in text and AGGREGATE not in text.upper()) or spark in _ADDED:
         return
-    package = own_package(spark, "bloom", _SOURCE)
-    jar = load_own(spark, package, _CLASS, _SOURCE)
-    context = spark.sparkContext._jsc
-    if jar.name not in context.sc().listJars().mkString():
-        context.addJar(str(jar))
-    loader = context.hadoopConfiguration().getClassLoader()
+    package = ship_own(spark, "bloom", _CLASS, _SOURCE)
+    loader = spark.sparkContext._jsc.hadoopConfiguration().getClassLoader()
     builder, member = (loader.loadClass(f"{package}.{name}").newInstance() for name in (_CLASS, f"{_CLASS}$Member"))
     registry = spark._jsparkSession.sessionState().functionRegistry()
     registry.createOrReplaceTempFunction(AGGREGATE.lower(), builder, "java_udf")

@@ -20,6 +20,18 @@ def own_package(spark: SparkSession, name: str, source: str) -> str:
     return f"cepsql.{name}{hashlib.sha256((spark.version + source).encode()).hexdigest()[:12]}"
 
 
+def ship_own(spark: SparkSession, name: str, class_name: str, source: str) -> str:
+    """Let the driver and the executors find a class of a source; return its package, which `own_package` names.
+
+    Raises what `load_own` raises.
+    """
+    package, context = own_package(spark, name, source), spark.sparkContext._jsc
+    jar = load_own(spark, package, class_name, source)
+    if jar.name not in context.sc().listJars().mkString():
+        context.addJar(str(jar))
+    return package
+
+
 def load_own(spark: SparkSession, package: str, name: str, source: str) -> Path:
     """Let the driver find a class of a source in a package; return its jar, compiled unless the user's cache has it.
 

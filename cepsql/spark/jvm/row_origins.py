@@ -8,7 +8,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, SparkSession
 
-from cepsql.spark.jvm.java_classes import load_own, own_package
+from cepsql.spark.jvm.java_classes import ship_own
 from cepsql.spark.jvm.spark_plan import jvm
 
 SEPARATOR = "\n"
@@ -113,14 +113,10 @@ def row_numbers(spark: SparkSession, part: str, file: str) -> Column | None:
 def _called(spark: SparkSession, function: str, kind: str, arguments: Sequence[str]) -> Column | None:
     try:
         java: Any = jvm(spark)
-        package = own_package(spark, "origins", _SOURCE)
-        context = spark.sparkContext._jsc
-        jar = load_own(spark, package, _CLASS, _SOURCE)
-        if jar.name not in context.sc().listJars().mkString():
-            context.addJar(str(jar))
+        package = ship_own(spark, "origins", _CLASS, _SOURCE)
         parser = spark._jsparkSession.sessionState().sqlParser()
         called = java.org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke(
-            context.hadoopConfiguration().getClassLoader().loadClass(f"{package}.{_CLASS}"),
+            spark.sparkContext._jsc.hadoopConfiguration().getClassLoader().loadClass(f"{package}.{_CLASS}"),
             parser.parseDataType(kind),
             function,
             java.PythonUtils.toSeq([parser.parseExpression(sql) for sql in arguments]),

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cepsql.catalog import Source
 from cepsql.scan.long_lines import LONG_LINE, max_line_bytes
-from cepsql.spark.jvm.java_classes import load_own, own_package
+from cepsql.spark.jvm.java_classes import ship_own
 
 BLANK = "\u0001"
 """What blank lines of a text file are made of that stand in place of a line that is too long."""
@@ -422,12 +422,8 @@ def checked_options(spark: SparkSession, source: Source) -> dict[str, str]:
     try:
         codecs = (_CODEC.replace("NAME", name).replace("CODEC", codec) for name, codec in _CODECS.items())
         java = _SOURCE.replace("CODECS", "".join(codecs))
-        package = own_package(spark, "lines", java)
-        context = spark.sparkContext._jsc
-        jar = load_own(spark, package, _CLASS, java)
-        if jar.name not in context.sc().listJars().mkString():
-            context.addJar(str(jar))
-        hadoop = context.hadoopConfiguration()
+        package = ship_own(spark, "lines", _CLASS, java)
+        hadoop = spark.sparkContext._jsc.hadoopConfiguration()
         files, given = hadoop.get(_FILES) or "", hadoop.get(_COMPRESSED)
     except (Py4JError, PySparkException, OSError, TypeError, AttributeError):
         return {}

@@ -12,16 +12,17 @@ from cepsql.errors import NotSupportedError
 from cepsql.spark.jvm.row_origins import row_numbers
 
 
-def has_file_metadata(source: Source) -> bool:
-    """Tell whether METADATA columns of a source tell of its files."""
-    return source.value is None and bool(known_file_metadata(source.format.lower()))
+def file_columns(source: Source) -> tuple[ColumnDefinition, ...]:
+    """Return the METADATA columns of a source that tell of its files."""
+    if source.value is not None or not known_file_metadata(source.format.lower()):
+        return ()
+    return tuple(column for column in source.columns if column.metadata is not None)
 
 
 def without_file_metadata(source: Source) -> Source:
     """Return a source with the columns that are in its files, and computed ones."""
-    if not has_file_metadata(source):
-        return source
-    return replace(source, columns=tuple(column for column in source.columns if column.metadata is None))
+    of_files = file_columns(source)
+    return replace(source, columns=tuple(column for column in source.columns if column not in of_files))
 
 
 def metadata_column(spark: SparkSession, source: Source, column: ColumnDefinition) -> Column:
@@ -44,15 +45,13 @@ def metadata_column(spark: SparkSession, source: Source, column: ColumnDefinitio
 
 def listed_metadata(source: Source) -> Mapping[str, str]:
     """Return the SQL of the METADATA columns of files over a list of the files, by name: all but rows' places."""
-    columns = [column for column in source.columns if column.metadata is not None] if has_file_metadata(source) else []
-    kinds = {column.name: file_metadata(column.metadata or "") for column in columns}
+    kinds = {column.name: file_metadata(column.metadata or "") for column in file_columns(source)}
     return {name: _file_sql(kind) for name, kind in kinds.items() if kind != POSITION}
 
 
 def position_column(source: Source) -> str | None:
     """Return the METADATA column of files that has the places of rows, None if there is none."""
-    columns = source.columns if has_file_metadata(source) else ()
-    return next((c.name for c in columns if c.metadata is not None and file_metadata(c.metadata) == POSITION), None)
+    return next((c.name for c in file_columns(source) if file_metadata(c.metadata or "") == POSITION), None)
 
 
 def plain_name(url: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -125,7 +126,7 @@ def _rows(
                 columns = [*(values[name] for name in declared), *carried, pa.array(bad, pa.bool_())]
                 names = [*declared, *batch.schema.names[1:], malformed]
                 if position is not None:
-                    columns.append(pa.array(range(begin, begin + len(bad)), pa.int64()))
+                    columns.append(pa.array(np.arange(begin, begin + len(bad)), pa.int64()))
                     names.append(position)
                 begin += len(bad)
                 yield pa.RecordBatch.from_arrays(columns, names=names)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from cepsql.catalog import Source
 from cepsql.catalog.file_names import file_name
 from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
 from cepsql.spark.checkpoint.host_files import TABLES, HostFiles
+from cepsql.spark.frames.column_types import struct_of
 from cepsql.spark.frames.kept_rows import keep_rows, kept_rows
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.source import read_source, without_marks
@@ -52,15 +52,12 @@ def take_snapshot(spark: SparkSession, files: HostFiles, source: Source, clock: 
     mount: where the disk of the table was mounted when the query began; None: not known.
     Raises what reading the source raises, OperationalError if its files never rest or its disk is not there, OSError.
     """
-    check_table(source, mount)
-    types = StructType.fromDDL(_schema(source))
-    assert isinstance(types, StructType)
     folder = snapshot_folder(files, source)
     begun = folder / f".reading{_SUFFIX}"
     for _ in range(_READINGS):
         before = local_files(source)
-        check_table(source, mount)
-        keep_rows(without_marks(read_source(spark, source)).to(types), begun)
+        check_table(source, mount, before)
+        keep_rows(without_marks(read_source(spark, source)).to(struct_of(_schema(source))), begun)
         now = local_files(source)
         if all(now.get(file) == state for file, state in before.items()):
             break
@@ -69,7 +66,7 @@ def take_snapshot(spark: SparkSession, files: HostFiles, source: Source, clock: 
         if not all(file in now and _is_longer(state, now[file]) for file, state in before.items()):
             begun.unlink()
             raise OperationalError(f"the files of the table {source.name} change all the time while they are read")
-    check_table(source, mount)
+    check_table(source, mount, now)
     files.put(begun, _file(folder, clock))
 
 

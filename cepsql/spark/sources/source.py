@@ -36,7 +36,7 @@ from cepsql.spark.jvm.packages import AVRO, KAFKA
 from cepsql.spark.jvm.zone import session_zone
 from cepsql.spark.sources.checked_lines import BLANK, OPENERS, checked_options, checks_lines
 from cepsql.spark.sources.file_metadata import (
-    has_file_metadata,
+    file_columns,
     listed_metadata,
     metadata_column,
     plain_name,
@@ -274,8 +274,8 @@ def _file_places(source: Source) -> list[str]:
 def _declared(spark: SparkSession, source: Source, frame: DataFrame, placed: bool) -> DataFrame:
     """Select the declared columns from what was loaded."""
     names = {name.lower() for name in frame.columns}
-    around = [c for c in source.columns if c.metadata is not None and has_file_metadata(source)]
-    of_files = {c.name: metadata_column(spark, source, c) for c in around if c.name.lower() not in names}
+    told = (column for column in file_columns(source) if column.name.lower() not in names)
+    of_files = [metadata_column(spark, source, column) for column in told]
     for column in without_file_metadata(source).columns:
         if column.expression is None and column.name.lower() not in names:
             raise ProgrammingError(
@@ -285,7 +285,7 @@ def _declared(spark: SparkSession, source: Source, frame: DataFrame, placed: boo
     kept_types = is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED | {DATAGEN}
     if of_files:
         # Others may be computed from them.
-        frame = frame.select(*map(F.expr, map(quoted, frame.columns)), *of_files.values())
+        frame = frame.select(*map(F.expr, map(quoted, frame.columns)), *of_files)
     selected = [_selected(column, kept_types) for column in source.columns]
     corrupt = _corrupt(source)
     if MALFORMED in frame.columns:

@@ -2,16 +2,14 @@
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from urllib.parse import urlparse
 
 from cepsql.catalog import Registered, Source
-from cepsql.catalog.locations import local_path
 from cepsql.mounts import check_mounted, check_still_mounted
 from cepsql.spark.checkpoint.checkpoint import Checkpoint, keep_records
 from cepsql.spark.checkpoint.checkpoint_files import last_committed
-from cepsql.spark.sources.table_files import local_files
+from cepsql.spark.sources.table_files import local_files, table_path
 
 
 def check_tables(origins: Iterable[Source | Registered], checkpoint: Checkpoint) -> Checkpoint:
@@ -21,21 +19,22 @@ def check_tables(origins: Iterable[Source | Registered], checkpoint: Checkpoint)
     """
     paths: dict[str, Path | None] = {}
     for table in _tables(origins, last_committed(checkpoint.spark_folder) is None):
-        place, path = table_place(table), _path(table)
+        place, path, files = table_place(table), _path(table), local_files(table)
         if table.refresh is None:
-            check_table(table, checkpoint.mounts.get(place))
-        if path is not None and local_files(table):
+            check_table(table, checkpoint.mounts.get(place), files)
+        if path is not None and files:
             paths[place] = path
     return keep_records(checkpoint, {}, paths)
 
 
-def check_table(table: Source, mount: str | None) -> None:
-    """Raise OperationalError if the disk of a table is not there; `mount`: where it was mounted, None: not known.
+def check_table(table: Source, mount: str | None, files: Collection[str]) -> None:
+    """Raise OperationalError if the disk of a table is not there. Who has files there without it has moved them.
 
-    Who has files there without it has moved them.
+    mount: where it was mounted, None: not known.
+    files: of the table, on this machine.
     """
     path = _path(table)
-    if path is not None and not local_files(table):
+    if path is not None and not files:
         check_mounted(path, f"the table {table.name}")
         check_still_mounted(mount, path, f"the table {table.name} in")
 
@@ -56,10 +55,9 @@ def _tables(origins: Iterable[Source | Registered], begins: bool) -> Iterator[So
 
 def _path(table: Source) -> Path | None:
     """Return what is above all files of a table, None if they are not on this machine."""
-    path = next((value for name, value in table.options if name.lower() == "path"), None)
-    if path is None or urlparse(path).scheme not in ("", "file"):
+    place = table_path(table)
+    if place is None:
         return None
-    place = local_path(path)
     while glob.has_magic(place):
         place = os.path.dirname(place)
     return Path(place)

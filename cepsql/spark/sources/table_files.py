@@ -6,10 +6,9 @@ import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlparse
 
 from cepsql.catalog import Source
-from cepsql.catalog.locations import local_path
+from cepsql.catalog.locations import is_local, local_path
 
 LOGGER = logging.getLogger("cepsql")
 
@@ -48,13 +47,19 @@ class FileState:
     changed: int
 
 
+def table_path(table: Source) -> str | None:
+    """Return the absolute path of the files of a table, a pattern of glob's, None if they are not on this machine."""
+    path = next((value for name, value in table.options if name.lower() == "path"), None)
+    return local_path(path) if path is not None and is_local(path) else None
+
+
 def local_files(table: Source) -> dict[str, FileState]:
     """Return the states of the files of a table, by their paths; none if they are not on this machine."""
-    path = next((value for name, value in table.options if name.lower() == "path"), None)
-    if path is None or urlparse(path).scheme not in ("", "file"):
+    path = table_path(table)
+    if path is None:
         return {}
     found: dict[str, FileState] = {}
-    for place in glob.glob(local_path(path)):
+    for place in glob.glob(path):
         inside = (os.path.join(folder, file) for folder, _, files in os.walk(place) for file in files)
         for file in inside if os.path.isdir(place) else [place]:
             try:

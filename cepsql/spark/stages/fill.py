@@ -13,10 +13,9 @@ from cepsql.analysis.sql.canonical import digest
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.operators.fill import FillKind, constant
-from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.identity import describe_fill
-from cepsql.spark.frames.arrow import arrow_schema, refuse_months
+from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.rows import layout_fields
 from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.stage import Feed
@@ -54,7 +53,7 @@ def _schema(frame: DataFrame, groups: FilledGroups) -> StructType:
 
 def _check_constants(fields: Sequence[StructField], groups: FilledGroups) -> None:
     values = [field for field in fields if field.name != "t"]
-    kinds = plain_schema(arrow_schema(StructType([*values]))).types
+    kinds = plain_types(values)
     for field, kind, filler, column in zip(values, kinds, groups.fill.fillers, groups.columns, strict=True):
         if filler.kind != FillKind.CONSTANT:
             continue

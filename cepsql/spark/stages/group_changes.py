@@ -1,6 +1,7 @@
 """Groups that change as a Spark DataFrame: an ordered stage keeps what their aggregates need to go on."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyspark.sql.types import ByteType, StructField, StructType
 
@@ -10,7 +11,12 @@ from cepsql.analysis.sql.canonical import digest
 from cepsql.language.tokens import quoted
 from cepsql.operators.changing_groups import EVER, ChangingGroups
 from cepsql.operators.changing_windows import CHANGE
+from cepsql.operators.exact_sums import is_added_exactly
+from cepsql.operators.partial_groups import PartialGroups
+from cepsql.operators.running import RunningCall
+from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_group_changes
+from cepsql.spark.frames.arrow import plain_types
 from cepsql.spark.frames.rows import layout_columns
 from cepsql.spark.stages.over import running_fields
 from cepsql.spark.stages.stage import Feed
@@ -27,10 +33,24 @@ def group_changes_stage(feeds: Sequence[Feed], groups: GroupChanges) -> Staged:
     rows = frame.selectExpr(*layout_columns(frame, groups.layout))
     calls = tuple(call for _, call in groups.calls)
     given, types = running_fields(calls, rows)
-    operator = ChangingGroups(groups.layout, calls, types)
+    operator = ChangingGroups(_reduced(groups.layout, calls, rows.schema), calls, types)
     identity = digest([STATE_VERSION, describe_group_changes(groups)])[:16]
     keys = [StructField(field.name, field.dataType) for field in rows.schema.fields if field.name.startswith("k")]
     schema = StructType([*keys, *given, StructField(CHANGE, ByteType())])
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(groups.keys)]
     output = (*named, *(quoted(field.name) for field in given), f"{operation_of(CHANGE)} AS {OPERATION}")
     return Staged(operator, feeds, identity, schema, output, None, lateness=EVER, begins=not groups.keys)
+
+
+def _reduced(layout: RowLayout, calls: Sequence[RunningCall], schema: StructType) -> RowLayout:
+    """Return the layout of rows that are added up before the shuffle, where nothing is added in order."""
+    names = list(dict.fromkeys(call.column for call in calls if call.column is not None))
+    types = dict(zip(names, plain_types([schema[name] for name in names]), strict=True))
+    columns = {
+        function: frozenset(call.column for call in calls if call.function in functions and call.column is not None)
+        for function, functions in {"sum": ("sum", "avg"), "min": ("min",), "max": ("max",)}.items()
+    }
+    if not all(is_added_exactly(types[name]) for name in columns["sum"]):
+        return layout
+    reduction = PartialGroups(tuple(types.items()), columns["sum"], columns["min"], columns["max"])
+    return replace(layout, reduction=reduction, joins=True)

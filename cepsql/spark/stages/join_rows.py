@@ -27,7 +27,7 @@ from cepsql.plan.tree.join_layout import JoinLayout
 from cepsql.plan.tree.nodes import LATER, StreamJoin
 from cepsql.spark.frames.arrow import arrow_schema
 from cepsql.spark.frames.frames import alike
-from cepsql.spark.frames.rows import column_type, incomparable, timestamp_of, typed_columns
+from cepsql.spark.frames.rows import column_type, incomparable, time_of, typed_columns
 from cepsql.spark.jvm.spark_plan import analyzed, items
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
@@ -58,14 +58,14 @@ class JoinRows:
         ]
         # Whatever comes out may be NULL: rows have no partner, and markers no values.
         schema = StructType([*(StructField(k.name, k.dataType) for k in keys), StructField("t", LongType()), *given])
-        later = f"{timestamp_of('t', self._time_type(0))} AS {LATER}"
+        later = f"{time_of('t', self._time_type(0))} AS {LATER}"
         output = (*self._output(LEFT, 0), *self._output(RIGHT, 1), later)
         hold = self.node.properties.event_time.delay if self.node.markers else None
         return Staged(operator, feeds, identity, schema, output, hold)
 
     def _output(self, prefix: str, side: int) -> list[str]:
         places = {name: f"{prefix}v{i}" for i, name in enumerate(self.layout.names[side])}
-        time = timestamp_of(f"{prefix}t", self._time_type(side))
+        time = time_of(f"{prefix}t", self._time_type(side))
         return [f"{places.get(name, time)} AS {quoted(prefix + name)}" for name in self.node.columns[side]]
 
     def _fields(self, side: int) -> list[StructField]:

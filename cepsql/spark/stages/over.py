@@ -33,13 +33,12 @@ from cepsql.language.tokens import quoted
 from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
 from cepsql.operators.framed import Framed
 from cepsql.operators.running import Running, RunningCall
-from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.identity import describe_frames
-from cepsql.spark.frames.arrow import arrow_schema, refuse_months
+from cepsql.spark.frames.arrow import plain_types, refuse_months
+from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.nullable_types import with_nulls_inside
 from cepsql.spark.frames.rows import has_collation, incomparable, layout_columns, layout_fields
-from cepsql.spark.jvm.settings import setting
 from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
@@ -115,13 +114,14 @@ def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
     spoken = [f"{'first' if c.function == 'row' else c.function}({c.column or 1}) AS x{i}" for i, c in enumerate(calls)]
     found = rows.selectExpr(*spoken).schema.fields
     given = [StructField(call.name, field.dataType) for call, field in zip(calls, found, strict=True)]
-    types = tuple(plain_schema(arrow_schema(StructType(given))).types)
-    wraps = setting(frame.sparkSession, "spark.sql.ansi.enabled").lower() != "true"
     bounds = reach.before, reach.after, reach.micros_before, reach.micros_after
     left = [field for field in rows.schema.fields if field.name not in frames.layout.key_names]
     return _computed_in_stage(
-        Framed(frames.layout, *bounds, calls=calls, types=types, wraps=wraps), feeds, frames, left, given
-    )
+        Framed(
+            frames.layout, *bounds, calls=calls, types=plain_types(given), wraps=not is_ansi(frame.sparkSession)
+        ),
+        feeds, frames, left, given,
+    )  # fmt: skip
 
 
 def _is_framed(function: str, kind: DataType) -> bool:
@@ -130,7 +130,7 @@ def _is_framed(function: str, kind: DataType) -> bool:
         return True
     if function in ("min", "max"):
         return is_compared(kind)
-    return isinstance(kind, NumericType) and not (isinstance(kind, DecimalType) and kind.precision > _SUMMED_DIGITS)
+    return is_summed(kind)
 
 
 def _computed_in_stage(
@@ -157,7 +157,7 @@ def running_fields(calls: Sequence[RunningCall], rows: DataFrame) -> tuple[list[
     Raises what `running_type` raises.
     """
     given = [StructField(call.name, running_type(call, rows)) for call in calls]
-    return given, tuple(plain_schema(arrow_schema(StructType(given))).types)
+    return given, plain_types(given)
 
 
 def running_type(call: RunningCall, rows: DataFrame) -> DataType:
@@ -181,6 +181,11 @@ def running_type(call: RunningCall, rows: DataFrame) -> DataType:
 def is_compared(kind: DataType) -> bool:
     """Tell whether an operator compares values of a type as Spark does."""
     return incomparable(kind) is None and not has_collation(kind)
+
+
+def is_summed(kind: DataType) -> bool:
+    """Tell whether an operator computes with values of a type, over frames or rows that change, as Spark does."""
+    return isinstance(kind, NumericType) and not (isinstance(kind, DecimalType) and kind.precision > _SUMMED_DIGITS)
 
 
 def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:

@@ -9,13 +9,11 @@ from pyspark.sql.types import (
     ArrayType,
     DataType,
     DateType,
-    DecimalType,
     DoubleType,
     IntegerType,
     LongType,
     NumericType,
     StructField,
-    StructType,
     TimestampNTZType,
     TimestampType,
 )
@@ -23,27 +21,23 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.intervals import interval_micros, interval_months
 from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.calendar import DAY
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.operators.frame_bounds import Frame
 from cepsql.operators.retracting_frames import OF_ORDER, WindowCall
 from cepsql.operators.retracting_frames import RetractingFrames as FramesOperator
-from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import FrameEnd, FrameEnds, RetractingFrames, takes_rows_away
-from cepsql.spark.frames.arrow import arrow_schema
+from cepsql.spark.frames.arrow import plain_types
+from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.rows import column_type, layout_columns
-from cepsql.spark.jvm.settings import setting
-from cepsql.spark.stages.over import is_compared
+from cepsql.spark.stages.over import is_compared, is_summed
 from cepsql.spark.stages.ranked_rows import UNLIKE, check_ordered
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
 from cepsql.spark.stages.table_changes import change_stage
-
-_DAY = 86_400_000_000
-_SUMMED_DIGITS = 28
-"""Of more digits Spark's sums have no room for ten further ones, and may be NULL."""
 
 
 def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> Staged:
@@ -59,12 +53,10 @@ def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> St
     rows = frame.selectExpr(*layout_columns(frame, layout))
     fields = {field.name: field for field in rows.schema.fields}
     types = [StructField(call.name, _type(call, rows)) for call in calls]
-    arrow_types = tuple(plain_schema(arrow_schema(StructType(types))).types)
     given = list(dict.fromkeys(places[name.lower()] for name in node.columns))
     keys = [column.name for column in layout.keys]
-    wraps = setting(frame.sparkSession, "spark.sql.ansi.enabled").lower() != "true"
     shown = tuple(name for name in given if name not in keys)
-    operator = FramesOperator(layout, calls, shown, arrow_types, wraps, retracting)
+    operator = FramesOperator(layout, calls, shown, plain_types(types), not is_ansi(frame.sparkSession), retracting)
     named = [f"{places[name.lower()]} AS {quoted(name)}" for name in node.columns]
     named += [quoted(call.name) for call in calls]
     return change_stage(node, operator, feeds, [fields[name] for name in (*keys, *shown)] + types, named, retracting)
@@ -119,8 +111,8 @@ def _distance(value: exp.Expr, kind: DataType, order: exp.Ordered) -> int | Deci
             raise ProgrammingError("the distance of a frame's bound must not be negative")
         if not isinstance(kind, DateType):
             return micros
-        if micros % _DAY == 0:
-            return micros // _DAY
+        if micros % DAY == 0:
+            return micros // DAY
     raise ProgrammingError(
         f"{spoken} does not fit ORDER BY {sql_of(order)}, which is {kind.simpleString().upper()}",
         hint="a number for numbers, INTERVAL '1' DAY for times; ROWS and GROUPS take any order",
@@ -137,11 +129,8 @@ def _type(call: WindowCall, rows: DataFrame) -> DataType:
     found: DataType
     match call.function:
         case "neighbour":
-            if call.default is None:
-                return kind
-            return (
-                rows.selectExpr(f"lag({call.column}, 1, {call.default}) OVER (ORDER BY o0) AS x").schema["x"].dataType
-            )
+            # A default has the type that fits both.
+            return kind if call.default is None else rows.schema[call.default].dataType
         case "nth" | "first" | "last":
             return kind
         case "count":
@@ -152,9 +141,7 @@ def _type(call: WindowCall, rows: DataFrame) -> DataType:
         case "min" | "max" | "mode":
             fits, found = is_compared(kind), kind
         case _:
-            fits = isinstance(kind, NumericType)
-            fits = fits and not (isinstance(kind, DecimalType) and kind.precision > _SUMMED_DIGITS)
-            found = DoubleType()
+            fits, found = is_summed(kind), DoubleType()
             if fits and call.function != "percentile":
                 found = rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
     if not fits:

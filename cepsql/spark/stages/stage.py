@@ -17,7 +17,6 @@ from pyspark.sql.types import StructType
 
 from cepsql.errors import OperationalError
 from cepsql.operators.windows import REPEATED
-from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
@@ -27,7 +26,7 @@ from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.checkpoint.control import control_times
 from cepsql.spark.checkpoint.operator_progress import GIVEN_OUT, MICROS, TAKEN
 from cepsql.spark.frames.arrival_columns import with_origins, with_placed_columns
-from cepsql.spark.frames.arrow import arrow_schema, refuse_months
+from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.frames.column_types import struct_of
 from cepsql.spark.frames.packet_files import Packing, fetched
@@ -215,8 +214,8 @@ def _check_keys(layout: RowLayout, feed: Feed) -> None:
     if feed.keys is None or not layout.keys:
         return
     keys = typed_columns(feed.frame, ((column.sql, column.name) for column in layout.keys))
-    expected = plain_schema(arrow_schema(StructType(keys))).types
-    if list(feed.keys) != expected:
+    expected = plain_types(keys)
+    if feed.keys != expected:
         raise OperationalError(
             f"Arrow reads keys as {', '.join(map(str, feed.keys))}, Spark as {', '.join(map(str, expected))}",
             hint="SET cepsql.scan = 'spark' and start with a new checkpoint",

@@ -19,7 +19,7 @@ from cepsql.scalar.types import BIGINT, parse_type
 from cepsql.scan.between import projected_rows
 from cepsql.scan.expression import Unlike
 from cepsql.scan.layout import readable_type
-from cepsql.scan.murmur import HASHED, bucket_numbers
+from cepsql.scan.murmur import bucket_numbers, is_hashed
 from cepsql.scan.projection import Projection
 from cepsql.scan.select import Columns, both, plain_table, projected, projection
 from cepsql.spark.frames.column_types import struct_of
@@ -114,7 +114,7 @@ def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputP
         )
     except Unlike:
         return None
-    hashed = all(str(key.type) in HASHED for key in made.keys.values())
+    hashed = all(is_hashed(key.type) for key in made.keys.values())
     if not hashed or not has_types(made, layout, frame):
         return None
     return OutputPackets(rows.stage, made, rows.hold if BOUND in frame.columns else None)

@@ -21,8 +21,10 @@ from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
 from cepsql.operators.change_rows import KIND, labelled, net_changes, signs
 from cepsql.operators.changing_groups import EVER
+from cepsql.operators.exact_sums import is_added_exactly
 from cepsql.operators.pair_condition import PairColumn
 from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.partial_groups import PartialGroups
 from cepsql.operators.retracting_groups import GroupCall
 from cepsql.operators.retracting_groups import RetractingGroups as GroupsOperator
 from cepsql.operators.running import RunningCall
@@ -38,7 +40,7 @@ from cepsql.plan.tree.change_layout import HIDDEN, groups_layout
 from cepsql.plan.tree.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
 from cepsql.scalar.tree import Expression
 from cepsql.scalar.types import Type
-from cepsql.spark.frames.arrow import arrow_schema, map_rows
+from cepsql.spark.frames.arrow import arrow_schema, map_rows, plain_types
 from cepsql.spark.frames.conditions import value_type
 from cepsql.spark.frames.names import ARRIVAL, FORMER
 from cepsql.spark.frames.rows import column_type, incomparable, layout_columns, typed_columns
@@ -121,14 +123,29 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     calls = [replace(call, name=column.name, column=places[call.column]) for column, call in node.calls]
     rows = frame.selectExpr(*layout_columns(frame, layout))
     given = [StructField(call.name, _group_type(call, rows)) for call in calls]
-    types = plain_schema(arrow_schema(StructType(given))).types
     retracting = any(map(takes_rows_away, node.inputs))
-    operator = GroupsOperator(layout, tuple(calls), tuple(types), retracting)
+    layout = _reduced(layout, calls, rows.schema, retracting)
+    operator = GroupsOperator(layout, tuple(calls), plain_types(given), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     named += [quoted(call.name) for call in calls]
     staged = change_stage(node, operator, feeds, [*keys, *given], named, retracting)
     return replace(staged, begins=not node.keys)
+
+
+def _reduced(layout: RowLayout, calls: Sequence[GroupCall], schema: StructType, retracting: bool) -> RowLayout:
+    """Return the layout of rows that are added up before the shuffle, if all that is known of a group are exact totals.
+
+    In any case order counts for sums of DOUBLE only.
+    """
+    names = list(dict.fromkeys(call.column for call in calls))
+    kinds = dict(zip(names, plain_types([schema[name] for name in names]), strict=True))
+    needs = any(call.needs_values(kinds[call.column], retracting) for call in calls)
+    summed = {call.column for call in calls if call.function != "count"}
+    if needs or not all(is_added_exactly(kinds[name]) for name in summed):
+        in_order = any(pa.types.is_floating(kinds[name]) for name in summed) and not retracting
+        return replace(layout, any_order=not in_order)
+    return replace(layout, reduction=PartialGroups(tuple(kinds.items()), frozenset(summed)), joins=True)
 
 
 def _group_type(call: GroupCall, rows: DataFrame) -> DataType:
@@ -162,7 +179,7 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
         keys = tuple(Column(f"k{i}", f"CAST(({node.key_sql(i, side)}) AS {kind})") for i, kind in enumerate(kinds))
         values = tuple(Column(f"v{i}", quoted(name)) for i, name in enumerate(node.columns[side]))
         more = tuple(Column(name, sql) for sql, name in asked[side].items())
-        layouts.append(RowLayout(keys, AT_ONCE, values=(*values, *more, *HIDDEN)))
+        layouts.append(RowLayout(keys, AT_ONCE, values=(*values, *more, *HIDDEN), any_order=True))
         compared = typed_columns(frame, ((column.sql, column.name) for column in more))
         types |= {PairColumn(side, field.name): value_type(field.dataType) for field in compared}
         further.append(plain_schema(arrow_schema(StructType(compared))))

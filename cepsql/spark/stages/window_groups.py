@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BooleanType, ByteType, DateType, LongType, StructField, StructType
+from pyspark.sql.types import BooleanType, ByteType, LongType, StructField, StructType
 from sqlglot import exp
 
 from cepsql.analysis.match.aggregate_calls import aggregate_call, spread_distinct
@@ -29,12 +29,11 @@ from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_window_groups
 from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.nullable_types import with_nulls_inside
-from cepsql.spark.frames.rows import column_type, layout_columns, layout_fields, timestamp_of
+from cepsql.spark.frames.rows import column_type, layout_columns, layout_fields, time_of
 from cepsql.spark.stages.over import running_fields
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
 
-_DAY = 86_400_000_000
 STATE_VERSION = 1
 """Of the rows that are kept for windows; to be raised when the columns that travel change."""
 
@@ -113,9 +112,7 @@ def _bounds(frame: DataFrame, groups: WindowGroups) -> list[str]:
     """Return the SQL of the bounds of windows, of which START and END are microseconds."""
     kind = column_type(frame, groups.time)
     micros = {START: START, END: END, TIME: f"{END} - 1000"}
-    if isinstance(kind, DateType):
-        return [f"date_from_unix_date(CAST(floor(({sql}) / {_DAY}) AS INT)) AS {name}" for name, sql in micros.items()]
-    return [f"{timestamp_of(sql, kind)} AS {name}" for name, sql in micros.items()]
+    return [f"{time_of(sql, kind)} AS {name}" for name, sql in micros.items()]
 
 
 def operation_of(change: str) -> str:

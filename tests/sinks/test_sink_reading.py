@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from chance import everyday
 
 import cepsql
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
@@ -32,7 +33,7 @@ def rows(engine, query: str) -> list[dict]:
     return [row | ({"at": row["at"] and row["at"].replace(tzinfo=None)} if "at" in row else {}) for row in found]
 
 
-@pytest.mark.parametrize("format", ["parquet", "json", "sqlite"])
+@pytest.mark.parametrize("format", everyday(["parquet", "json", "sqlite"]))
 def test_rows_come_back_as_they_were_written(engine, tmp_path, format):
     place = tmp_path / "out"
     more = ", create_table 'true'" if format == "sqlite" else ""
