@@ -11,8 +11,9 @@ KEYED = "(k STRING, x BIGINT, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL '1
 TABLE = "(k STRING, x BIGINT)"
 STREAMS = "ab"
 VERSIONS, AT_REST = "c", "d"
-FORMS = ("subqueries", "ctes", "views", "clashing ctes")
-"""In the last one each SELECT names its parts in a WITH of its own, where they have the names of streams."""
+FORMS = ("subqueries", "ctes", "views")
+CLASHING = "clashing ctes"
+"""A form in which each SELECT names its parts in a WITH of its own, where they have the names of streams."""
 
 _GROUP = "GROUP BY k, window_start, window_end"
 _NEAR = "r.k = l.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL '5' SECONDS"
@@ -37,25 +38,6 @@ UNARY = {
     "session": f"SELECT k, window_end AS ts, COUNT(DISTINCT x) AS x FROM {{0}} "
     f"WINDOW SESSION (GAP 5 SECONDS PARTITION BY k) {_GROUP}",
     "window(...)": "SELECT k, window.end AS ts, SUM(x) AS x FROM {0} GROUP BY k, window(ts, '10 seconds')",
-    "cumulating": "SELECT k, window_end AS ts, COUNT(*) AS x FROM {0} "
-    f"WINDOW CUMULATING (SIZE 20 SECONDS, STEP 10 SECONDS) {_GROUP}",
-    "filled": "SELECT k, window_end AS ts, COUNT(*) AS x FROM {0} "
-    f"WINDOW TUMBLING (SIZE 10 SECONDS) FILL (0 FOR AT MOST INTERVAL '20' SECONDS) {_GROUP}",
-    "session of all": "SELECT MIN(k) AS k, window_end AS ts, SUM(x) AS x FROM {0} "
-    "WINDOW SESSION (GAP 5 SECONDS) GROUP BY window_start, window_end",
-    "session_window(...)": "SELECT k, session_window.end AS ts, COUNT(*) AS x FROM {0} "
-    "GROUP BY k, session_window(ts, '5 seconds')",
-    "rows of sessions": "SELECT k, x, ts FROM {0} WINDOW SESSION (GAP 5 SECONDS PARTITION BY k)",
-    "first of windows": "SELECT k, x, ts FROM {0} WINDOW TUMBLING (SIZE 10 SECONDS) QUALIFY ROW_NUMBER() OVER "
-    "(PARTITION BY window_start, window_end ORDER BY x DESC, k, ts) <= 2",
-    "before": "SELECT k, x - COALESCE(LAG(x) OVER (PARTITION BY k ORDER BY ts), 0) AS x, ts FROM {0}",
-    "numbers": "SELECT k, x, ts, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts) AS n FROM {0} QUALIFY n % 2 = 1",
-    "not seen": "SELECT k, x, ts FROM {0} QUALIFY NOT MIGHT_HAVE_SEEN(x) OVER (PARTITION BY k ORDER BY ts)",
-    "exploded": "SELECT k, y AS x, ts FROM {0} LATERAL VIEW explode(array(x, x + 1)) AS y",
-    "beside a table": "SELECT l.k, l.x + r.x AS x, l.ts FROM {0} AS l JOIN d AS r ON r.k = l.k",
-    "in a table": "SELECT k, x, ts FROM {0} WHERE k IN (SELECT k FROM d)",
-    "all rows": "SELECT k, n AS x, ts FROM {0} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES SUM(x) AS n "
-    "ALL ROWS PER MATCH PATTERN (A B+) WITHIN INTERVAL '20' SECONDS DEFINE B AS x >= PREV(x)) AS m",
     "rows of windows": "SELECT k, x, ts FROM {0} WINDOW TUMBLING (SIZE 10 SECONDS)",
     "deduplicate": "SELECT k, x, ts FROM {0} DEDUPLICATE (PARTITION BY k, x ORDER BY ts) AS o",
     "deduplicate within": "SELECT k, x, ts FROM {0} "
@@ -73,22 +55,6 @@ BINARY = {
     "not exists": f"SELECT l.k, l.x, l.ts FROM {{0}} AS l WHERE NOT EXISTS (SELECT 1 FROM {{1}} AS r WHERE {_NEAR})",
     "asof": "SELECT l.k, r.x, l.ts FROM {0} AS l ASOF JOIN {1} AS r MATCH_CONDITION (l.ts >= r.ts) ON r.k = l.k",
     "union": "SELECT k, x, ts FROM {0} UNION ALL SELECT k, x, ts FROM {1}",
-    "right join": f"SELECT r.k, COALESCE(l.x, 0) AS x, r.ts FROM {{0}} AS l RIGHT JOIN {{1}} AS r ON {_NEAR}",
-    "full join": "SELECT COALESCE(l.k, r.k) AS k, COALESCE(l.x, r.x) AS x, GREATEST(l.ts, r.ts) AS ts "
-    f"FROM {{0}} AS l FULL JOIN {{1}} AS r ON {_NEAR}",
-    "semi join": f"SELECT l.k, l.x, l.ts FROM {{0}} AS l LEFT SEMI JOIN {{1}} AS r ON {_NEAR}",
-    "in": "SELECT l.k, l.x, l.ts FROM {0} AS l WHERE l.k IN "
-    "(SELECT r.k FROM {1} AS r WHERE r.ts BETWEEN l.ts AND l.ts + INTERVAL '5' SECONDS)",
-    "using": "SELECT k, l.x, l.ts FROM {0} AS l JOIN {1} AS r USING (k) "
-    "WHERE r.ts BETWEEN l.ts AND l.ts + INTERVAL '5' SECONDS",
-    "windows joined": "SELECT l.k, l.x + r.x AS x, l.window_end AS ts FROM {0} WINDOW TUMBLING (SIZE 10 SECONDS) AS l "
-    "JOIN {1} WINDOW TUMBLING (SIZE 10 SECONDS) AS r "
-    "ON l.k = r.k AND l.window_start = r.window_start AND l.window_end = r.window_end",
-    "left asof": "SELECT l.k, COALESCE(r.x, -1) AS x, l.ts FROM {0} AS l LEFT ASOF JOIN {1} AS r "
-    "MATCH_CONDITION (l.ts > r.ts) ON r.k = l.k",
-    "asof within": "SELECT l.k, l.x + r.x AS x, l.ts FROM {0} AS l ASOF JOIN {1} AS r MATCH_CONDITION (l.ts >= r.ts) "
-    "ON r.k = l.k AND r.ts >= l.ts - INTERVAL '9' SECONDS AND r.x <> l.x",
-    "union by name": "SELECT k, x, ts FROM {0} UNION ALL BY NAME SELECT ts, x, k FROM {1}",
     "later": f"SELECT l.k, l.x, GREATEST(l.ts, r.ts) AS ts FROM {{0}} AS l JOIN {{1}} AS r ON {_NEAR}",
 }
 OF_VERSIONS = {
@@ -111,6 +77,47 @@ READERS = {
     "corrected minutes": "SELECT k, window_end, SUM(x) AS x FROM {0} WINDOW TUMBLING (SIZE 1 MINUTE) "
     + _GROUP
     + " EMIT CHANGES",
+}
+FURTHER_UNARY = {
+    "cumulating": "SELECT k, window_end AS ts, COUNT(*) AS x FROM {0} "
+    f"WINDOW CUMULATING (SIZE 20 SECONDS, STEP 10 SECONDS) {_GROUP}",
+    "filled": "SELECT k, window_end AS ts, COUNT(*) AS x FROM {0} "
+    f"WINDOW TUMBLING (SIZE 10 SECONDS) FILL (0 FOR AT MOST INTERVAL '20' SECONDS) {_GROUP}",
+    "session of all": "SELECT MIN(k) AS k, window_end AS ts, SUM(x) AS x FROM {0} "
+    "WINDOW SESSION (GAP 5 SECONDS) GROUP BY window_start, window_end",
+    "session_window(...)": "SELECT k, session_window.end AS ts, COUNT(*) AS x FROM {0} "
+    "GROUP BY k, session_window(ts, '5 seconds')",
+    "rows of sessions": "SELECT k, x, ts FROM {0} WINDOW SESSION (GAP 5 SECONDS PARTITION BY k)",
+    "first of windows": "SELECT k, x, ts FROM {0} WINDOW TUMBLING (SIZE 10 SECONDS) QUALIFY ROW_NUMBER() OVER "
+    "(PARTITION BY window_start, window_end ORDER BY x DESC, k, ts) <= 2",
+    "before": "SELECT k, x - COALESCE(LAG(x) OVER (PARTITION BY k ORDER BY ts), 0) AS x, ts FROM {0}",
+    "numbers": "SELECT k, x, ts, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts) AS n FROM {0} QUALIFY n % 2 = 1",
+    "not seen": "SELECT k, x, ts FROM {0} QUALIFY NOT MIGHT_HAVE_SEEN(x) OVER (PARTITION BY k ORDER BY ts)",
+    "exploded": "SELECT k, y AS x, ts FROM {0} LATERAL VIEW explode(array(x, x + 1)) AS y",
+    "beside a table": "SELECT l.k, l.x + r.x AS x, l.ts FROM {0} AS l JOIN d AS r ON r.k = l.k",
+    "in a table": "SELECT k, x, ts FROM {0} WHERE k IN (SELECT k FROM d)",
+    "all rows": "SELECT k, n AS x, ts FROM {0} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES SUM(x) AS n "
+    "ALL ROWS PER MATCH PATTERN (A B+) WITHIN INTERVAL '20' SECONDS DEFINE B AS x >= PREV(x)) AS m",
+}
+FURTHER_BINARY = {
+    "right join": f"SELECT r.k, COALESCE(l.x, 0) AS x, r.ts FROM {{0}} AS l RIGHT JOIN {{1}} AS r ON {_NEAR}",
+    "full join": "SELECT COALESCE(l.k, r.k) AS k, COALESCE(l.x, r.x) AS x, GREATEST(l.ts, r.ts) AS ts "
+    f"FROM {{0}} AS l FULL JOIN {{1}} AS r ON {_NEAR}",
+    "semi join": f"SELECT l.k, l.x, l.ts FROM {{0}} AS l LEFT SEMI JOIN {{1}} AS r ON {_NEAR}",
+    "in": "SELECT l.k, l.x, l.ts FROM {0} AS l WHERE l.k IN "
+    "(SELECT r.k FROM {1} AS r WHERE r.ts BETWEEN l.ts AND l.ts + INTERVAL '5' SECONDS)",
+    "using": "SELECT k, l.x, l.ts FROM {0} AS l JOIN {1} AS r USING (k) "
+    "WHERE r.ts BETWEEN l.ts AND l.ts + INTERVAL '5' SECONDS",
+    "windows joined": "SELECT l.k, l.x + r.x AS x, l.window_end AS ts FROM {0} WINDOW TUMBLING (SIZE 10 SECONDS) AS l "
+    "JOIN {1} WINDOW TUMBLING (SIZE 10 SECONDS) AS r "
+    "ON l.k = r.k AND l.window_start = r.window_start AND l.window_end = r.window_end",
+    "left asof": "SELECT l.k, COALESCE(r.x, -1) AS x, l.ts FROM {0} AS l LEFT ASOF JOIN {1} AS r "
+    "MATCH_CONDITION (l.ts > r.ts) ON r.k = l.k",
+    "asof within": "SELECT l.k, l.x + r.x AS x, l.ts FROM {0} AS l ASOF JOIN {1} AS r MATCH_CONDITION (l.ts >= r.ts) "
+    "ON r.k = l.k AND r.ts >= l.ts - INTERVAL '9' SECONDS AND r.x <> l.x",
+    "union by name": "SELECT k, x, ts FROM {0} UNION ALL BY NAME SELECT ts, x, k FROM {1}",
+}
+FURTHER_READERS = {
     "distinct rows": "SELECT DISTINCT k, x FROM {0}",
     "in order": "SELECT k, x, ts FROM {0} ORDER BY ts, k, x",
     "frames": "SELECT k, x, SUM(x) OVER (PARTITION BY k ORDER BY x, ts ROWS 1 PRECEDING) AS n FROM {0} EMIT CHANGES",
@@ -169,11 +176,6 @@ class Program:
         """The streams that it reads."""
         return frozenset().union(*(below.streams for below in self.below)) if self.below else frozenset({self.sql})
 
-    @property
-    def changes(self) -> bool:
-        """Whether its rows say what they do to a result."""
-        return self.sql.endswith("EMIT CHANGES")
-
     def by_functions(self) -> "Program":
         """Return the same program with functions of tables in place of windows as clauses."""
         sql = self.sql
@@ -185,7 +187,7 @@ class Program:
         """Return the views that a form of the program needs, as names and texts, and the query."""
         definitions: list[tuple[str, str]] = []
         numbers = count()
-        if form == "clashing ctes":
+        if form == CLASHING:
             return [], self._clashing(numbers)
 
         def relation(program: Program, named: bool) -> str:
@@ -229,24 +231,26 @@ class Program:
         return f"WITH {', '.join(parts)} {text}" if parts else text
 
 
-def random_program(chance: random.Random, operators: int) -> Program:
-    """Return a program of up to so many operators below what reads them."""
-    if chance.random() < 0.2:
+def random_program(chance: random.Random, operators: int, further: bool = False) -> Program:
+    """Return a program of up to so many operators below what reads them; `further`: of all kinds, not of a few."""
+    if further and chance.random() < 0.2:
         split = chance.randint(0, operators)
         reader = chance.choice([*READERS_OF_TWO.values()])
-        return Program(reader, (_rows(chance, split), _rows(chance, operators - split)))
-    return Program(chance.choice([*READERS.values()]), (_rows(chance, operators),))
+        return Program(reader, (_rows(chance, split, True), _rows(chance, operators - split, True)))
+    readers = {**READERS, **FURTHER_READERS} if further else READERS
+    return Program(chance.choice([*readers.values()]), (_rows(chance, operators, further),))
 
 
-def _rows(chance: random.Random, operators: int) -> Program:
+def _rows(chance: random.Random, operators: int, further: bool) -> Program:
     if operators == 0:
         return Program(chance.choice(STREAMS))
+    unary, binary = (UNARY, BINARY) if not further else (UNARY | FURTHER_UNARY, BINARY | FURTHER_BINARY)
     choose: Callable[[dict[str, str]], str] = lambda known: chance.choice([*known.values()])  # noqa: E731
     if operators > 1 and chance.random() < 0.35:
         split = chance.randint(0, operators - 1)
-        return Program(choose(BINARY), (_rows(chance, split), _rows(chance, operators - 1 - split)))
+        return Program(choose(binary), (_rows(chance, split, further), _rows(chance, operators - 1 - split, further)))
     if chance.random() < 0.25:
-        return Program(choose(BINARY), (_rows(chance, operators - 1), Program(chance.choice(STREAMS))))
-    if chance.random() < 0.05:
-        return Program(choose(OF_VERSIONS), (_rows(chance, operators - 1), Program(VERSIONS)))
-    return Program(choose(UNARY), (_rows(chance, operators - 1),))
+        return Program(choose(binary), (_rows(chance, operators - 1, further), Program(chance.choice(STREAMS))))
+    if further and chance.random() < 0.05:
+        return Program(choose(OF_VERSIONS), (_rows(chance, operators - 1, True), Program(VERSIONS)))
+    return Program(choose(unary), (_rows(chance, operators - 1, further),))
