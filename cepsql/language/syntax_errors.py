@@ -83,6 +83,11 @@ _DESCRIBED = {
 _KINDS = _DESCRIBED.keys() - {"PARTITION_BY", "ORDER_BY"}
 """Terminals that stand for no word."""
 
+_EMIT_BELOW = (
+    "EMIT in a subquery is not supported",
+    "it stands at the end of the whole query; windows in a subquery come out once, when they are complete",
+)
+
 UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
 _UNIT_NAMES = [
     f"{unit}{end}" for unit in ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR") for end in ("", "S")
@@ -134,6 +139,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         return text.error("the statement ends too early", at, hint=hint)
     if text.raw(at) == "\\":
         hint = _SHELL
+    if word == "EMIT" and "RPAR" in accepted and begin is None:
+        return text.error(_EMIT_BELOW[0], at, hint=_EMIT_BELOW[1])
     if word == "BY" and text.word(at - 1) == "ADVANCE" and "COMMA" in accepted:
         hint = "is a comma missing before ADVANCE BY?"
     if accepted == {"LPAR"} and text.word(at - 1) == "SET":
@@ -194,6 +201,8 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
             text.sql,
         )
     said = (details.get("description") or "").rstrip(".")
+    if written.upper() == "EMIT" and said == "Expecting )":
+        return _error(text, at, *_EMIT_BELOW)
     hint = _plain_hint(text, tokens, index) or foreign_clause([_written(text, token) for token in tokens], index)
     return _error(text, at, f"syntax error: {_in_words(said, written)}", hint)
 

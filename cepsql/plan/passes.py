@@ -26,8 +26,10 @@ from cepsql.plan.joins.as_of_tables import join_tables_as_of
 from cepsql.plan.joins.stream_join import hoist_joins
 from cepsql.plan.names.expand import Expanded
 from cepsql.plan.names.group_by_all import with_group_by_all
+from cepsql.plan.names.item_names import with_item_names
 from cepsql.plan.names.output_names import with_output_names
 from cepsql.plan.names.row_times import with_row_times
+from cepsql.plan.names.single_names import refuse_names_twice
 from cepsql.plan.names.unions_by_name import with_unions_by_name
 from cepsql.plan.names.window_column import with_window_column
 from cepsql.plan.refuse import (
@@ -151,6 +153,13 @@ class Pass:
 # Expand: the text as it is written out.
 
 
+def single_names(draft: Draft, asked: Asked) -> Draft:
+    """No name of a CTE or of a window is given twice."""
+    for part in (draft.query.expression, *(clause.input for clause in draft.query.operators)):
+        refuse_names_twice(part)
+    return draft
+
+
 def written_out(draft: Draft, asked: Asked) -> Draft:
     """A subquery stands for each CTE, and for each view that reads a stream or has an operator."""
     if draft.expanded is not None:
@@ -175,6 +184,11 @@ def window_columns(draft: Draft, asked: Asked) -> Draft:
 def output_names(draft: Draft, asked: Asked) -> Draft:
     """HAVING and QUALIFY name no item of their SELECT."""
     return _written(draft, partial(with_output_names, asked.names.columns_of))
+
+
+def item_names(draft: Draft, asked: Asked) -> Draft:
+    """What stands before a point is a relation or a column, and a name of an item means one."""
+    return _written(draft, partial(with_item_names, asked.names.columns_of))
 
 
 def unions_by_name(draft: Draft, asked: Asked) -> Draft:
@@ -353,10 +367,12 @@ def limited(draft: Draft, asked: Asked) -> Draft:
 
 
 EXPAND = (
+    Pass(single_names, at_rest=True),
     Pass(written_out, at_rest=True),
     Pass(refused_aggregates),
     Pass(window_columns, at_rest=True),
     Pass(output_names, at_rest=True),
+    Pass(item_names, at_rest=True),
     Pass(unions_by_name, at_rest=True),
     Pass(row_times, at_rest=True),
     Pass(group_by_all),

@@ -8,7 +8,7 @@ _ARRAYS = ("EXPLODE", "EXPLODE_OUTER", "POSEXPLODE", "POSEXPLODE_OUTER")
 
 
 def name_made_columns(query: exp.Expr) -> None:
-    """Let aliases name the columns of each table function and VALUES in a query, as far as Spark's names are known."""
+    """Let aliases name the columns of table functions, VALUES and EXPLODE, as far as Spark's names are known."""
     for item in query.find_all(exp.Table, exp.Lateral, exp.Values):
         alias = item.args.get("alias")
         if alias is not None and alias.columns:
@@ -19,6 +19,9 @@ def name_made_columns(query: exp.Expr) -> None:
             alias = alias or exp.TableAlias()
             alias.set("columns", [exp.to_identifier(name) for name in names])
             item.set("alias", alias)
+    for call in list(query.find_all(exp.Explode)):
+        if isinstance(call.parent, exp.Select) and len(names := _names(call)) == 1:
+            call.replace(exp.alias_(call.copy(), names[0]))
 
 
 def _names(made: exp.Values | exp.Func) -> tuple[str, ...]:

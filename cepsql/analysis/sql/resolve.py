@@ -321,6 +321,9 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> No
             _check_column(column, columns, everything)
             if not column.table and not _is_alias(column, scope):
                 _check_one_owner(column, _seen_in(column, scope, columns))
+            # A column that a star stands for has no place in the text.
+            if column.table and span_of(column.this) is not None:
+                _check_one_column(column, columns.get(column.table.lower(), []))
 
 
 def _column_names(table: exp.Table, relation: Properties) -> list[str]:
@@ -376,6 +379,16 @@ def _check_one_owner(column: exp.Column, owners: list[str]) -> None:
     if len(owners) > 1:
         hint = f"write {' or '.join(f'{table}.{column.name}' for table in owners)}"
         raise ProgrammingError(f"it is not clear whose column {column.name} is", span_of(column.this), hint)
+
+
+def _check_one_column(column: exp.Column, names: list[str]) -> None:
+    if sum(name.lower() == column.name.lower() for name in names) > 1:
+        table = "the subquery" if column.table.startswith("_") else column.table
+        raise ProgrammingError(
+            f"{column.name} is ambiguous: two columns of {table} have that name",
+            span_of(column.this),
+            "give one of them another name",
+        )
 
 
 def event_time(scope: Scope | None, relations: Mapping[str, Properties], unions: bool = True) -> Watermark | None:

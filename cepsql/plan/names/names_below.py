@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
+from cepsql.analysis.sql.resolve import table_name, visible_ctes
+
 Columns = Callable[[exp.Table], Iterable[str]]
 """Returns the names of the columns of a relation, none if it is not known."""
 
@@ -24,17 +26,54 @@ def names_below(select: exp.Select, columns: Columns) -> set[str]:
     return {name.lower() for source in _sources(select) for name in _columns_of(source, columns)}
 
 
+def known_names(select: exp.Select, columns: Columns, laterals: bool = True) -> dict[str, list[str]] | None:
+    """Return the names, lower case, of the columns of each relation that a SELECT reads, None if some are not known.
+
+    laterals: columns that LATERAL VIEW makes are none that are known.
+    """
+    if laterals and select.args.get("laterals"):
+        return None
+    found: dict[str, list[str]] = {}
+    for source in _sources(select):
+        names = [name.lower() for name in _columns_of(source, columns)]
+        if not names or not all(names) or not _is_closed(source, columns):
+            return None
+        found[source.alias_or_name.lower()] = names
+    return found
+
+
+def _is_closed(source: exp.Expr, columns: Columns) -> bool:
+    """Tell whether all columns of a relation are known."""
+    if source.args.get("pivots"):
+        return False
+    if isinstance(source, exp.Subquery):
+        inner = source.this
+        while isinstance(inner, exp.SetOperation | exp.Subquery):
+            inner = inner.this
+        if not isinstance(inner, exp.Select):
+            return False
+        return not any(item.is_star for item in inner.expressions) or known_names(inner, columns) is not None
+    return isinstance(source, exp.Table)
+
+
+def names_of_laterals(select: exp.Select) -> list[str]:
+    """Return the names, lower case, that LATERAL VIEW gives to columns."""
+    made = [view.args.get("alias") for view in select.args.get("laterals") or []]
+    return [column.name.lower() for alias in made if alias is not None for column in alias.columns]
+
+
 def _columns_of(source: exp.Expr, columns: Columns) -> Iterable[str]:
     alias = source.args.get("alias")
     if isinstance(alias, exp.TableAlias) and alias.columns:
         return [column.name for column in alias.columns]
     if isinstance(source, exp.Subquery):
         return names_given(source.this, columns)
-    if not isinstance(source, exp.Table):
+    if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
         return ()
     cte = _cte(source)
     if cte is None:
-        return columns(source)
+        itself = [cte for cte in visible_ctes(source) if cte.alias.lower() == table_name(source)]
+        return [column.name for column in itself[-1].args["alias"].columns] if itself else columns(source)
     renamed = cte.args["alias"].columns
     return [column.name for column in renamed] if renamed else names_given(cte.this, columns)
 

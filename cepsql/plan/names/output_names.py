@@ -1,4 +1,4 @@
-"""Names in HAVING and QUALIFY, which come after SELECT: of its items, or of the rows below.
+"""Names in HAVING, QUALIFY and ORDER BY, which come after SELECT: of its items, or of the rows below.
 
 The rules are Spark's, and hold for tables, streams and changes alike: where they say that a name is an item's, it is
 replaced by what the item computes, so that nothing behind asks again.
@@ -18,6 +18,8 @@ def with_output_names(columns: Columns, query: exp.Query) -> exp.Query:
 
     Raises ProgrammingError for a name that may be one or the other.
     """
+    for select in query.find_all(exp.Select):
+        _refuse_order(select)
     if query.find(exp.Having, exp.Qualify) is None:
         return query
     copy = query.copy()
@@ -75,6 +77,13 @@ def _qualify(select: exp.Select, columns: Columns) -> bool:
             raise _ambiguous(column, "it may be an item of SELECT or the column that a window function there reads")
         changed |= _replace(column, items)
     return changed
+
+
+def _refuse_order(select: exp.Select) -> None:
+    """Refuse a name in ORDER BY that two different items have."""
+    for column in _own(select, "order") if select.args.get("order") is not None else ():
+        if len(_items(select, column)) > 1:
+            raise _ambiguous(column, "two items of SELECT have that name")
 
 
 def _own(select: exp.Select, clause: str) -> list[exp.Column]:

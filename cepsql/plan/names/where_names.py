@@ -7,6 +7,7 @@ from sqlglot import exp
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import table_name
 from cepsql.errors import ProgrammingError
+from cepsql.plan.names.names_below import Columns, known_names
 from cepsql.plan.tree.nodes import Node
 
 _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
@@ -16,8 +17,7 @@ _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
 def refuse_made_in_where(query: exp.Query, nodes: Mapping[str, Node]) -> None:
     """Raise ProgrammingError for a WHERE that reads what the items of its SELECT make of rows.
 
-    nodes: what the names of relations stand for. Over streams the items are refused that WHERE can never have: groups
-    and window functions.
+    nodes: what the names of relations stand for.
     """
     relations = [node.properties for node in nodes.values()]
     named = {*nodes, *(cte.alias.lower() for cte in query.find_all(exp.CTE))}
@@ -25,30 +25,40 @@ def refuse_made_in_where(query: exp.Query, nodes: Mapping[str, Node]) -> None:
     if functions or query.find(*_OPAQUE) or not all(relation.columns for relation in relations):
         return
     given = {column.name.lower() for relation in relations for column in relation.columns}
-    streaming = any(relation.streaming for relation in relations)
+    columns = {name: [column.name for column in node.properties.columns] for name, node in nodes.items()}
     for select in query.find_all(exp.Select):
         where = select.args.get("where")
         for column in where.find_all(exp.Column) if where is not None else ():
             item = next((i for i in select.expressions if i.alias.lower() == column.name.lower()), None)
             if column.table or item is None or column.parent_select is not select:
                 continue
-            hint, later = _meant(item)
-            if (later or not streaming) and column.name.lower() not in given | _named_below(query, select):
+            if column.name.lower() not in given | _named_below(query, select):
                 raise ProgrammingError(
                     f"{column.name} is made by SELECT, which comes after WHERE",
                     span_of(column),
-                    hint.format(name=column.name),
+                    _hint(item).format(name=column.name),
                 )
+            _refuse_two_owners(column, select, lambda table: columns.get(table_name(table), ()))
 
 
-def _meant(item: exp.Expr) -> tuple[str, bool]:
-    """Return what to write instead of an item in WHERE, and whether it is made of groups or by window functions."""
+def _refuse_two_owners(column: exp.Column, select: exp.Select, columns: Columns) -> None:
+    """Refuse the name of an item that is also a column of two relations, which it does not decide between."""
+    known = known_names(select, columns) or {}
+    owners = [relation for relation, names in known.items() if column.name.lower() in names]
+    merged = any(join.args.get("using") or join.method == "NATURAL" for join in select.args.get("joins") or ())
+    if len(owners) > 1 and not merged:
+        hint = f"write {' or '.join(f'{owner}.{column.name}' for owner in owners)}"
+        raise ProgrammingError(f"it is not clear whose column {column.name} is", span_of(column), hint)
+
+
+def _hint(item: exp.Expr) -> str:
+    """Return what to write instead of an item in WHERE."""
     own = [part for part in item.find_all(exp.Window, exp.AggFunc) if part.parent_select is item.parent_select]
     if any(isinstance(part, exp.Window) for part in own):
-        return "QUALIFY in place of WHERE has it: FROM ... QUALIFY {name} = 1", True
+        return "QUALIFY in place of WHERE has it: FROM ... QUALIFY {name} = 1"
     if own:
-        return "HAVING has it, behind GROUP BY", True
-    return "write its expression in WHERE, or WHERE around a subquery that makes it", False
+        return "HAVING has it, behind GROUP BY"
+    return "write its expression in WHERE, or WHERE around a subquery that makes it"
 
 
 def _named_below(query: exp.Query, select: exp.Select) -> set[str]:
