@@ -387,7 +387,7 @@ def test_a_changing_result_is_the_latest_record_of_each_key(engine, topics, tmp_
                    PRIMARY KEY (id) DELETE WHEN kind = 'd') USING csv OPTIONS (path '{folder}')""")
     query = engine.sql("SELECT city, SUM(total) AS total FROM sold GROUP BY city EMIT CHANGES")
     sink = Sink("spent", (), "kafka", (("kafka.bootstrap.servers", topics.address), ("topic", spent)), ("city",))
-    with query.start(sink=sink, trigger="1 hour", checkpoint=tmp_path / "checkpoint") as standing:
+    with query.start(sink=sink, checkpoint=tmp_path / "checkpoint") as standing:
         standing.process_available()
         (folder / "2.csv").write_text("1,Bern,5,u\n2,Oslo,8,u\n4,Rome,2,n\n")
         standing.process_available()

@@ -15,8 +15,11 @@ from cepsql.scalar.zone import Zone
 HOUR = 3_600_000_000
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 BERLIN = ZoneInfo("Europe/Berlin")
-# 2025 to 2027: clocks go on at 2 in the night of the last Sunday of March, and back at 3 in October.
-CHANGES = [(2025, 3, 30), (2025, 10, 26), (2026, 3, 29), (2026, 10, 25), (2027, 3, 28), (2027, 10, 31)]
+# 2025 to 2028: clocks go on at 2 in the night of the last Sunday of March, and back at 3 in October.
+CHANGES = [
+    (2025, 3, 30), (2025, 10, 26), (2026, 3, 29), (2026, 10, 25), (2027, 3, 28), (2027, 10, 31),
+    (2028, 3, 26), (2028, 10, 29),
+]  # fmt: skip
 
 
 def micros(at: dt.datetime) -> int:

@@ -10,7 +10,7 @@ from cepsql.scalar.tree import STANDARD_SESSION, Session
 from cepsql.scalar.types import DOUBLE, TIMESTAMP
 
 COLUMNS = (
-    "sym STRING, at TIMESTAMP, price DOUBLE, n INT, cost DECIMAL(8,2), tags ARRAY<INT>, twice INT AS 2 * n, "
+    "sym STRING, at TIMESTAMP, price DOUBLE, n INT, cost DECIMAL(20,2), tags ARRAY<INT>, twice INT AS 2 * n, "
     "backwards STRING AS reverse(sym), WATERMARK FOR at AS at - INTERVAL '1' SECOND"
 )
 PLAIN = "sym STRING, at TIMESTAMP, price DOUBLE, WATERMARK FOR at AS at - INTERVAL '1' SECOND"
@@ -102,12 +102,12 @@ def test_read_by_arrow(asked):
         ({"format": "orc"}, "the format orc is read by Spark only"),
         ({"format": "json", "columns": PLAIN, "options": ", multiLine 'true'"}, "the option multiline is Spark's"),
         ({"format": "json", "columns": PLAIN, "options": ", header 'true'"}, "the option header is Spark's"),
-        ({"format": "json"}, "cost of type DECIMAL(8,2)"),
+        ({"format": "json"}, "cost of type DECIMAL(20,2)"),
         ({"options": ", quote '$'"}, "the option quote is Spark's"),
         ({"options": ", sep '||'"}, "the separator '||'"),
         ({"options": ", header 'maybe'"}, "the header 'maybe'"),
         ({"columns": COLUMNS}, "tags of type ARRAY<INT>"),
-        ({"keys": "cost"}, "PARTITION BY a DECIMAL(8,2)"),
+        ({"keys": "cost"}, "PARTITION BY a DECIMAL(20,2)"),
         ({"define": "backwards = 'X'"}, "reverse(sym)"),
         ({"define": "sym LIKE 'a\\\\_%'"}, "(sym LIKE 'a\\\\_%')"),
         ({"define": "sym RLIKE '(?s)a'"}, "RLIKE by the pattern '(?s)a'"),

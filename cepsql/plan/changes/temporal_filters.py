@@ -86,9 +86,11 @@ def now_of(root: Node, place: Span) -> Now | None:
 def _asking(root: Node) -> Iterator[exp.Expr]:
     """Yield the conditions over streams that ask the time of now."""
     for node in walk(root):
-        if isinstance(node, Sql) and node.properties.streaming:
-            for select in node.query.find_all(exp.Select):
-                yield from asking_conditions(select)
+        if isinstance(node, Sql):
+            found = [part for select in node.query.find_all(exp.Select) for part in asking_conditions(select)]
+            # What is known of a node that is not planned yet may be an error, and is asked of few.
+            if found and node.properties.streaming:
+                yield from found
 
 
 def asking_conditions(select: exp.Select) -> list[exp.Expr]:

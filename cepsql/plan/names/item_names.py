@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.window_calls import WINDOW_CALLS
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.plan.names.names_below import Columns, known_names, names_of_laterals
 
@@ -90,7 +91,13 @@ def _field(column: exp.Column, select: exp.Select, known: dict[str, list[str]]) 
     owners = [relation for relation, names in known.items() if table in names]
     if len(owners) == 1 and table in known:
         whole: exp.Expr = exp.column(column.args["table"].copy(), table=exp.to_identifier(owners[0], quoted=True))
-    elif not owners and table not in known and (item := _earlier(column, select, table)) is not None:
+    elif (
+        not owners
+        and table not in known
+        # Of those the fields are the bounds of the windows in GROUP BY.
+        and table not in WINDOW_CALLS
+        and (item := _earlier(column, select, table)) is not None
+    ):
         whole = exp.paren(item.unalias().copy(), copy=False)
     else:
         return None
