@@ -42,7 +42,7 @@ def load(name):
     except Exception as error:
         print(error)
 
-names = ("session", "build", "failures", "bounds", "column_types")
+names = ("jvm.session", "stages.build", "jvm.failures", "stages.bounds", "frames.column_types")
 together = threading.Barrier(len(names))
 sys.setswitchinterval(1e-5)
 threads = [threading.Thread(target=load, args=[name]) for name in names]
