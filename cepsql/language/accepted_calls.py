@@ -10,7 +10,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.language.accepted_arguments import RULES
 from cepsql.language.accepted_functions import FORMS
-from cepsql.language.call_places import stands_in_from
+from cepsql.language.call_places import arguments, closing_brackets, stands_in_from
 from cepsql.language.tokens import DIALECT, made_token
 
 _PLACE = re.compile(r"\{(\d+)?(\*)?(?::-(\d+))?(over)?\}")
@@ -54,7 +54,7 @@ class _Calls:
     def __init__(self, tokens: list[Token]):
         self.tokens = tokens
         self.places: list[int] = []
-        self._closing = _closing(tokens)
+        self._closing = closing_brackets(tokens)
         quoted = TokenType.STRING, TokenType.IDENTIFIER
         self._words = ["" if token.token_type in quoted else token.text.upper() for token in tokens]
 
@@ -151,17 +151,7 @@ class _Calls:
         return made_token(TokenType.ARROW, "->", token)
 
     def _arguments(self, opening: int) -> list[tuple[int, int]]:
-        """Return where the arguments of a call begin and end."""
-        close = self._closing[opening]
-        if close == opening + 1:
-            return []
-        found, begin, i = [], opening + 1, opening + 1
-        while i < close:
-            if self.tokens[i].token_type == TokenType.COMMA:
-                found.append((begin, i))
-                begin = i + 1
-            i = self._closing.get(i, i) + 1
-        return [*found, (begin, close)]
+        return arguments(self.tokens, self._closing, opening)
 
     def _meaning(self, name: str, arguments: list[tuple[int, int]]) -> str | None:
         if any(begin == end for begin, end in arguments):
@@ -227,17 +217,6 @@ def _pieces(meaning: str) -> tuple[_Piece, ...]:
         else:
             part.append((token.token_type, token.text))
     return (*pieces, (tuple(part), None))
-
-
-def _closing(tokens: list[Token]) -> dict[int, int]:
-    """Return of each opening round or square bracket the one that closes it."""
-    closing, opened = {}, list[int]()
-    for i, token in enumerate(tokens):
-        if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET):
-            opened.append(i)
-        elif token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET) and opened:
-            closing[opened.pop()] = i
-    return closing
 
 
 def _tried(meaning: str) -> str:

@@ -1,6 +1,8 @@
-"""Where a call stands in the text of a query: as a relation, or as a value."""
+"""Where a call stands in the text of a query, as a relation or as a value, and where its arguments are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from sqlglot.tokens import Token, TokenType
 
 _WITH_FROM = ("EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY")
 _RELATIONS = ("FROM", "JOIN", "LATERAL", "TABLE")
@@ -36,3 +38,28 @@ def _belongs_to_value(words: Sequence[str], i: int) -> bool:
         if depth < 0:
             return at > 0 and words[at - 1] in _WITH_FROM
     return False
+
+
+def closing_brackets(tokens: Sequence[Token]) -> dict[int, int]:
+    """Return of each opening round or square bracket the one that closes it."""
+    closing, opened = {}, list[int]()
+    for i, token in enumerate(tokens):
+        if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET):
+            opened.append(i)
+        elif token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET) and opened:
+            closing[opened.pop()] = i
+    return closing
+
+
+def arguments(tokens: Sequence[Token], closing: Mapping[int, int], opening: int) -> list[tuple[int, int]]:
+    """Return where the arguments of a call begin and end; `closing`: as of `closing_brackets`."""
+    close = closing[opening]
+    if close == opening + 1:
+        return []
+    found, begin, i = [], opening + 1, opening + 1
+    while i < close:
+        if tokens[i].token_type == TokenType.COMMA:
+            found.append((begin, i))
+            begin = i + 1
+        i = closing.get(i, i) + 1
+    return [*found, (begin, close)]

@@ -5,6 +5,7 @@ import re
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.call_places import arguments, closing_brackets
 from cepsql.language.respelling import KEPT
 
 _OF_UNITS = {
@@ -28,9 +29,10 @@ _TELLING = re.compile(r"YYYY|HH24|HH12|MI|DD|FF\d")
 
 def refuse_foreign_arguments(tokens: list[Token], sql: str) -> None:
     """Raise an error for units in quotes, the patterns of times that Oracle has, and lists in an order."""
+    closing = closing_brackets(tokens)
     for i, token in enumerate(tokens[:-2]):
         name = token.text.upper().removeprefix(KEPT)
-        if tokens[i + 1].token_type != TokenType.L_PAREN:
+        if tokens[i + 1].token_type != TokenType.L_PAREN or i + 1 not in closing:
             continue
         first = tokens[i + 2]
         if name in _OF_UNITS and first.token_type == TokenType.STRING and _UNITS.fullmatch(first.text):
@@ -38,16 +40,17 @@ def refuse_foreign_arguments(tokens: list[Token], sql: str) -> None:
             raise ProgrammingError(
                 f"the unit of {name} stands without quotes", _span(first), _OF_UNITS[name].format(unit), sql
             )
-        for (called, count), (spoken, hint) in _OF_NUMBERS.items():
-            if name == called and _count(tokens, i + 1) == count:
-                raise NotSupportedError(f"{spoken} is not supported", _span(token), hint, sql)
-        if name == "TRUNC" and (_count(tokens, i + 1) == 1 or _is_number(_argument(tokens, i + 1))):
+        places = arguments(tokens, closing, i + 1)
+        if (name, len(places)) in _OF_NUMBERS:
+            spoken, hint = _OF_NUMBERS[name, len(places)]
+            raise NotSupportedError(f"{spoken} is not supported", _span(token), hint, sql)
+        if name == "TRUNC" and (len(places) == 1 or _is_number(_second(tokens, places))):
             hint = "floor(x * 10) / 10 cuts digits of a positive number off, trunc(day, 'MONTH') a date"
             raise NotSupportedError("TRUNC of a number is not supported", _span(token), hint, sql)
         if name in _OF_PATTERNS:
-            _refuse_pattern(name, _argument(tokens, i + 1), sql)
+            _refuse_pattern(name, _second(tokens, places), sql)
         if name in ("ARRAY_AGG", "COLLECT_LIST"):
-            _refuse_order(name, tokens, i, sql)
+            _refuse_order(name, tokens[closing[i + 1] + 1 :], sql)
 
 
 def _refuse_pattern(name: str, argument: Token | None, sql: str) -> None:
@@ -61,56 +64,23 @@ def _refuse_pattern(name: str, argument: Token | None, sql: str) -> None:
     )
 
 
-def _refuse_order(name: str, tokens: list[Token], i: int, sql: str) -> None:
-    close = _closing(tokens, i + 1)
-    if close is not None and [token.text.upper() for token in tokens[close + 1 : close + 2]] == ["WITHIN"]:
+def _refuse_order(name: str, following: list[Token], sql: str) -> None:
+    if [token.text.upper() for token in following[:1]] == ["WITHIN"]:
         raise NotSupportedError(
             f"WITHIN GROUP of {name} is not supported",
-            _span(tokens[close + 1]),
+            _span(following[0]),
             "transform(array_sort(array_agg(struct(y, x))), p -> p.x) is the list of x in the order of y",
             sql,
         )
 
 
-def _argument(tokens: list[Token], opening: int) -> Token | None:
-    """Return the only token of the second argument of a call."""
-    close, depth = _closing(tokens, opening), 0
-    if close is None:
-        return None
-    for i in range(opening, close):
-        depth += _deeper(tokens[i])
-        if tokens[i].token_type == TokenType.COMMA and depth == 1:
-            return tokens[i + 1] if i + 2 == close else None
-    return None
-
-
-def _count(tokens: list[Token], opening: int) -> int:
-    """Return how many arguments a call has."""
-    close, depth, found = _closing(tokens, opening), 0, 0
-    if close is None or close == opening + 1:
-        return 0
-    for i in range(opening, close):
-        depth += _deeper(tokens[i])
-        found += tokens[i].token_type == TokenType.COMMA and depth == 1
-    return found + 1
+def _second(tokens: list[Token], places: list[tuple[int, int]]) -> Token | None:
+    """Return the only token of the second argument of a call that has two."""
+    return tokens[places[1][0]] if len(places) == 2 and places[1][1] - places[1][0] == 1 else None
 
 
 def _is_number(token: Token | None) -> bool:
     return token is not None and token.token_type == TokenType.NUMBER
-
-
-def _closing(tokens: list[Token], opening: int) -> int | None:
-    depth = 0
-    for i in range(opening, len(tokens)):
-        depth += _deeper(tokens[i])
-        if depth == 0:
-            return i
-    return None
-
-
-def _deeper(token: Token) -> int:
-    """Return by how many brackets what follows a token is deeper within them."""
-    return (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
 
 
 def _span(token: Token) -> Span:

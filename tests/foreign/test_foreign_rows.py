@@ -78,6 +78,7 @@ QUERIES = {
     "MAP(ARRAY['a'], ARRAY[2]), TIMESTAMP_DIFF(TIMESTAMP '2026-01-01 01:00', TIMESTAMP '2026-01-01 00:00', MINUTE)": [
         (["A"], {"k": 1}, (1, "x"), "12", {"a": 2}, 60),
     ],
+    "SELECT transform(ARRAY[1, 2], x -> x + 1), list_transform([3, 4], x -> x * 2)": [([2, 3], [6, 8])],
     "SELECT CAST(12 AS VARCHAR), 7::TEXT, SAFE_CAST('x' AS INT64)": [("12", "7", None)],
     "SELECT CAST(TO_TIMESTAMP_LTZ(1000, 3) AS STRING) = CAST(timestamp_seconds(1) AS STRING)": [(True,)],
 }  # fmt: skip
