@@ -10,8 +10,8 @@ is refused.
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,15 +34,6 @@ from cepsql.spark.frames.pieces import Pieces, collect_pieces
 OPTIONS = ("path", "url", "user", "password", "table", "schema", "create_table", "retry_for")
 
 WRITERS = "cepsql_writers"
-
-
-class Rows(Protocol):
-    """Rows in tables, in order, as often as they are asked for."""
-
-    @property
-    def rows(self) -> int: ...
-
-    def __iter__(self) -> Iterator[pa.Table]: ...
 
 
 class TableSink(FittedSink):
@@ -181,19 +172,23 @@ class TableSink(FittedSink):
         return mine
 
     def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
-        return self.transaction(lambda connection: self.write_in(connection, pieces, columns, key, batch))
+        self.transaction(lambda connection: self.write_in(connection, pieces, columns, key, batch))
+        return pieces.rows
 
     def write_in(
-        self, connection: sa.Connection, pieces: Rows, columns: Columns, key: Sequence[str], batch: int
-    ) -> int:
-        """Write a micro-batch within a transaction, unless it was written before; return how many rows it has."""
+        self, connection: sa.Connection, pieces: Iterable[pa.Table], columns: Columns, key: Sequence[str], batch: int
+    ) -> None:
+        """Write a micro-batch within a transaction, unless it was written before.
+
+        pieces: its rows, in order, as often as they are asked for.
+        """
         found = connection.execute(sa.select(self._writers).where(self._mine).with_for_update()).first()
         if found is None:
             raise self.lost(f"the table {WRITERS} in its database")
         if not found.active or found.epoch != self.writer.epoch:
             raise fenced(self.sink, self.writer)
         if batch <= found.batch:
-            return pieces.rows
+            return
         names = [name for name, _ in columns]
         if self.applies:
             gone = (sound_text(_of(table, GONE, key)) for table in pieces)
@@ -204,7 +199,6 @@ class TableSink(FittedSink):
         self._database.add_rows(connection, self._table, self._schema, columns, key, tables)
         connection.execute(sa.update(self._writers).where(self._mine).values(batch=batch))
         self._written(connection, batch)
-        return pieces.rows
 
     def _written(self, connection: sa.Connection, batch: int) -> None:
         """Do what else belongs to the transaction of a batch, whose rows are written."""

@@ -37,15 +37,10 @@ def part_of(frame: DataFrame, number: int) -> DataFrame:
 
 
 class PartPieces:
-    """The rows of one of the frames that stand side by side, as `cepsql.spark.frames.pieces.Pieces` gives them."""
+    """The rows of one of the frames that stand side by side, in order, as often as they are asked for."""
 
     def __init__(self, pieces: Pieces, number: int):
         self._pieces, self._number = pieces, number
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-        return sum(table.num_rows for table in self)
 
     def __iter__(self) -> Iterator[pa.Table]:
         for table in self._pieces:
