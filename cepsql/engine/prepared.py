@@ -77,12 +77,13 @@ class PreparedStatements:
 
     def named(self, name: st.Name) -> st.Prepare:
         """Return what PREPARE gave that name; raises ProgrammingError if it gave none."""
-        found, calls = self._named.get(name.text.lower()), self._calls
-        kept = None if found is not None or calls is None else calls.get(name.text.lower())
-        if kept is not None:
-            return st.Prepare(name, *kept)
+        found = self._named.get(name.text.lower())
         if found is not None:
             return found
+        calls = self._calls
+        kept = None if calls is None else calls.get(name.text.lower())
+        if kept is not None:
+            return st.Prepare(name, *kept)
         known = [*self._named, *([] if calls is None else calls.names())]
         hint = suggestion(name.text, known, "prepared")
         raise ProgrammingError(f"there is no prepared statement {name.text}", name.span, hint)

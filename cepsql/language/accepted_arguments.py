@@ -1,7 +1,7 @@
 """Functions of other engines that mean the same as an expression of Spark's if their arguments are of some form."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot.tokens import Token, TokenType
 
@@ -38,8 +38,7 @@ def _number(argument: Argument) -> int | None:
 
 def _unit(argument: Argument, is_text: bool = False) -> str | None:
     """Return a unit of time in the singular, capital letters: a word alone, or a text."""
-    kind = TokenType.STRING if is_text else None
-    if len(argument) != 1 or (argument[0].token_type == TokenType.STRING) != (kind is not None):
+    if len(argument) != 1 or (argument[0].token_type == TokenType.STRING) != is_text:
         return None
     unit = argument[0].text.upper().removesuffix("S")
     return unit if unit in UNITS else None
@@ -154,16 +153,15 @@ def _date_format(arguments: Sequence[Argument]) -> str | None:
     return None if java is None else f"date_format({{0}}, {_quoted(java)})"
 
 
-def _date_parse(arguments: Sequence[Argument]) -> str | None:
-    pattern = _text(arguments[1]) if len(arguments) == 2 else None
-    java = None if pattern is None else java_pattern(pattern, OF_MYSQL, parsing=True)
-    return None if java is None else f"to_timestamp({{0}}, {_quoted(java)})"
+def _read_by(signs: Mapping[str, str]) -> Rule:
+    """Make the rule for DATE_PARSE(x, '%Y') and STRPTIME(x, '%Y'), whose patterns have these signs."""
 
+    def rule(arguments: Sequence[Argument]) -> str | None:
+        pattern = _text(arguments[1]) if len(arguments) == 2 else None
+        java = None if pattern is None else java_pattern(pattern, signs, parsing=True)
+        return None if java is None else f"to_timestamp({{0}}, {_quoted(java)})"
 
-def _strptime(arguments: Sequence[Argument]) -> str | None:
-    pattern = _text(arguments[1]) if len(arguments) == 2 else None
-    java = None if pattern is None else java_pattern(pattern, OF_C, parsing=True)
-    return None if java is None else f"to_timestamp({{0}}, {_quoted(java)})"
+    return rule
 
 
 def _strftime(arguments: Sequence[Argument]) -> str | None:
@@ -384,9 +382,9 @@ RULES: dict[str, Rule] = {
     "PARSE_TIMESTAMP": _parsed("to_timestamp", "to_timestamp"),
     "PARSE_DATETIME": _parsed("to_timestamp", "to_timestamp_ntz"),
     "DATE_FORMAT": _date_format,
-    "DATE_PARSE": _date_parse,
+    "DATE_PARSE": _read_by(OF_MYSQL),
     "STRFTIME": _strftime,
-    "STRPTIME": _strptime,
+    "STRPTIME": _read_by(OF_C),
     "TO_CHAR": _of_oracle("date_format"),
     "TO_VARCHAR": _of_oracle("date_format"),
     "TO_DATE": _of_oracle("to_date"),

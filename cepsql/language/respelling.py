@@ -91,9 +91,14 @@ def lateral_unnested(tree: exp.Expr) -> None:
 def exclusions_left_out(tree: exp.Expr) -> None:
     """Leave EXCLUDE NO OTHERS out, which says nothing."""
     for spec in tree.find_all(exp.WindowSpec):
-        said = spec.args.get("exclude")
-        if said is not None and str(said if isinstance(said, str) else said.name).upper() == "NO OTHERS":
+        if excluded_rows(spec) == "NO OTHERS":
             spec.set("exclude", None)
+
+
+def excluded_rows(spec: exp.WindowSpec) -> str | None:
+    """Return what EXCLUDE in a frame says, in capital letters, None without it."""
+    said = spec.args.get("exclude")
+    return None if said is None else str(said if isinstance(said, str) else said.name).upper()
 
 
 def distinct_collected(tree: exp.Expr) -> bool:

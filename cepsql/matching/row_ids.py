@@ -10,13 +10,13 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.calendar import DAY
 from cepsql.pattern.program import MatchId, MatchProgram
 from cepsql.scalar.columns import plain_values
 
 ROW_ID = "i"
 """The mark column with the ids."""
 
-_DAY = 86_400_000_000
 _NAN = b"fnan"
 
 
@@ -71,7 +71,7 @@ def _bytes(value: object) -> bytes:
         case datetime.datetime() | datetime.date():
             return _sized(b"t", value.isoformat().encode())
         case datetime.timedelta():
-            return b"p%d" % (value.days * _DAY + value.seconds * 1_000_000 + value.microseconds)
+            return b"p%d" % (value.days * DAY + value.seconds * 1_000_000 + value.microseconds)
         case dict():
             return _list(value.values())
         case list() | tuple():

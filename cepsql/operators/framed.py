@@ -34,9 +34,9 @@ class FramedCall:
     first, last:  where the frame begins and ends, after the row, or before it where they are negative; None: it begins
                   with the partition.
     times:        they are microseconds of event time, and all rows of one time are in the frame or none; else rows.
-    ignore_nulls: `first` and `last` pass over NULL, as all others do anyway.
     groups:       they are groups of rows that are equal in the order.
     excluded:     what the frame leaves out.
+    ignore_nulls: `first` and `last` pass over NULL, as all others do anyway.
     """
 
     name: str
@@ -45,9 +45,9 @@ class FramedCall:
     first: int | None
     last: int
     times: bool = False
-    ignore_nulls: bool = False
     groups: bool = False
     excluded: Exclusion | None = None
+    ignore_nulls: bool = False
 
 
 @dataclass(frozen=True)

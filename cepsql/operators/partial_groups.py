@@ -7,13 +7,15 @@ That is a table with, beside the keys, `ROWS` and WEIGHT, and for each column v{
     v{i}_least, v{i}_greatest
 """
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.change_rows import KIND, signs
-from cepsql.operators.exact_sums import as_integers, limbs
+from cepsql.operators.exact_sums import as_integers, is_added_exactly, limbs
 from cepsql.operators.partial_totals import WORTHWHILE, greatest_places
 from cepsql.ordered.columns import canonical, integers, marked, one_chunk
 from cepsql.ordered.keys import key_codes
@@ -76,6 +78,20 @@ class PartialGroups:
             if name in self.summed:
                 found |= {_limb(name, place): limb * sign for place, limb in enumerate(limbs(column))}
         return found
+
+
+def partial_groups(calls: Iterable[tuple[str, str]], types: Mapping[str, pa.DataType]) -> PartialGroups | None:
+    """Return what adds up rows for aggregates, None where one of them adds in the order of the rows.
+
+    calls: "count", "sum", "avg", "min" or "max", and the column of each.
+    types: of the columns.
+    """
+    columns: dict[str, set[str]] = defaultdict(set)
+    for function, column in calls:
+        columns["sum" if function == "avg" else function].add(column)
+    if not all(is_added_exactly(types[name]) for name in columns["sum"]):
+        return None
+    return PartialGroups(tuple(types.items()), *(frozenset(columns[name]) for name in ("sum", "min", "max")))
 
 
 def added_counts(rows: pa.Table, name: str, starts: np.ndarray) -> np.ndarray:

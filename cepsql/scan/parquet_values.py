@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.calendar import DAY
 from cepsql.scalar.columns import type_of
 from cepsql.scalar.zone import Zone
 from cepsql.scan.texts import text_values
@@ -14,7 +15,6 @@ INTERVAL = pa.month_day_nano_interval()
 """Stands for Parquet's INTERVAL, which Arrow reads as 12 bytes: months, days and milliseconds."""
 
 _UUID = "arrow.uuid"
-_DAY = 86_400_000_000
 _PER_MICRO = {"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 """How many digits an integer of so many bits has at most."""
@@ -239,7 +239,7 @@ def _times(column: pa.Array, declared: pa.DataType, zone: Zone) -> tuple[pa.Arra
         days = pc.cast(column, pa.date32())
         if pa.types.is_date(declared):
             return days, np.zeros(len(column), bool)
-        local = pc.fill_null(days.view(pa.int32()), 0).to_numpy().astype(np.int64) * _DAY
+        local = pc.fill_null(days.view(pa.int32()), 0).to_numpy().astype(np.int64) * DAY
         micros = zone.instants(local) if declared.tz else local
         return _like(micros, column, declared), np.zeros(len(column), bool)
     return _micros(column, declared)
@@ -267,7 +267,7 @@ def _spans(column: pa.Array) -> tuple[pa.Array, np.ndarray]:
     joined = b"".join(value or bytes(12) for value in column.to_pylist())
     months, days, millis = np.frombuffer(joined, "<u4").reshape(-1, 3).astype(np.int64).T
     bad = (months != 0) & ~missing
-    micros = days.astype("<u4").view("<i4").astype(np.int64) * _DAY + millis.astype("<u4").view("<i4") * np.int64(1000)
+    micros = days.astype("<u4").view("<i4").astype(np.int64) * DAY + millis.astype("<u4").view("<i4") * np.int64(1000)
     return pa.array(micros, pa.int64(), mask=missing | bad).view(pa.duration("us")), bad
 
 

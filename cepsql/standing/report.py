@@ -17,6 +17,7 @@ LISTED_EXTENDED = (
 )  # fmt: skip
 REMEMBERED = ("at", "state", "note", "batches", "rows read", "rows out", "matches", "late", "malformed", "watermark")
 
+_ROWS = ("rows_read", "rows_out")
 _COUNTED = (
     ("rows read", "rows_read"),
     ("rows out", "rows_out"),
@@ -178,6 +179,12 @@ def shown_watermark(progress: Mapping) -> str | None:
 
 def _error(state: QueryState) -> str | None:
     return None if state.error is None else f"{shown_time(state.error_at)} {state.error}"
+
+
+def counts_of(progress: Mapping | None) -> tuple[str | None, str | None]:
+    """Return how many rows a query has read and given out, as the store keeps its progress."""
+    read, out = (None if (number := (progress or {}).get(name)) is None else str(number) for name in _ROWS)
+    return read, out
 
 
 def shown_time(seconds: float | None) -> str | None:

@@ -14,6 +14,7 @@ from cepsql.plan.planner import Plan
 from cepsql.plan.view_sources import view_sources
 from cepsql.standing.definitions import check_options
 from cepsql.standing.host import Host, kept
+from cepsql.standing.report import counts_of
 
 _OF_VIEWS = ("retain",)
 """Options of a store that each view has for itself."""
@@ -139,8 +140,6 @@ def shown_groups(host: Host) -> Answer:
     rows = []
     for group in sorted(host.catalog.names.groups, key=lambda group: group.name.lower()):
         state = host.queries[group.name].state
-        progress = state.progress or {}
-        counts = (str(progress[name]) if name in progress else None for name in ("rows_read", "rows_out"))
         views = ", ".join(view.name for view in host.catalog.names.in_group(group.name))
-        rows.append((group.name, state.state, views, *counts, state.reason))
+        rows.append((group.name, state.state, views, *counts_of(state.progress), state.reason))
     return Answer(("view group", "state", "views", "rows read", "changes", "error"), tuple(rows))

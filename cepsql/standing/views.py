@@ -22,7 +22,7 @@ from cepsql.plan.view_key import known_key
 from cepsql.standing.definitions import OPTIONS, check_start, defined_query
 from cepsql.standing.host import Host, kept
 from cepsql.standing.replacement import Effect, effect
-from cepsql.standing.report import shown_time
+from cepsql.standing.report import counts_of, shown_time
 from cepsql.standing.sink_checks import check_definition, forget
 from cepsql.standing.view_groups import found_group, open_group, refuse_member, refuse_neighbours
 
@@ -71,7 +71,8 @@ def _create_in_group(host: Host, create: st.CreateMaterializedView, group: st.Na
     entered, known = open_group(host, create, group), host.catalog.names.group(group.text)
     view, plan = _defined(host, create, host.plan_standing(create.query, True))
     refuse_neighbours(plan, entered, create.query.span)
-    view = view if before is None else replace(view, id=getattr(before, "id", view.id))
+    if isinstance(before, MaterializedView):
+        view = replace(view, id=before.id)
     host.catalog.add(view, create.replace, place)
     if entered != known:
         host.catalog.add(entered, True, group.span)
@@ -276,8 +277,7 @@ def shown_views(host: Host) -> Answer:
     rows, names = [], host.catalog.names
     for view in sorted(names.materialized, key=lambda view: view.name.lower()):
         state = host.queries[names.keeper(view).name].state
-        progress = (state.progress or {}) if view.group is None else {}
-        counts = (str(progress[name]) if name in progress else None for name in ("rows_read", "rows_out"))
+        counts = counts_of(state.progress if view.group is None else None)
         store = dict(view.options).get("store", SQLITE)
         rows.append((view.name, state.state, ", ".join(view.key), shown_option("store", store), *counts, state.reason))
     return Answer(("view", "state", "key", "store", "rows read", "changes", "error"), tuple(rows))

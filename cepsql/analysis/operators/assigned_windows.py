@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.lengths import DAYS, MONTHS, WEEKS, Length, window_length
 from cepsql.analysis.sql.positions import span_of
+from cepsql.calendar import DAY
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import FillClause, WindowClause
@@ -14,8 +15,7 @@ from cepsql.operators.windows import END, START, TIME
 
 TUMBLING, HOPPING, CUMULATING, SESSION = "tumbling", "hopping", "cumulating", "session"
 
-_DAY = 86_400_000_000
-_FIRST_MONDAY = 4 * _DAY
+_FIRST_MONDAY = 4 * DAY
 _MOST_WINDOWS = 10_000
 
 
@@ -96,7 +96,7 @@ def plan_assigned_windows(
         of_date,
     )  # fmt: skip
     check_lengths(spec, clause.size, clause.step, clause.offset)
-    if of_date and (clause.timed or any(one.unit != MONTHS and one.count % _DAY for one in (size, step, offset))):
+    if of_date and (clause.timed or any(one.unit != MONTHS and one.count % DAY for one in (size, step, offset))):
         raise ProgrammingError(
             f"windows by the DATE {time.name} begin and end with a day",
             clause.span,
@@ -132,7 +132,7 @@ def _time(clause: WindowClause, columns: Sequence[ColumnDefinition], watermark: 
 
 def as_fixed(length: Length) -> Length:
     days = {DAYS: 1, WEEKS: 7}.get(length.unit)
-    return Length(length.count * days * _DAY) if days else length
+    return Length(length.count * days * DAY) if days else length
 
 
 def check_lengths(

@@ -10,6 +10,7 @@ from cepsql.analysis.operators.assigned_windows import AssignedWindows
 from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.analysis.sql.lengths import DAYS, MONTHS, WEEKS, Length, window_length
 from cepsql.analysis.sql.positions import span_of
+from cepsql.calendar import DAY
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.statements import FillClause
@@ -18,7 +19,7 @@ from cepsql.operators.fill import Fill, Filler, FillKind
 from cepsql.operators.window_grids import CalendarGrid
 from cepsql.ordered.row_layout import Column, RowLayout
 
-_DAY, _FIRST_MONDAY = 86_400_000_000, 4
+_FIRST_MONDAY = 4
 
 HIDDEN_END = "__end"
 """The end of the window where the SELECT does not have it."""
@@ -110,7 +111,7 @@ def calendar_grid(windows: AssignedWindows) -> CalendarGrid | None:
             "give both in days and weeks, or both in months and years",
         )
     offset = _in_days(windows.offset)
-    micros = offset.count * (_DAY if offset.unit == DAYS else 1)
+    micros = offset.count * (DAY if offset.unit == DAYS else 1)
     first = _FIRST_MONDAY if windows.step.unit == WEEKS else 0
     return CalendarGrid(size.unit == MONTHS, size.count, every.count, first, micros)
 

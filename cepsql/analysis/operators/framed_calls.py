@@ -9,11 +9,11 @@ from cepsql.analysis.operators.over import Frames, is_whole
 from cepsql.analysis.operators.running_calls import OF_COLUMNS
 from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.analysis.sql.positions import span_of
+from cepsql.calendar import DAY
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.operators.excluded_rows import Exclusion
 from cepsql.operators.framed import FramedCall
 
-_DAY = 86_400_000_000
 OF_FRAMES: dict[type[exp.Expr], str] = {
     **OF_COLUMNS,
     exp.Stddev: "stddev_samp", exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
@@ -74,9 +74,9 @@ def _framed(frames: Frames, name: str, call: exp.Window) -> FramedCall | None:
     if kind is None or bounds is None or function.args.get("expressions"):
         return None
     if kind == "count" and (argument is None or isinstance(argument, exp.Star | exp.Literal)):
-        return FramedCall(name, kind, None, *bounds[:3], False, *bounds[3:])
+        return FramedCall(name, kind, None, *bounds)
     column = _column(argument, names.get)
-    return None if column is None else FramedCall(name, kind, column, *bounds[:3], ignore, *bounds[3:])
+    return None if column is None else FramedCall(name, kind, column, *bounds, ignore)
 
 
 def _neighbour(name: str, function: exp.Lag | exp.Lead, known: Callable[[str], str | None]) -> FramedCall | None:
@@ -115,7 +115,7 @@ def _bounds(frames: Frames, call: exp.Window) -> tuple[int | None, int, bool, bo
     first, last = (
         None if one is None else 0 if not one[0] else one[0] * interval_micros(one[1]) for one in (start, end)
     )
-    if max(abs(first or 0), abs(last or 0)) >= _DAY and not time.startswith("timestamp_ntz"):
+    if max(abs(first or 0), abs(last or 0)) >= DAY and not time.startswith("timestamp_ntz"):
         # Spark adds days by the session's calendar.
         return None
     return first, last or 0, True, False, excluded

@@ -9,12 +9,13 @@ from cepsql.analysis.match.aggregate_calls import called_function
 from cepsql.analysis.sql.intervals import LONGEST_MONTH, interval_micros, interval_months, interval_type
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
+from cepsql.calendar import DAY
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.bloom_filters import is_seen
+from cepsql.language.respelling import excluded_rows
 from cepsql.language.tokens import DIALECT
 from cepsql.operators.excluded_rows import Exclusion
 
-_DAY = 86_400_000_000
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _LONGEST = 2**60
 EVERY_ROW = 2**60
@@ -145,8 +146,8 @@ def bounds_of(call: exp.Window) -> tuple[str, Bound | None, Bound | None]:
 def exclusion(call: exp.Window) -> Exclusion | None:
     """Return what the frame of a call leaves out."""
     spec = call.args.get("spec")
-    said = None if spec is None else spec.args.get("exclude")
-    return None if said is None else Exclusion(str(said if isinstance(said, str) else said.name).lower())
+    said = None if spec is None else excluded_rows(spec)
+    return None if said is None else Exclusion(said.lower())
 
 
 def _side(side: object) -> str:
@@ -217,12 +218,12 @@ def _micros(bound: Bound, time_type: str, place: Span) -> int:
         return 0
     plain = value.unnest()
     if (not time_type or time_type.startswith("date")) and not isinstance(plain, exp.Interval):
-        return direction * min(row_count(plain, place) * _DAY, _LONGEST)
+        return direction * min(row_count(plain, place) * DAY, _LONGEST)
     months = interval_months(plain)
     if months is not None:
-        return direction * min((months * LONGEST_MONTH + 1) * _DAY, _LONGEST)
+        return direction * min((months * LONGEST_MONTH + 1) * DAY, _LONGEST)
     micros = interval_micros(value, span_of(value, place))
     if micros < 0:
         raise ProgrammingError("the distance of a frame's bound must not be negative", span_of(value, place))
     # Spark adds days by the session's calendar, where one can be longer.
-    return direction * min(micros + (_DAY if micros >= _DAY else 0), _LONGEST)
+    return direction * min(micros + (DAY if micros >= DAY else 0), _LONGEST)

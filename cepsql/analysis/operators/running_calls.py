@@ -26,18 +26,38 @@ Take = Callable[[exp.Expr], exp.Column]
 """Returns the column of the operator's rows that stands for an expression."""
 
 
+def opened_call(call: exp.Window) -> tuple[exp.Expr, exp.Expr | None, bool]:
+    """Return the function of a call, the condition of its FILTER, None for none, and whether it says IGNORE NULLS."""
+    function, condition, ignores = call.this, None, False
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        if isinstance(function, exp.Filter):
+            condition = function.expression.this
+        else:
+            ignores = isinstance(function, exp.IgnoreNulls)
+        function = function.this
+    return function, condition, ignores
+
+
+def call_of_column(call: exp.Window, argument: exp.Expr, take: Take) -> exp.Window:
+    """Return a call whose function reads a column in place of its argument; COUNT_IF and FILTER become values of it."""
+    function, condition, ignores = opened_call(call)
+    if isinstance(function, exp.CountIf):
+        argument, function = exp.case().when(argument.copy(), exp.Literal.number(1)), exp.Count(big_int=True)
+    if condition is not None:
+        argument = exp.case().when(condition.copy(), argument.copy())
+    reads = function.copy()
+    reads.set("this", take(argument))
+    copy = call.copy()
+    copy.set("this", exp.IgnoreNulls(this=reads) if ignores else reads)
+    return copy
+
+
 def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window:
     """Return a call over all rows so far whose function reads a column.
 
     Raises NotSupportedError for functions that do not go on from a few values, and for frames with another end.
     """
-    function, condition, nulls = call.this, None, None
-    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        if isinstance(function, exp.Filter):
-            condition = function.expression.this
-        else:
-            nulls = type(function)
-        function = function.this
+    function, condition, _ = opened_call(call)
     if is_seen(function) and function is call.this:
         value, *sizes = function.expressions
         seen = call.copy()
@@ -64,14 +84,7 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
     argument = function.this
     if argument is None or isinstance(argument, exp.Star):
         argument = exp.Literal.number(1)
-    if isinstance(function, exp.CountIf):
-        argument, function = exp.case().when(argument.copy(), exp.Literal.number(1)), exp.Count(big_int=True)
-    if condition is not None:
-        argument = exp.case().when(condition.copy(), argument.copy())
-    reads = function.copy()
-    reads.set("this", take(argument))
-    copy.set("this", exp.IgnoreNulls(this=reads) if nulls is exp.IgnoreNulls else reads)
-    return copy
+    return call_of_column(call, argument, take)
 
 
 def whole_reach(call: exp.Window, reach: Reach) -> Reach:

@@ -54,6 +54,11 @@ def is_clock(node: exp.Expr) -> bool:
     return isinstance(node, _DAYS + _MOMENTS)
 
 
+def _gives_day(call: exp.Expr) -> bool:
+    """Tell whether a call that gives the time of now gives its day."""
+    return isinstance(call, _DAYS) or (isinstance(call, exp.Anonymous) and call.name.upper() in _DAY_CALLS)
+
+
 def clock_call(expression: exp.Expr) -> exp.Expr | None:
     """Return the first call in an expression that gives the time of now, None if there is none."""
     return next(filter(is_clock, expression.walk()), None)
@@ -167,8 +172,7 @@ class _Comparison:
     def _first(self, time: exp.Expr, least: str) -> str:
         time = time.unnest()
         if is_clock(time):
-            is_day = isinstance(time, _DAYS) or (isinstance(time, exp.Anonymous) and time.name.upper() in _DAY_CALLS)
-            return self._next_whole(least, "DAY") if is_day else least
+            return self._next_whole(least, "DAY") if _gives_day(time) else least
         match time:
             case exp.Cast() | exp.TryCast() if time.to.is_type("timestamp", "timestampntz", "timestampltz"):
                 return self._first(time.this, least)
@@ -187,7 +191,7 @@ class _Comparison:
             case exp.Sub() if clock_call(time.expression) is None:
                 return self._moved(time.this, time.expression.unnest(), least, 1)
             case exp.TsOrDsAdd() | exp.DateAdd() | exp.TimestampAdd() | exp.DateSub() | exp.TimestampSub():
-                unit = "DAY" if time.args.get("unit") is None else time.args["unit"].name.upper()
+                unit = _unit_of(time)
                 sign = 1 if isinstance(time, exp.DateSub | exp.TimestampSub) else -1
                 return self._moved(time.this, self._length(time.expression, unit), least, sign)
             case exp.AddMonths():
@@ -233,7 +237,7 @@ class _Comparison:
         """Tell whether an expression over the clock gives whole days only."""
         time = time.unnest()
         if is_clock(time):
-            return not isinstance(time, _MOMENTS) and time.name.upper() not in _MOMENT_CALLS
+            return _gives_day(time)
         match time:
             case exp.Cast() | exp.TryCast():
                 return bool(time.to.is_type("date")) or self._is_daily(time.this)
@@ -247,8 +251,7 @@ class _Comparison:
                     one, other = other, one
                 return self._is_daily(one) and _is_whole_days(other)
             case exp.TsOrDsAdd() | exp.DateAdd() | exp.TimestampAdd() | exp.DateSub() | exp.TimestampSub():
-                unit = "DAY" if time.args.get("unit") is None else time.args["unit"].name.upper()
-                return unit in _LONG_UNITS and self._is_daily(time.this)
+                return _unit_of(time) in _LONG_UNITS and self._is_daily(time.this)
             case exp.AddMonths():
                 return self._is_daily(time.this)
         return False
@@ -273,6 +276,11 @@ class _Comparison:
 def asking_parts(condition: exp.Expr | None) -> list[exp.Expr]:
     """Return those of the conditions that must all hold which ask the time of now."""
     return [part for part in conjuncts(condition) if clock_call(part) is not None]
+
+
+def _unit_of(call: exp.Expr) -> str:
+    """Return the unit of a call that adds to a time."""
+    return "DAY" if call.args.get("unit") is None else str(call.args["unit"].name).upper()
 
 
 def _is_interval(length: exp.Expr) -> bool:

@@ -7,11 +7,11 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.intervals import interval_micros, limited
 from cepsql.analysis.sql.positions import span_of
+from cepsql.calendar import DAY
 from cepsql.errors import ProgrammingError, Span
 
 MICROS, DAYS, WEEKS, MONTHS = "microseconds", "days", "weeks", "months"
 
-_DAY = 86_400_000_000
 _LONGEST_DAYS = {DAYS: 1, WEEKS: 7, MONTHS: 31}
 _SHORTEST_DAYS = {DAYS: 1, WEEKS: 7, MONTHS: 28}
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -42,12 +42,12 @@ class Length:
     @property
     def longest(self) -> int:
         """How long it is at most, microseconds: clocks are put back by at most a day."""
-        return self.count if self.fixed else (self.most_days + 1) * _DAY
+        return self.count if self.fixed else (self.most_days + 1) * DAY
 
     @property
     def shortest(self) -> int:
         """How long it is at least, microseconds."""
-        return self.count if self.fixed else max(self.least_days - 1, 0) * _DAY + _DAY // 2
+        return self.count if self.fixed else max(self.least_days - 1, 0) * DAY + DAY // 2
 
 
 def window_length(interval: exp.Expr, place: Span | None = None) -> Length:

@@ -1,6 +1,6 @@
 """Window functions over tables at rest whose frames leave rows out, which Spark does not have, become operators."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,7 +13,7 @@ from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.changes.framed_rows import planned_window, same_rows, with_composed
 from cepsql.plan.rows.over import named_item, own_aggregate, refuse_nested, window_calls, with_own_window
 from cepsql.plan.tree.nodes import Node, PlannedWindow, RetractingFrames, Sql
-from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, put_around, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
 
 
@@ -86,13 +86,8 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: boo
         return columns.replace_in(part.copy().transform(computed), table)
 
     outer = exp.select(*map(over, select.expressions)).from_(exp.to_table(table))
-    if select.args.get("qualify") is not None:
-        outer.set("qualify", over(select.args["qualify"]))
-    for part in AROUND:
-        if select.args.get(part) is not None:
-            outer.set(part, select.args[part].copy().transform(lambda node: _around(node, over)))
-    others = [over(window) for window in select.args.get("windows") or [] if exclusion(window) is None]
-    outer.set("windows", others or None)
+    windows = [window for window in select.args.get("windows") or [] if exclusion(window) is None]
+    outer = put_around(outer, select, over, windows)
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
@@ -104,10 +99,3 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: boo
         rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
         shown += [call.column.name for call in made]
     return outer
-
-
-def _around(node: exp.Expr, over: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """Return a part of ORDER BY over the operators; names without a table are those of the output."""
-    if isinstance(node, exp.Window) or (isinstance(node, exp.Column) and node.table):
-        return over(node)
-    return node

@@ -122,8 +122,7 @@ def timed_select(
     changes: makes the node of a SELECT that gives changes.
     Raises NotSupportedError for conditions by which rows do not leave by time.
     """
-    parts = conjuncts(select.args["where"].this)
-    asking = [part for part in parts if clock_call(part) is not None]
+    parts, asking = conjuncts(select.args["where"].this), asking_parts(select.args["where"].this)
     for part in asking:
         if part.find(exp.Query) is not None:
             raise NotSupportedError(

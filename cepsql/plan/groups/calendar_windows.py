@@ -9,6 +9,7 @@ from cepsql.analysis.operators.window_sql import window_structs
 from cepsql.analysis.sql.lengths import DAYS, WEEKS, Length, window_length
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
+from cepsql.calendar import DAY
 from cepsql.errors import Span
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.tree.nodes import Sql
@@ -101,4 +102,4 @@ def _length(argument: exp.Expr, place: Span) -> Length | None:
 
 
 def _of_days(length: Length) -> Length:
-    return Length(length.count * 86_400_000_000) if length.unit == DAYS else length
+    return Length(length.count * DAY) if length.unit == DAYS else length

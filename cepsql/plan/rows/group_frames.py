@@ -12,7 +12,7 @@ from cepsql.language.bloom_filters import is_seen
 from cepsql.plan.rows.over import hoist_seen, named_item, own_aggregate, window_calls, with_own_window
 from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.reader import Checked
-from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, put_around, read_nodes
 
 
 def over_tables(below: Sql, checked: Checked, place: Span) -> Sql:
@@ -59,18 +59,9 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: boo
     def over(part: exp.Expr) -> exp.Expr:
         return columns.replace_in(part.copy().transform(computed), table)
 
-    def around(node: exp.Expr) -> exp.Expr:
-        # Names without a table are those of the output.
-        return over(node) if isinstance(node, exp.Column) and node.table else node
-
     named = [named_item(item) if whole else item for item in select.expressions]
     outer = exp.select(*map(over, named)).from_(exp.to_table(table))
-    if select.args.get("qualify") is not None:
-        outer.set("qualify", over(select.args["qualify"]))
-    for part in AROUND:
-        if select.args.get(part) is not None:
-            outer.set(part, select.args[part].copy().transform(around))
-    windows = [over(window) for window in select.args.get("windows") or [] if not of_groups(window)]
-    outer.set("windows", windows or None)
+    windows = [window for window in select.args.get("windows") or [] if not of_groups(window)]
+    put_around(outer, select, over, windows)
     outer.set("from_", exp.From(this=columns.select(select).subquery(table)))
     return outer

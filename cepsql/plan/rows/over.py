@@ -10,7 +10,7 @@ from sqlglot import exp
 from cepsql.analysis.operators.framed_calls import OF_FRAMES, check_excluding
 from cepsql.analysis.operators.frames import exclusion, reach_of
 from cepsql.analysis.operators.over import is_whole, plan_over, time_of_order
-from cepsql.analysis.operators.running_calls import whole_reach, with_plain_argument
+from cepsql.analysis.operators.running_calls import call_of_column, opened_call, whole_reach, with_plain_argument
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
@@ -229,30 +229,15 @@ def _over_columns(call: exp.Window, columns: RowsBelow, place: Span) -> _Call:
 def _with_plain_columns(call: exp.Window, columns: RowsBelow) -> exp.Window:
     """Return a call whose function reads a column, where that says the same: frames that leave rows out are computed
     by an operator, or not at all."""
-    function, condition, nulls = call.this, None, None
-    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        if isinstance(function, exp.Filter):
-            condition = function.expression.this
-        else:
-            nulls = type(function)
-        function = function.this
-    kind = "count" if isinstance(function, exp.CountIf) else OF_FRAMES.get(type(function))
-    argument = function.this
+    function, condition, _ = opened_call(call)
+    kind, argument = "count" if isinstance(function, exp.CountIf) else OF_FRAMES.get(type(function)), function.this
     if kind is None or isinstance(argument, exp.Distinct) or (condition is not None and kind in ("first", "last")):
         return call
-    if isinstance(function, exp.CountIf):
-        argument, function = exp.case().when(argument.copy(), exp.Literal.number(1)), exp.Count(big_int=True)
     if argument is None or isinstance(argument, exp.Star | exp.Literal):
         if condition is None:
             return call
         argument = exp.Literal.number(1)
-    if condition is not None:
-        argument = exp.case().when(condition.copy(), argument.copy())
-    reads = function.copy()
-    reads.set("this", columns.take(argument))
-    copy = call.copy()
-    copy.set("this", reads if nulls is None else nulls(this=reads))
-    return copy
+    return call_of_column(call, argument, columns.take)
 
 
 def _outer(

@@ -1,6 +1,6 @@
 """SELECTs over streams that ordered operators compute: how one is put in, and the columns that it needs of FROM."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -77,6 +77,27 @@ class RowsBelow:
             inner.set(part, None)
         inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in self.names.items()])
         return inner
+
+
+def put_around(
+    outer: exp.Select, select: exp.Select, over: Callable[[exp.Expr], exp.Expr], windows: Sequence[exp.Expr]
+) -> exp.Select:
+    """Give a SELECT over an operator the clauses of a SELECT that come after its window functions; return it.
+
+    over:    returns an expression over the operator. Names without a table in ORDER BY are those of the output.
+    windows: what is left of WINDOW.
+    """
+
+    def around(node: exp.Expr) -> exp.Expr:
+        return over(node) if isinstance(node, exp.Window) or (isinstance(node, exp.Column) and node.table) else node
+
+    if select.args.get("qualify") is not None:
+        outer.set("qualify", over(select.args["qualify"]))
+    for part in AROUND:
+        if select.args.get(part) is not None:
+            outer.set(part, select.args[part].copy().transform(around))
+    outer.set("windows", [over(window) for window in windows] or None)
+    return outer
 
 
 Hoist = Callable[[exp.Select, dict[str, Node], Span, bool], exp.Select | Error | None]

@@ -8,12 +8,12 @@ from sqlglot import exp
 from cepsql.analysis.sql.fleeting import random_call
 from cepsql.analysis.sql.intervals import LONGEST_MONTH, interval_micros, interval_months
 from cepsql.analysis.sql.strict import is_strict
+from cepsql.calendar import DAY
 from cepsql.errors import ProgrammingError
 
 _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _UPPER, _EQUAL = (exp.LT, exp.LTE), (exp.EQ, exp.NullSafeEQ)
-_DAY = 86_400_000_000
-_MONTH = (28 * _DAY, LONGEST_MONTH * _DAY)
+_MONTH = (28 * DAY, LONGEST_MONTH * DAY)
 """How long a month is, at least and at most."""
 
 
@@ -32,7 +32,7 @@ class TimeLimit:
     @property
     def widest(self) -> int:
         """The microseconds that it may be in any calendar: no change of clocks is longer than a day."""
-        return self.micros if self.exact else self.micros + _DAY
+        return self.micros if self.exact else self.micros + DAY
 
 
 def time_limits(part: exp.Expr, times: Mapping[str, str], months: bool = False) -> tuple[list[TimeLimit], bool]:
@@ -139,7 +139,7 @@ def _time(expression: exp.Expr, times: Mapping[str, str], months: bool) -> _Time
         if time is None or length is None:
             return None
         least, most = length if isinstance(expression, exp.Add) else (-length[1], -length[0])
-        exact = time.exact and least == most and abs(most) < _DAY
+        exact = time.exact and least == most and abs(most) < DAY
         return _Time(time.side, time.least + least, time.most + most, exact)
     if isinstance(expression, exp.Column) and times.get(expression.table.lower()) == expression.name.lower():
         return _Time(expression.table.lower())

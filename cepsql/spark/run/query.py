@@ -34,7 +34,7 @@ from cepsql.spark.checkpoint.checkpoint_files import (
 from cepsql.spark.checkpoint.checkpoint_holder import gone
 from cepsql.spark.checkpoint.checkpoint_lock import FileLock
 from cepsql.spark.checkpoint.checkpoint_path import on_object_store, used
-from cepsql.spark.checkpoint.control import end_input, give_heartbeat, last_heartbeat
+from cepsql.spark.checkpoint.control import Heartbeat, end_input, give_heartbeat, last_heartbeat
 from cepsql.spark.checkpoint.kept_progress import KeptProgress
 from cepsql.spark.checkpoint.object_store_writer import object_store_settings
 from cepsql.spark.checkpoint.planned_files import PlannedFiles, rewrite_log
@@ -418,8 +418,7 @@ class StandingQuery:
             shown = clock.read()
             if given is None or given != self._batches_done:
                 given = self._batches_done
-                with contextlib.suppress(OSError):
-                    give_heartbeat(self._checkpoint.control_folder, shown.clock, shown.system)
+                self._give(shown)
 
     def _expiry_clock(self) -> SteadyClock | None:
         """Return the clock by which rows leave; where it is the system's, the query is told before its first batch."""
@@ -441,8 +440,12 @@ class StandingQuery:
             shown, done = clock.read(), self._batches_done
             if done != told and expiry.is_due(self.progress, shown.system):
                 told = done
-                with contextlib.suppress(OSError):
-                    give_heartbeat(self._checkpoint.control_folder, shown.clock, shown.system)
+                self._give(shown)
+
+    def _give(self, shown: Heartbeat) -> None:
+        """Tell the query the time; the next one comes soon where the disk does not take this one."""
+        with contextlib.suppress(OSError):
+            give_heartbeat(self._checkpoint.control_folder, shown.clock, shown.system)
 
     def _attend(self) -> None:
         """While the query runs, let it look for input more seldom if none comes, and warn of files it does not read."""

@@ -11,8 +11,7 @@ from cepsql.analysis.sql.canonical import digest
 from cepsql.language.tokens import quoted
 from cepsql.operators.changing_groups import EVER, ChangingGroups
 from cepsql.operators.changing_windows import CHANGE
-from cepsql.operators.exact_sums import is_added_exactly
-from cepsql.operators.partial_groups import PartialGroups
+from cepsql.operators.partial_groups import partial_groups
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_group_changes
@@ -44,13 +43,8 @@ def group_changes_stage(feeds: Sequence[Feed], groups: GroupChanges) -> Staged:
 
 def _reduced(layout: RowLayout, calls: Sequence[RunningCall], schema: StructType) -> RowLayout:
     """Return the layout of rows that are added up before the shuffle, where nothing is added in order."""
-    names = list(dict.fromkeys(call.column for call in calls if call.column is not None))
+    asked = [(call.function, call.column) for call in calls if call.column is not None]
+    names = list(dict.fromkeys(column for _, column in asked))
     types = dict(zip(names, plain_types([schema[name] for name in names]), strict=True))
-    columns = {
-        function: frozenset(call.column for call in calls if call.function in functions and call.column is not None)
-        for function, functions in {"sum": ("sum", "avg"), "min": ("min",), "max": ("max",)}.items()
-    }
-    if not all(is_added_exactly(types[name]) for name in columns["sum"]):
-        return layout
-    reduction = PartialGroups(tuple(types.items()), columns["sum"], columns["min"], columns["max"])
-    return replace(layout, reduction=reduction, joins=True)
+    reduction = partial_groups(asked, types)
+    return layout if reduction is None else replace(layout, reduction=reduction, joins=True)

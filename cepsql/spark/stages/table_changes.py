@@ -21,10 +21,9 @@ from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
 from cepsql.operators.change_rows import KIND, labelled, net_changes, signs
 from cepsql.operators.changing_groups import EVER
-from cepsql.operators.exact_sums import is_added_exactly
 from cepsql.operators.pair_condition import PairColumn
 from cepsql.operators.pair_rows import LEFT, RIGHT
-from cepsql.operators.partial_groups import PartialGroups
+from cepsql.operators.partial_groups import partial_groups
 from cepsql.operators.retracting_groups import GroupCall
 from cepsql.operators.retracting_groups import RetractingGroups as GroupsOperator
 from cepsql.operators.running import RunningCall
@@ -144,16 +143,16 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
 def _reduced(layout: RowLayout, calls: Sequence[GroupCall], schema: StructType, retracting: bool) -> RowLayout:
     """Return the layout of rows that are added up before the shuffle, if all that is known of a group are exact totals.
 
-    In any case order counts for sums of DOUBLE only.
+    Else order counts for DOUBLE only, whose sums, and zeros that are equal, differ by it.
     """
     names = list(dict.fromkeys(call.column for call in calls))
-    kinds = dict(zip(names, plain_types([schema[name] for name in names]), strict=True))
-    needs = any(call.needs_values(kinds[call.column], retracting) for call in calls)
-    summed = {call.column for call in calls if call.function != "count"}
-    if needs or not all(is_added_exactly(kinds[name]) for name in summed):
-        in_order = any(pa.types.is_floating(kinds[name]) for name in summed) and not retracting
-        return replace(layout, any_order=not in_order)
-    return replace(layout, reduction=PartialGroups(tuple(kinds.items()), frozenset(summed)), joins=True)
+    types = dict(zip(names, plain_types([schema[name] for name in names]), strict=True))
+    needs = any(call.needs_values(types[call.column], retracting) for call in calls)
+    reduction = None if needs else partial_groups([(call.function, call.column) for call in calls], types)
+    if reduction is not None:
+        return replace(layout, reduction=reduction, joins=True)
+    read = {types[call.column] for call in calls if call.function != "count"}
+    return replace(layout, any_order=retracting or not any(map(pa.types.is_floating, read)))
 
 
 def _group_type(call: GroupCall, rows: DataFrame) -> DataType:
