@@ -96,6 +96,15 @@ def annotate(query: exp.Query, schema: MappingSchema) -> None:
     _asked(query, lambda tree: annotate_types(tree, schema))
 
 
+def is_annotated(query: exp.Query, schema: MappingSchema) -> bool:
+    """Find the types of a query's expressions, and tell whether all calls in it are understood."""
+    try:
+        annotate(query, schema)
+    except (Error, SqlglotError):
+        return False
+    return True
+
+
 def spoken_type(expression: exp.Expr) -> str:
     """Return the Spark type of an annotated expression, "unknown" where sqlglot cannot tell."""
     name = sql_of(expression.type).lower() if expression.type is not None else "unknown"

@@ -8,8 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.operators.deduplicate import plan_distinct
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
-from cepsql.errors import Error, NotSupportedError, Span
-from cepsql.plan.tree.answer import answer
+from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.plan.tree.markers import inline_ctes
 from cepsql.plan.tree.nodes import Deduplicate, Node, Sql
 from cepsql.plan.tree.reader import Checked, followed_by

@@ -3,6 +3,7 @@
 from sqlglot import exp
 
 from cepsql.analysis.sql.function_calls import gives_rows
+from cepsql.errors import answer
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.plan.tree.nodes import AsOfJoin, Deduplicate, Match, Ordered, Over, Sort
 from cepsql.scan.expression import Unlike
@@ -20,10 +21,6 @@ def goes_by_arrival(node: Ordered, number: int) -> bool:
 
 def keeps_arrival(query: exp.Query) -> bool:
     """Tell whether each row of a query, which has no CTE, is one row of the only relation that it reads."""
-    try:
-        plain_table(query)
-    except Unlike:
-        return False
-    if query.find(*_OF_SEVERAL) is not None:
+    if isinstance(answer(lambda: plain_table(query), Unlike), Unlike) or query.find(*_OF_SEVERAL) is not None:
         return False
     return not any(gives_rows(call) or call.name.upper() in SPARK_AGGREGATES for call in query.find_all(exp.Func))

@@ -23,14 +23,13 @@ from cepsql.analysis.sql.resolve import Resolved, flat_name, resolve, table_name
 from cepsql.analysis.sql.written import Written
 from cepsql.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer, granted
 from cepsql.operators.excluded_rows import Exclusion
 from cepsql.operators.interval_join import JoinKind, time_hold, time_holds
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.ranked_rows import Ranking
 from cepsql.operators.retracting_groups import GroupCall
 from cepsql.plan.tree.after_match import JOINED, check_after_matches
-from cepsql.plan.tree.answer import answer
 from cepsql.plan.tree.event_time import match_event_time, missing_event_time
 from cepsql.plan.tree.markers import BOUND, inline_ctes
 from cepsql.plan.tree.time_bound import TimeUpTo
@@ -106,9 +105,7 @@ class Sql:
 
         Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
         """
-        if isinstance(self._state, Error):
-            raise self._state.with_traceback(None)
-        return self._state
+        return granted(self._state)
 
     @cached_property
     def properties(self) -> Properties:

@@ -9,6 +9,7 @@ from cepsql.analysis.operators.window_totals import totals
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import ColumnDefinition, Relation, Source
+from cepsql.errors import answer
 from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.change_layout import groups_layout, ordered_layout
@@ -78,10 +79,10 @@ def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Ch
 
     session: the rules of the session that would run it.
     """
-    try:
-        layouts = _layouts(stage, session)
-    except Unlike as unlike:
-        return [None if below.properties.ordered else Choice(None, reason=str(unlike)) for below in stage.inputs]
+    layouts = answer(lambda: _layouts(stage, session), Unlike)
+    if isinstance(layouts, Unlike):
+        reason = str(layouts)
+        return [None if below.properties.ordered else Choice(None, reason=reason) for below in stage.inputs]
     return [
         None if below.properties.ordered else choose_scan(layout, below, session)
         for below, layout in zip(stage.inputs, layouts, strict=True)
@@ -138,11 +139,8 @@ def _columns_read(query: exp.Select, columns: Sequence[str]) -> tuple[str, ...]:
 
 def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice[ArrowScan]:
     """Say how the rows of an input of an operator over streams are read; `layout` is that of its rows."""
-    try:
-        query, relations = _read(below)
-    except Unlike as unlike:
-        return Choice(None, reason=str(unlike))
-    return choose.choose_scan(layout, query, relations, session)
+    asked = answer(lambda: _read(below), Unlike)
+    return Choice(None, reason=str(asked)) if isinstance(asked, Unlike) else choose.choose_scan(layout, *asked, session)
 
 
 def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
