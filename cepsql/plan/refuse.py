@@ -9,12 +9,13 @@ from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.analysis.sql.window_calls import is_window_call
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
+from cepsql.plan.operators.stream_join import StreamJoin
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.markers import inline_ctes, join_kind
-from cepsql.plan.tree.nodes import Sql, StreamJoin
+from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.reader import Reader
 
 _KEPT = {

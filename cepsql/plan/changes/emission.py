@@ -19,10 +19,11 @@ from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
 from cepsql.plan.joins.stream_join import joins_streams
+from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.tree.changelogs import changelog_read
 from cepsql.plan.tree.markers import inline_ctes
-from cepsql.plan.tree.nodes import Read, Sql, WindowAggregate, walk
+from cepsql.plan.tree.nodes import Read, Sql, walk
 from cepsql.plan.tree.reader import Checked
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}

@@ -45,25 +45,17 @@ from cepsql.plan.joins.stream_join import hoist_joins
 from cepsql.plan.joins.value_joins import with_value_joins
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
+from cepsql.plan.operators.retracting_groups import RetractingGroups
+from cepsql.plan.operators.table_join import TableJoin
+from cepsql.plan.operators.temporal_filter import Clock, TemporalFilter
+from cepsql.plan.operators.upserts import Upserts
 from cepsql.plan.rows.over import named_item, own_aggregate, window_calls
 from cepsql.plan.rows.top_rows import with_first_rows_ranked
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.join_order import own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import (
-    AddedRows,
-    Clock,
-    Node,
-    Read,
-    RetractingGroups,
-    Sql,
-    TableJoin,
-    TemporalFilter,
-    Upserts,
-    reads,
-    walk,
-)
+from cepsql.plan.tree.nodes import AddedRows, Node, Read, Sql, reads, walk
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
 

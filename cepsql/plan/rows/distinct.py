@@ -9,8 +9,9 @@ from cepsql.analysis.operators.deduplicate import plan_distinct
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Error, NotSupportedError, Span, answer
+from cepsql.plan.operators.deduplicate import Deduplicate
 from cepsql.plan.tree.markers import inline_ctes
-from cepsql.plan.tree.nodes import Deduplicate, Node, Sql
+from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.reader import Checked, followed_by
 from cepsql.plan.tree.rows_below import in_sql_inputs
 

@@ -16,7 +16,8 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
 from cepsql.language.bloom_filters import is_seen
-from cepsql.plan.tree.nodes import Node, Over, Sql
+from cepsql.plan.operators.over import Over
+from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.reader import Checked
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in

@@ -1,28 +1,44 @@
 """What of the rows of a table travels to an operator over its changes, and under which names."""
 
 from collections.abc import Callable
+from typing import Protocol
+
+from sqlglot import exp
 
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
-from cepsql.plan.tree.nodes import RankedRows, RetractingFrames, RetractingGroups, takes_rows_away
+from cepsql.plan.tree.nodes import Node, takes_rows_away
 
 KIND = Column(change_rows.KIND, CHANGE)
 HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), KIND)
 
 
-def ordered_layout(
-    node: RankedRows | RetractingFrames, plain: Callable[[str], bool]
-) -> tuple[RowLayout, dict[str, str]]:
+class RowsInOrder(Protocol):
+    """An operator that puts the rows of a table in order; `read` are the columns of these that it takes."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]: ...
+
+    @property
+    def keys(self) -> tuple[str, ...]: ...
+
+    @property
+    def order(self) -> tuple[exp.Ordered, ...]: ...
+
+    @property
+    def read(self) -> tuple[str, ...]: ...
+
+
+def ordered_layout(node: RowsInOrder, plain: Callable[[str], bool]) -> tuple[RowLayout, dict[str, str]]:
     """Return the layout of rows that are put in order, and which of its columns each column is, by lower-case name.
 
     plain: whether values of a column that are equal are alike to the last bit, so that a key need not travel twice.
     """
     places = {item.this.name.lower(): f"o{i}" for i, item in enumerate(node.order)}
     places |= {name.lower(): f"k{i}" for i, name in enumerate(node.keys) if plain(name)}
-    read = node.read if isinstance(node, RetractingFrames) else node.columns
-    values = [name for name in read if name.lower() not in places]
+    values = [name for name in node.read if name.lower() not in places]
     places |= {name.lower(): f"v{i}" for i, name in enumerate(values)}
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(name)) for i, name in enumerate(node.keys)),
@@ -37,16 +53,5 @@ def ordered_layout(
             *(Column(f"v{i}", quoted(name)) for i, name in enumerate(values)),
             *(HIDDEN if any(map(takes_rows_away, node.inputs)) else ()),
         ),
-    )
-    return layout, places
-
-
-def groups_layout(node: RetractingGroups) -> tuple[RowLayout, dict[str, str]]:
-    """Return the layout of rows that are grouped, and which of its columns each aggregated column is."""
-    places = {name: f"v{i}" for i, name in enumerate(dict.fromkeys(call.column for _, call in node.calls))}
-    layout = RowLayout(
-        tuple(Column(f"k{i}", quoted(key.name)) for i, key in enumerate(node.keys)),
-        AT_ONCE,
-        values=(*(Column(place, quoted(name)) for name, place in places.items()), KIND),
     )
     return layout, places

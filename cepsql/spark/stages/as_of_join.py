@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from cepsql.analysis.sql.canonical import digest
 from cepsql.operators.as_of_join import AsOfJoin as JoinOperator
-from cepsql.plan.identity import describe_as_of_join
-from cepsql.plan.tree.join_layout import DELETION, as_of_join_layout
-from cepsql.plan.tree.nodes import AsOfJoin
+from cepsql.plan.operators.as_of_join import DELETION, AsOfJoin, as_of_join_layout
 from cepsql.spark.frames.rows import column_type
 from cepsql.spark.stages.join_rows import JoinRows, alike_sides, is_nested, key_types, side_frames
 from cepsql.spark.stages.stage import Feed
@@ -28,5 +26,5 @@ def as_of_join_stage(node: AsOfJoin, feeds: Sequence[Feed]) -> Staged:
         tolerance=node.tolerance, condition=pair_condition(layout, frames), versions=node.versions,
         null_safe=node.null_safe,
     )  # fmt: skip
-    identity = digest([describe_as_of_join(node), kinds, layout.names[1]])
+    identity = digest([node.describe(), kinds, layout.names[1]])
     return rows.staged(operator, feeds, identity)

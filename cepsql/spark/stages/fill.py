@@ -14,7 +14,7 @@ from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.operators.fill import Fill, FillKind, constant
 from cepsql.ordered.sorted_run import run_sorted
-from cepsql.plan.identity import describe_fill
+from cepsql.plan.operators.fill import describe_fill
 from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.rows import layout_fields
 from cepsql.spark.jvm.zone import session_zone

@@ -14,7 +14,7 @@ from cepsql.operators.changing_windows import CHANGE
 from cepsql.operators.partial_groups import partial_groups
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.identity import describe_group_changes
+from cepsql.plan.operators.changing_groups import describe_group_changes
 from cepsql.spark.frames.arrow import plain_types
 from cepsql.spark.frames.rows import layout_columns
 from cepsql.spark.stages.over import running_fields

@@ -8,8 +8,9 @@ from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.operators.ranked_rows import RANK
 from cepsql.operators.ranked_rows import RankedRows as RankedOperator
+from cepsql.plan.operators.ranked_rows import RankedRows
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
-from cepsql.plan.tree.nodes import RankedRows, takes_rows_away
+from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.rows import column_type, has_collation, incomparable, layout_columns
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged

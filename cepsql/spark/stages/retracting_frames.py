@@ -33,8 +33,9 @@ from cepsql.operators.retracting_frames import OF_ORDER, WindowCall
 from cepsql.operators.retracting_frames import RetractingFrames as FramesOperator
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.ordered.sorted_run import run_sorted
+from cepsql.plan.operators.retracting_frames import FrameEnd, FrameEnds, RetractingFrames
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
-from cepsql.plan.tree.nodes import FrameEnd, FrameEnds, RetractingFrames, takes_rows_away
+from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.rows import column_type, layout_columns

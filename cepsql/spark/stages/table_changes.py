@@ -16,6 +16,7 @@ from cepsql.analysis.sql.canonical import digest
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.properties import CHANGE, DELETED, IDENTITY
 from cepsql.catalog import Source
+from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
@@ -34,16 +35,12 @@ from cepsql.operators.windows import REPEATED
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change, Operator
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
-from cepsql.plan.identity import describe_change_operator
-from cepsql.plan.tree.change_layout import HIDDEN, groups_layout
-from cepsql.plan.tree.nodes import (
-    ChangeOperator,
-    RetractingGroups,
-    TableJoin,
-    TemporalFilter,
-    Upserts,
-    takes_rows_away,
-)
+from cepsql.plan.operators.retracting_groups import RetractingGroups
+from cepsql.plan.operators.table_join import TableJoin
+from cepsql.plan.operators.temporal_filter import TemporalFilter
+from cepsql.plan.operators.upserts import Upserts
+from cepsql.plan.tree.change_layout import HIDDEN
+from cepsql.plan.tree.nodes import ChangeOperator, takes_rows_away
 from cepsql.scalar.tree import Expression
 from cepsql.scalar.types import Type
 from cepsql.spark.frames.arrow import arrow_schema, map_rows, plain_types
@@ -101,6 +98,14 @@ def with_keys_known(node: Upserts, frame: DataFrame) -> DataFrame:
     return frame.selectExpr(*others, f"({already}{missing}) AS {MALFORMED}")
 
 
+def changelog_rows(node: Upserts, frame: DataFrame) -> DataFrame:
+    """Return the rows of the stream that an operator reads, given as its source has them."""
+    if isinstance(node.stream, ViewSource):
+        # In a view NULL is a key like others.
+        return frame
+    return with_moves(node.stream, with_keys_known(node, frame))
+
+
 def with_moves(source: Source, frame: DataFrame) -> DataFrame:
     """Return the rows of a changelog, and before each that gives a row another key one that deletes the former.
 
@@ -126,7 +131,7 @@ def with_moves(source: Source, frame: DataFrame) -> DataFrame:
 def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> Staged:
     """Return what gives the changes of the groups of a table."""
     frame = feeds[0].frame
-    layout, places = groups_layout(node)
+    layout, places = node.placed_layout()
     calls = [replace(call, name=column.name, column=places[call.column]) for column, call in node.calls]
     rows = frame.selectExpr(*layout_columns(frame, layout))
     given = [StructField(call.name, _group_type(call, rows)) for call in calls]
@@ -256,7 +261,7 @@ def change_stage(
     named:  the columns in the end as Spark SQL with their names.
     more:   decides what is kept, beside the node.
     """
-    identity = digest([STATE_VERSION, describe_change_operator(node), more])[:16]
+    identity = digest([STATE_VERSION, node.describe(), more])[:16]
     hidden = [StructField(change_rows.IDENTITY, StringType()), StructField(STAGE_CHANGE, ByteType())]
     schema = StructType([*(StructField(field.name, field.dataType) for field in fields), *hidden])
     output = (*named, f"{change_rows.IDENTITY} AS {IDENTITY}", f"{STAGE_CHANGE} AS {CHANGE}")

@@ -10,8 +10,9 @@ from cepsql.language.tokens import quoted
 from cepsql.operators import temporal_filter
 from cepsql.operators.temporal_filter import TemporalFilter as FilterOperator
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
+from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, TemporalFilter
 from cepsql.plan.tree.change_layout import KIND
-from cepsql.plan.tree.nodes import ENTER, LEAVE, TemporalFilter, reads, takes_rows_away
+from cepsql.plan.tree.nodes import reads, takes_rows_away
 from cepsql.spark.checkpoint.control import system_times
 from cepsql.spark.frames.rows import event_time, layout_columns
 from cepsql.spark.stages.bounds import BOUND

@@ -1,0 +1,83 @@
+"""The join of two tables by equal keys, in a plan."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlglot import exp
+
+from cepsql.analysis.sql.canonical import canonical_sql
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.properties import Properties
+from cepsql.cached_property import cached_property
+from cepsql.catalog import ColumnDefinition
+from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.plan.tree.nodes import ChangeOperator, Node
+
+
+@dataclass(frozen=True)
+class TableJoin(ChangeOperator):
+    """An ordered operator: the join of two tables by equal keys.
+
+    inputs:  changes of the left one and of the right one.
+    keys:    pairs of expressions over the columns of the left and of the right that must be equal.
+    columns: the columns of the left and of the right that come out, after LEFT or RIGHT.
+    condition: what a pair must fulfil beside, over the columns of `left` and `right`; None for nothing.
+    null_safe: the numbers of the keys whose NULLs are equal.
+    """
+
+    timed = False
+
+    name: str
+    inputs: tuple[Node, ...]
+    keys: tuple[tuple[exp.Expr, exp.Expr], ...]
+    columns: tuple[tuple[str, ...], tuple[str, ...]]
+    kind: JoinKind
+    condition: exp.Expr | None = None
+    null_safe: frozenset[int] = frozenset()
+    markers: bool = False
+    sides: ClassVar[tuple[int, ...]] = (0, 1)
+
+    @property
+    def single(self) -> bool:
+        """Whether only the left side comes out."""
+        return self.kind in (JoinKind.SEMI, JoinKind.ANTI)
+
+    def key_sql(self, number: int, side: int) -> str:
+        """Return the SQL of a key, over the columns of a side."""
+        return sql_of(self.keys[number][side])
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        return self._changing(
+            ColumnDefinition(prefix + column.name.lower(), column.type)
+            for side, prefix in enumerate((LEFT,) if self.single else (LEFT, RIGHT))
+            for column in self.inputs[side].properties.columns
+            if column.name.lower() in self.columns[side]
+        )
+
+    def describe(self) -> dict:
+        """Return what decides its rows, but not what it reads, as data that JSON can hold."""
+        equal = [[canonical_sql(one), canonical_sql(other)] for one, other in self.keys]
+        return {
+            "join of tables": self.kind,
+            "keys": equal,
+            "columns": [list(names) for names in self.columns],
+            **({"condition": canonical_sql(self.condition)} if self.condition is not None else {}),
+            **({"equal NULLs": sorted(self.null_safe)} if self.null_safe else {}),
+        }
+
+    def lines(self) -> list[str]:
+        """Return its lines in EXPLAIN."""
+        equal = " AND ".join(
+            f"{sql_of(one)} {'<=>' if number in self.null_safe else '='} {sql_of(other)}"
+            for number, (one, other) in enumerate(self.keys)
+        )
+        asked = [] if self.condition is None else [f"  further condition on pairs: {sql_of(self.condition)}"]
+        state = "the rows of both tables" + ("" if self.condition is None else ", with how many rows each meets")
+        return [f"Join of tables  {self.kind}", f"  on: {equal}", *asked, f"  state: {state}"]
+
+    def side_of(self, number: int) -> int:
+        """Return which side an input belongs to."""
+        return self.sides[number]
