@@ -43,3 +43,14 @@ def test_none_is_told_by_case_elsewhere():
         if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name) and node.cls.id in names
     ]
     assert found == []
+
+
+def test_run_time_has_other_names():
+    running = {
+        node.name
+        for room in ("operators", "ordered", "matching")
+        for path in (PACKAGE / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert running & {operator.__name__ for operator in OPERATORS} == set()

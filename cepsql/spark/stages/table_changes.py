@@ -25,12 +25,10 @@ from cepsql.operators.changing_groups import EVER
 from cepsql.operators.pair_condition import PairColumn
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.partial_groups import partial_groups
-from cepsql.operators.retracting_groups import GroupCall
-from cepsql.operators.retracting_groups import RetractingGroups as GroupsOperator
+from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator
 from cepsql.operators.running import RunningCall
-from cepsql.operators.table_join import TableJoin as JoinOperator
-from cepsql.operators.upserts import GONE
-from cepsql.operators.upserts import Upserts as UpsertsOperator
+from cepsql.operators.table_join import TableJoinOperator
+from cepsql.operators.upserts import GONE, UpsertsOperator
 from cepsql.operators.windows import REPEATED
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change, Operator
@@ -137,7 +135,7 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     given = [StructField(call.name, _group_type(call, rows)) for call in calls]
     retracting = any(map(takes_rows_away, node.inputs))
     layout = _reduced(layout, calls, rows.schema, retracting)
-    operator = GroupsOperator(layout, tuple(calls), plain_types(given), retracting)
+    operator = RetractingGroupsOperator(layout, tuple(calls), plain_types(given), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     named += [quoted(call.name) for call in calls]
@@ -204,7 +202,7 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
         )
     condition = None if lowered is None else typed_condition(lowered, types, frames[0].sparkSession)
     schema, asks = (schemas[0], schemas[1]), (further[0], further[1])
-    operator = JoinOperator(layouts[0], layouts[1], node.kind, schema, condition, asks, node.null_safe)
+    operator = TableJoinOperator(layouts[0], layouts[1], node.kind, schema, condition, asks, node.null_safe)
     named = [
         f"{prefix}v{i} AS {quoted(prefix + name)}"
         for prefix, names in zip((LEFT,) if node.single else (LEFT, RIGHT), node.columns, strict=False)
