@@ -41,7 +41,7 @@ from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
 from cepsql.plan.rows.over import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
-from cepsql.plan.tree.markers import inline_ctes
+from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Node, Read, Sql
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
@@ -116,7 +116,7 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
 
     below = hoist_selects(below, wanted, hoist, place)
     streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
-    if any(joins_streams(select, streams) for select in inline_ctes(below.query).find_all(exp.Select)):
+    if any(joins_streams(select, streams) for select in without_ctes(below.query).find_all(exp.Select)):
         return below
     return in_sql_inputs(below, lambda rows: hoist_outer_groups(rows, place, checked))
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, resolve, table_name
-from cepsql.plan.tree.markers import inline_ctes
+from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Node, Ordered, Sql, transform
 from cepsql.plan.tree.union import union_branches
 
@@ -25,7 +25,7 @@ def input_branches(below: Node) -> list[Node]:
     """Return the branches of a node that is a UNION ALL, or the node alone."""
     if not isinstance(below, Sql) or not below.query.find(exp.Union):
         return [below]
-    query, nodes = inline_ctes(below.query), below.inputs
+    query, nodes = without_ctes(below.query), below.inputs
     if any(select.is_star for union in query.find_all(exp.Union) for select in union.find_all(exp.Select)):
         resolved = resolve(query, lambda table: nodes[table_name(table)].properties)
         query, nodes = resolved.qualified, {flat_name(name): node for name, node in nodes.items()}

@@ -17,7 +17,7 @@ from cepsql.catalog import ColumnDefinition, Registered, Source
 from cepsql.errors import Error, NotSupportedError, Span, answer, granted
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.after_match import check_after_matches
-from cepsql.plan.tree.markers import BOUND, inline_ctes
+from cepsql.plan.tree.markers import BOUND, without_ctes
 from cepsql.scalar.tree import Session
 from cepsql.scan.expression import Unlike
 
@@ -69,9 +69,10 @@ class Sql:
     @cached_property
     def inlined(self) -> Resolved:
         """The same, where subqueries stand in place of the names of CTEs."""
-        if self.query.find(exp.With) is None:
+        query = without_ctes(self.query)
+        if query is self.query:
             return self.resolved
-        return resolve(inline_ctes(self.query), lambda table: self.inputs[table_name(table)].properties)
+        return resolve(query, lambda table: self.inputs[table_name(table)].properties)
 
     @cached_property
     def _state(self) -> bool | Error:
