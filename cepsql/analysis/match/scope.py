@@ -138,6 +138,8 @@ class MatchScope:
         query = exp.select(exp.alias_(plain, "e")).from_("__t")
         for column in query.find_all(exp.Column):
             column.set("table", exp.to_identifier("__t"))
+            if isinstance(column.this, exp.Identifier):
+                column.this.set("this", column.name.lower())
         if not is_annotated(query, schema):
             return "unknown"
         typed = query.expressions[0].type

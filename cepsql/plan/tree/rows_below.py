@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
@@ -13,6 +13,8 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.plan.tree.nodes import Node, Sql
+
+T = TypeVar("T", bound=exp.Expr)
 
 AROUND = ("distinct", "order", "limit", "offset", "sort", "cluster")
 """The clauses of a SELECT that go over its output, and stay around the operator."""
@@ -78,7 +80,7 @@ class RowsBelow:
         read = {part: value for part, value in select.args.items() if value and part not in _LEFT_OUT}
         inner = exp.Select(**{part: _copied(value) for part, value in read.items()})
         inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in self.names.items()])
-        return inner
+        return without_types(inner)
 
 
 def _copied(part: Any) -> Any:
@@ -90,6 +92,13 @@ def _copied(part: Any) -> Any:
         if isinstance(part, exp.Expr)
         else part
     )
+
+
+def without_types(query: T) -> T:
+    """Take the types off a tree that is resolved anew, for each copy of it would have copies of them; return it."""
+    for part in query.walk():
+        part.type = None
+    return query
 
 
 def put_around(
@@ -159,7 +168,10 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
             select.replace(outer)
             found = True
         number = find()
-    return Sql(query, read_nodes(query, nodes), below.view) if found else below
+    if not found:
+        return below
+    query = without_types(query)
+    return Sql(query, read_nodes(query, nodes), below.view)
 
 
 def in_sql_inputs(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
