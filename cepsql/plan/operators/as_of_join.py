@@ -17,13 +17,12 @@ from cepsql.plan.operators.stream_join import (
     JoinLayout,
     StreamJoin,
     TakenValues,
-    key_types,
     needed_columns,
     side_layout,
     spoken_sides,
 )
 from cepsql.plan.tree.nodes import Node
-from cepsql.plan.tree.scans import NESTED
+from cepsql.plan.tree.scans import NESTED, key_types
 from cepsql.plan.tree.spoken_times import spoken_hold, spoken_length
 from cepsql.scalar.tree import Session
 from cepsql.scan.expression import Unlike
@@ -115,7 +114,9 @@ class AsOfJoin(StreamJoin):
         if "unknown" in kinds.values():
             raise Unlike("only Spark knows the types of the columns of a join")
         plain = {name for name, kind in kinds.items() if not kind.startswith(NESTED)}
-        return as_of_join_layout(self, key_types(self, session), plain.__contains__).layouts
+        return as_of_join_layout(
+            self, key_types(self.keys, self.inputs, self.sides, session), plain.__contains__
+        ).layouts
 
     def by_arrival(self, number: int) -> bool:
         """Tell whether rows of one time of an input come in the order in which their source has them."""

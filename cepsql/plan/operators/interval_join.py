@@ -17,13 +17,12 @@ from cepsql.plan.operators.stream_join import (
     JoinLayout,
     StreamJoin,
     TakenValues,
-    key_types,
     needed_columns,
     side_layout,
     spoken_sides,
 )
 from cepsql.plan.tree.nodes import Node
-from cepsql.plan.tree.scans import value_type
+from cepsql.plan.tree.scans import key_types, value_type
 from cepsql.plan.tree.spoken_times import spoken_hold, spoken_length
 from cepsql.plan.tree.time_bound import TimeUpTo
 from cepsql.scalar.tree import Session
@@ -121,7 +120,7 @@ class IntervalJoin(StreamJoin):
     def joined_layouts(self, session: Session) -> tuple[RowLayout, RowLayout]:
         """Return the columns that travel, of each side; raises Unlike."""
         limits = _limit(self, 0, session), _limit(self, 1, session)
-        return interval_join_layout(self, key_types(self, session), limits).layouts
+        return interval_join_layout(self, key_types(self.keys, self.inputs, self.sides, session), limits).layouts
 
 
 def interval_join_layout(

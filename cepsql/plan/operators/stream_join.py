@@ -18,11 +18,7 @@ from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.tree.after_match import JOINED
 from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import Node, Ordered
-from cepsql.plan.tree.scans import value_type
-from cepsql.scalar.coercion import common_type
 from cepsql.scalar.tree import Call, Expression, Session
-from cepsql.scalar.types import INTEGERS
-from cepsql.scan.expression import Unlike
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""
@@ -32,6 +28,7 @@ class StreamJoin(Ordered):
     """What joins of two streams have; see `IntervalJoin`."""
 
     united = False
+    compares = True
     row_words = JOINED
 
     name: str
@@ -185,23 +182,6 @@ class TakenValues:
         name = known or f"c{len(values)}"
         values[name] = sql
         return PairColumn(side, name)
-
-
-def key_types(join: StreamJoin, session: Session) -> list[str]:
-    """Return the types in which the keys of a join are compared; raises Unlike for those of different kinds."""
-    found = []
-    for pair in join.keys:
-        inputs = zip(join.inputs, join.sides, strict=True)
-        types = {value_type(below, pair[side], session) for below, side in inputs}
-        compared = common_type(types, session) if types <= set(INTEGERS) or len(types) == 1 else None
-        if compared is None:
-            raise Unlike(f"a join compares {' with '.join(sorted(str(kind).upper() for kind in types))}")
-        found.append(str(compared).upper())
-    for side in set(join.sides):
-        alike = {below.properties.columns for below, own in zip(join.inputs, join.sides, strict=True) if own == side}
-        if len(alike) > 1:
-            raise Unlike("the streams of a UNION ALL have columns of different types")
-    return found
 
 
 def spoken_sides(condition: exp.Expr) -> exp.Expr:

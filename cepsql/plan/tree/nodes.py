@@ -135,6 +135,7 @@ class Ordered:
     once:      it is one thing however often it is read, as a clause is.
     united:    several inputs are streams of the same columns, whose rows are merged in the order of event time.
     timed:     it goes by the event time of its rows.
+    compares:  rows of its sides meet by keys, which have a type in common.
     hosts:     an operator over it may run in its stage.
     keeps_order: it gives out the rows of each of its keys in their order.
     row_words: what messages call its rows.
@@ -144,6 +145,7 @@ class Ordered:
     markers: bool
     once: ClassVar[bool] = False
     united: ClassVar[bool] = True
+    compares: ClassVar[bool] = False
     hosts: ClassVar[bool] = False
     keeps_order: ClassVar[bool] = False
     row_words: ClassVar[str] = _ROWS

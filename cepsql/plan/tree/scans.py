@@ -5,18 +5,20 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.properties import IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.errors import answer
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, walk
+from cepsql.scalar.coercion import common_type
 from cepsql.scalar.tree import STANDARD_SESSION, Session
-from cepsql.scalar.types import UNKNOWN, Type, parse_type
+from cepsql.scalar.types import INTEGERS, UNKNOWN, Type, parse_type
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
 from cepsql.scan.expression import Unlike
 from cepsql.scan.plain import PlainScan
-from cepsql.scan.projection import ArrowScan
+from cepsql.scan.projection import ROW_IDENTITY, ArrowScan
 
 _STATELESS = {"expressions", "from_", "joins", "where", "hint"}
 """The parts of a SELECT for which Spark remembers no row of a stream."""
@@ -122,10 +124,41 @@ def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
         case Read(relation):
             return exp.select("*").from_("source"), {"source": relation}
         case Sql(query, inputs) if not any(isinstance(one, AddedRows) for one in inputs.values()):
-            return query, {name: read.relation for name, read in inputs.items() if isinstance(read, Read)}
+            relations: dict[str, Relation] = {
+                name: read.relation for name, read in inputs.items() if isinstance(read, Read)
+            }
+            return _with_short_identities(query), relations
         case AddedRows() | Sql():
             raise Unlike("the rows of a table at rest are added")
     raise Unlike("the input is matches")
+
+
+def _with_short_identities(query: exp.Query) -> exp.Query:
+    """Return a query that does not write rows that are added as texts in order to tell them from one another."""
+    found = query.copy()
+    for item in found.find_all(exp.Alias):
+        if item.alias == IDENTITY and not isinstance(item.this, exp.Column):
+            columns = [column.copy() for column in item.this.find_all(exp.Column)]
+            item.set("this", exp.Anonymous(this=ROW_IDENTITY, expressions=columns))
+    return found
+
+
+def key_types(
+    keys: Sequence[tuple[exp.Expr, exp.Expr]], inputs: Sequence[Node], sides: Sequence[int], session: Session
+) -> list[str]:
+    """Return the types in which the keys of a join are compared; raises Unlike for those of different kinds."""
+    found = []
+    for pair in keys:
+        types = {value_type(below, pair[side], session) for below, side in zip(inputs, sides, strict=True)}
+        compared = common_type(types, session) if types <= set(INTEGERS) or len(types) == 1 else None
+        if compared is None:
+            raise Unlike(f"a join compares {' with '.join(sorted(str(kind).upper() for kind in types))}")
+        found.append(str(compared).upper())
+    for side in set(sides):
+        alike = {below.properties.columns for below, own in zip(inputs, sides, strict=True) if own == side}
+        if len(alike) > 1:
+            raise Unlike("the streams of a UNION ALL have columns of different types")
+    return found
 
 
 def value_type(below: Node, key: exp.Expr, session: Session) -> Type:

@@ -26,7 +26,6 @@ from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
 from cepsql.plan.operators.match import Match
-from cepsql.plan.operators.stream_join import StreamJoin
 from cepsql.plan.planner import Plan
 from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.tree.arrival import keeps_arrival
@@ -498,7 +497,7 @@ class _Builder:
         if found is not None:
             source, scan = found
             reader = partial(scan_packets, self.spark, source, scan, control)
-            if isinstance(node, StreamJoin):
+            if node.compares:
                 keys = scan.projection.key_types
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0
