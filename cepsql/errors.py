@@ -5,11 +5,15 @@ import difflib
 import enum
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar, overload
 
 from cepsql.secrets import without_secret_options
 from cepsql.usual_errors import usual_error
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 
 @dataclass(frozen=True)
@@ -133,14 +137,45 @@ class ExitCode(enum.IntEnum):
     INTERRUPT = 130
 
 
+@overload
+def answer(ask: Callable[[], T]) -> T | Error: ...
+
+
+@overload
+def answer(ask: Callable[[], T], refusal: type[E]) -> T | E: ...
+
+
+def answer(ask: Callable[[], T], refusal: type[Exception] = Error) -> T | Exception:
+    """Return the answer to a question, or why it is refused: for who then asks otherwise.
+
+    >>> answer(lambda: 1)
+    1
+    """
+    try:
+        return ask()
+    except refusal as error:
+        return error.with_traceback(None)
+
+
+def granted(answered: T | Error) -> T:
+    """Return what a question gave; raises why it was refused."""
+    if isinstance(answered, Error):
+        raise answered.with_traceback(None)
+    return answered
+
+
 @contextlib.contextmanager
-def in_text(text: str) -> Iterator[None]:
-    """Let errors without a text point into this one; into the text of a view where that is part of it."""
+def in_text(text: str | Callable[[], str]) -> Iterator[None]:
+    """Let errors without a text point into this one; into the text of a view where that is part of it.
+
+    text: a function gives a text that grows meanwhile.
+    """
     try:
         yield
     except Error as error:
-        if error.text in (None, text):
-            _point_into(error, text)
+        whole = text if isinstance(text, str) else text()
+        if error.text in (None, whole):
+            _point_into(error, whole)
         raise
 
 

@@ -24,12 +24,13 @@ from cepsql.language import statements as st
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.identity import describe_plan
+from cepsql.plan.operators.temporal_filter import TemporalFilter
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.start import started_at
 from cepsql.plan.tree.match_id_column import match_id_column
 from cepsql.plan.tree.matched_series import matched_series
-from cepsql.plan.tree.nodes import TemporalFilter, walk
+from cepsql.plan.tree.nodes import walk
 from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.view_sources import view_sources
 from cepsql.scan.choose import Choice

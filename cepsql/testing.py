@@ -24,7 +24,7 @@ from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
-from cepsql.plan.tree.nodes import Sort
+from cepsql.plan.operators.sort import Sort
 from cepsql.query import Query, no_python_type
 from cepsql.render.html import html_text
 from cepsql.spark.frames.names import ARRIVAL

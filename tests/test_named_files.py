@@ -40,7 +40,7 @@ def test_architecture_has_the_sentence_of_each_folder():
 
 def test_a_name_that_is_not_there():
     assert (
-        is_there("cepsql.plan.tree.nodes.Match")
+        is_there("cepsql.plan.operators.match.Match")
         and is_there("cepsql.plan")
-        and not is_there("cepsql.plan.tree.nodes.Machine")
+        and not is_there("cepsql.plan.operators.match.Machine")
     )

@@ -10,8 +10,9 @@ from cepsql.analysis.sql.parameters import literal
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, in_text, suggestion
+from cepsql.plan.operators.match import Match
 from cepsql.plan.planner import Plan
-from cepsql.plan.tree.nodes import Match, Node, walk
+from cepsql.plan.tree.nodes import Node, walk
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
 """A key as statements and programs give it: SQL, values by column name, values in order, or the only value."""

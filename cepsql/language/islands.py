@@ -15,6 +15,7 @@ from cepsql.language.generators import spread_generators
 from cepsql.language.group_windows import spark_window
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
+from cepsql.language.notes import with_notes
 from cepsql.language.respelling import (
     KEPT,
     distinct_collected,
@@ -116,7 +117,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     tree = spread_symmetric(tree)
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)
-    return tree
+    return with_notes(tree)
 
 
 def spelled_interval(tokens: list[Token]) -> list[Token]:

@@ -18,12 +18,12 @@ from cepsql.ordered.sort import stable_order
 
 
 @dataclass(frozen=True)
-class AsOfJoin:
+class AsOfJoinOperator:
     """Gives out each row of the left with the last row of the right, of equal keys, at or before its time.
 
     Of rows of the right with the same key and time the last one, in the order of their further columns, is taken. A key
     with NULL meets nobody. A row comes out as soon as it is released. Of each key one row of the right is kept, and
-    none if that is a deletion. The output has the columns of `cepsql.operators.interval_join.IntervalJoin`.
+    none if that is a deletion. The output has the columns of `cepsql.operators.interval_join.IntervalJoinOperator`.
 
     left, right: the layouts of the two sides.
     forward:     take the first row of the right at or after the time. Rows of the left wait for it, however long; in

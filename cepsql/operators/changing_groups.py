@@ -33,7 +33,7 @@ _KEPT = "groups"
 
 
 @dataclass(frozen=True)
-class ChangingGroups(OneRelation):
+class ChangingGroupsOperator(OneRelation):
     """Gives out what aggregates were and are, of each key whose rows of a micro-batch change one.
 
     Its stage has to let rows come at once. It remembers for each key, for ever, what each aggregate needs to go on.

@@ -20,7 +20,7 @@ _KEPT = "kept"
 
 
 @dataclass(frozen=True)
-class Deduplicate(OneRelation):
+class DeduplicateOperator(OneRelation):
     """Gives out the first row of each key, and leaves out the rows of the key less than `within` after it.
 
     The first row of a key that comes `within` or more after the last one given out is given out again. First means: in

@@ -43,7 +43,7 @@ class Filler:
 
 
 @dataclass(frozen=True)
-class Fill(OneRelation):
+class FillOperator(OneRelation):
     """Give out the groups of windows, and a row for each window of a key between two groups that has none.
 
     With a limit rows also follow the last group of a key, as the bound passes the ends of their windows. The last group

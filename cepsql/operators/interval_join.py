@@ -34,7 +34,7 @@ class JoinKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class IntervalJoin:
+class IntervalJoinOperator:
     """Joins rows with equal keys and low <= right time - left time <= high, at times that either side's rows allow.
 
     A pair comes out as soon as both rows are released, so in the order of the later one of the two times; so does the

@@ -29,7 +29,7 @@ class Ranking(StrEnum):
 
 
 @dataclass(frozen=True)
-class RankedRows(KeptRows):
+class RankedRowsOperator(KeptRows):
     """Gives out how the rows change that have the first ranks among the rows of their key.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. Peers of a ROW_NUMBER follow
@@ -124,7 +124,7 @@ class _Ranked:
     was, now: how often it is there before the batch, and after it.
     """
 
-    def __init__(self, rows: pa.Table, operator: RankedRows):
+    def __init__(self, rows: pa.Table, operator: RankedRowsOperator):
         self._operator = operator
         if operator.retracting:
             rows = netted(rows, operator.columns)
@@ -153,7 +153,7 @@ def _net_places(place: np.ndarray, rank: np.ndarray, weights: np.ndarray) -> tup
 
 
 def _first_ranks(
-    operator: RankedRows, places: np.ndarray, group: np.ndarray, peer: np.ndarray
+    operator: RankedRowsOperator, places: np.ndarray, group: np.ndarray, peer: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return those of the places whose rows have the first ranks of their group, and these ranks."""
     group, peer = group[places], peer[places]

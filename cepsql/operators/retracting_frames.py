@@ -54,7 +54,7 @@ class WindowCall:
 
 
 @dataclass(frozen=True)
-class RetractingFrames(KeptRows):
+class RetractingFramesOperator(KeptRows):
     """Gives out how the rows of a table change, each with what window functions give over its partition.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. Rows that are equal in the

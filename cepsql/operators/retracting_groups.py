@@ -50,7 +50,7 @@ class GroupCall:
 
 
 @dataclass(frozen=True)
-class RetractingGroups(OneRelation):
+class RetractingGroupsOperator(OneRelation):
     """Gives out what aggregates of each key's rows were before a micro-batch and are after it, where they changed.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the number of

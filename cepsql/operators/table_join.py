@@ -24,7 +24,7 @@ _NUMBER, _MET = "n", "met"
 
 
 @dataclass(frozen=True)
-class TableJoin:
+class TableJoinOperator:
     """Gives out how the join of two tables changes, whichever of them does.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the rows that
@@ -140,7 +140,7 @@ class _Side:
         ordered: OrderedRows | None,
         stored: pa.Table | None,
         side: int,
-        join: TableJoin,
+        join: TableJoinOperator,
         keys: list[pa.Array],
     ):
         # Columns that are remembered under equal names have equal types.

@@ -27,7 +27,7 @@ _THERE, _SHOWN = "there", "shown"
 
 
 @dataclass(frozen=True)
-class TemporalFilter(OneRelation):
+class TemporalFilterOperator(OneRelation):
     """Gives out the rows of a table from their ENTER on until their LEAVE; the clock is the bound of its stage.
 
     Its stage has to let rows come at once. Of each row it remembers what is to be given out later. A micro-batch takes

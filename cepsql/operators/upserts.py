@@ -21,7 +21,7 @@ _ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class Upserts(OneRelation):
+class UpsertsOperator(OneRelation):
     """Gives out how each key's row changes: what it was before a micro-batch, and what it is after it.
 
     Of the rows of a key the last one counts, in the order of the layout, whatever order they come in: a row that is

@@ -20,10 +20,12 @@ from cepsql.plan.joins.as_of_tables import join_tables_as_of
 from cepsql.plan.names.expand import Expanded, Expander
 from cepsql.plan.names.spoken_names import Names, spoken_names
 from cepsql.plan.names.where_names import refuse_made_in_where
+from cepsql.plan.operators.deduplicate import Deduplicate
+from cepsql.plan.operators.match import Match
 from cepsql.plan.passes import Asked, Draft
 from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
-from cepsql.plan.tree.nodes import Deduplicate, Match, Node, Read, Sql
+from cepsql.plan.tree.nodes import Node, Read, Sql
 
 
 class Binder:

@@ -2,10 +2,9 @@
 
 from collections.abc import Hashable
 
-from cepsql.errors import Error
+from cepsql.errors import Error, answer, granted
 from cepsql.language.statements import Query
 from cepsql.plan.passes import PASSES, Asked, Draft, Names, run_passes
-from cepsql.plan.tree.answer import answer
 from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.reader import Reader, RowsAsTheyCome, RowsInOrder
 
@@ -22,10 +21,7 @@ class Inputs:
 
         Raises NotSupportedError and ProgrammingError for rows that cannot be read so.
         """
-        answer = self.answer(reader, rows, spoken)
-        if isinstance(answer, Error):
-            raise answer.with_traceback(None)
-        return answer
+        return granted(self.answer(reader, rows, spoken))
 
     def answer(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
         """Return the input, or why there is none."""

@@ -32,6 +32,7 @@ from cepsql.plan.names.row_times import with_row_times
 from cepsql.plan.names.single_names import refuse_names_twice
 from cepsql.plan.names.unions_by_name import with_unions_by_name
 from cepsql.plan.names.window_column import with_window_column
+from cepsql.plan.operators.match import Match
 from cepsql.plan.refuse import (
     refuse_aggregates,
     refuse_group_windows,
@@ -46,7 +47,7 @@ from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.row_order import hoist_order
 from cepsql.plan.tree.changelogs import changelog_read, refuse_changelog
-from cepsql.plan.tree.nodes import Match, Node, Read, Sql, inputs, missing_time
+from cepsql.plan.tree.nodes import Node, Read, Sql, inputs, missing_time
 from cepsql.plan.tree.reader import Checked, Reader, RowsAsTheyCome
 
 

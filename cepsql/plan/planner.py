@@ -1,7 +1,5 @@
 """From a statement to the plan of its query: names become nodes, and rules rewrite the graph of them."""
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -11,7 +9,7 @@ from cepsql.analysis.operators.emission import OPERATION, plan_emission
 from cepsql.analysis.sql.properties import Properties
 from cepsql.analysis.sql.quoted_columns import quoted_column_notices
 from cepsql.catalog import ColumnDefinition, Registered, Source, View
-from cepsql.errors import Error, Span, in_text
+from cepsql.errors import Error, Span, answer, in_text
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.statements import Query
 from cepsql.plan.bind import Binder
@@ -19,11 +17,11 @@ from cepsql.plan.changes.emission import groups_joined_streams
 from cepsql.plan.changes.ranked_rows import call_that_changes
 from cepsql.plan.changes.table_changes import over_table_changes
 from cepsql.plan.names.expand import Expander, Lookup
+from cepsql.plan.operators.match import Match
 from cepsql.plan.passes import BIND, CHECK, EXPAND, LIFT, Asked, Draft, record_step, run_passes, tree_lines
 from cepsql.plan.rules import RULES
-from cepsql.plan.tree.answer import answer
 from cepsql.plan.tree.changelogs import changelog_read
-from cepsql.plan.tree.nodes import Match, Node, Ordered, Sql, inputs, reads, unshared, walk
+from cepsql.plan.tree.nodes import Node, Ordered, Sql, inputs, reads, unshared, walk
 from cepsql.render.readable import Readable
 
 
@@ -118,7 +116,7 @@ def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
     Raises ProgrammingError and NotSupportedError, with position, hint and text.
     """
     planner = _Planner(lookup, query.sql)
-    with _in_texts(planner), deep_stack(query.span), no_collection():
+    with in_text(lambda: planner.expander.text), deep_stack(query.span), no_collection():
         logical, limit = planner.definition(query) if defining else planner.query(query)
         logical = unshared(logical)
         read = planner.expander
@@ -133,16 +131,6 @@ def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
             frozenset(read.view_columns),
             tuple(planner.binder.columns),
         )
-
-
-@contextlib.contextmanager
-def _in_texts(planner: "_Planner") -> Iterator[None]:
-    """Let errors point into the text of the query, or of the view, that they are about."""
-    try:
-        yield
-    except Error as error:
-        with in_text(planner.expander.text):
-            raise error
 
 
 class _Planner:

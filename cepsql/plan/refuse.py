@@ -9,12 +9,13 @@ from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.analysis.sql.window_calls import is_window_call
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
+from cepsql.plan.operators.stream_join import StreamJoin
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.tree.join_order import relations
-from cepsql.plan.tree.markers import inline_ctes, join_kind
-from cepsql.plan.tree.nodes import Sql, StreamJoin
+from cepsql.plan.tree.markers import join_kind, without_ctes
+from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.reader import Reader
 
 _KEPT = {
@@ -37,7 +38,7 @@ def refuse_operator_input(clause: Reader, below: Sql, spoken: str) -> None:
         for side in _joined(branch):
             refuse_operator_input(clause, side, spoken)
         streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
-        query = inline_ctes(branch.query)
+        query = without_ctes(branch.query)
         _refuse_input(clause, query, streams, spoken)
         if not streams:
             raise NotSupportedError(
@@ -152,7 +153,7 @@ def refuse_on_streams(root: Sql) -> None:
             _refuse_set_operation(query)
             _refuse_lateral(query)
     _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
-    _refuse_whole_tables(inline_ctes(root.query), streams, None)
+    _refuse_whole_tables(without_ctes(root.query), streams, None)
 
 
 def _joined(branch: Sql) -> list[Sql]:
@@ -237,7 +238,7 @@ def refuse_endless_aggregate(root: Sql) -> None:
     Only for what is sure without Spark: all rows in one group, and keys that have no time in them.
     """
     streams = {name for name, node in root.inputs.items() if node.properties.streaming}
-    for select in inline_ctes(root.query).find_all(exp.Select):
+    for select in without_ctes(root.query).find_all(exp.Select):
         own = [call for call in select.find_all(exp.AggFunc) if call.parent_select is select]
         whole = [call for call in own if not isinstance(call.parent, exp.Window)]
         if whole and select.args.get("group") is None and any(_reads(item, streams) for item in relations(select)):

@@ -1,14 +1,15 @@
 """The plan of a query that stands: how it reads materialized views, and what EMIT a view means that says none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
 from cepsql.analysis.operators.emission import CHANGES
 from cepsql.catalog import Relation
 from cepsql.catalog.view_store import ViewSource
-from cepsql.errors import Error
+from cepsql.errors import Error, answer
 from cepsql.language.statements import EmitClause, MatchClause, Query
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.names.expand import Lookup
@@ -42,21 +43,28 @@ def plan_standing(query: Query, lookup: Lookup, changes: ViewChanges, of_view: b
         if (number and not views) or (number == 2 and not patterns):
             break
         for asked in emitted:
-            try:
-                plan = plan_query(asked, found)
-                if plan.streaming and asked is query and len(emitted) > 1 and asks_now(plan.logical):
-                    # Its rows leave by time, so that it changes.
-                    plan = plan_query(emitted[1], found)
-                if plan.streaming:
-                    refuse_endless_aggregate(plan.logical)
-                    return plan
+            plan = answer(partial(_planned, asked, found, by_time=emitted[1:] if asked is query else ()))
+            if isinstance(plan, Error):
+                errors.append(plan)
+            elif plan.streaming:
+                return plan
+            else:
                 bounded = bounded or plan
-            except Error as error:
-                errors.append(error)
     if errors:
         raise errors[0]
     assert bounded is not None
     return bounded
+
+
+def _planned(query: Query, lookup: Lookup, by_time: Sequence[Query]) -> Plan:
+    """Return the plan of a query, or of the first of those that stand for it where rows leave by time."""
+    plan = plan_query(query, lookup)
+    if by_time and plan.streaming and asks_now(plan.logical):
+        # Its rows leave by time, so that it changes.
+        plan = plan_query(by_time[0], lookup)
+    if plan.streaming:
+        refuse_endless_aggregate(plan.logical)
+    return plan
 
 
 def _at_rest(lookup: Lookup, views: set[str]) -> Lookup:

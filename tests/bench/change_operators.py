@@ -20,12 +20,12 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "operators"), str(Path(__file__)
 from change_streams import EVER  # noqa: E402 (found by the line above)
 
 from cepsql.operators.change_rows import IDENTITY, KIND  # noqa: E402
-from cepsql.operators.changing_groups import ChangingGroups  # noqa: E402
+from cepsql.operators.changing_groups import ChangingGroupsOperator  # noqa: E402
 from cepsql.operators.interval_join import JoinKind  # noqa: E402
 from cepsql.operators.partial_groups import PartialGroups  # noqa: E402
-from cepsql.operators.retracting_groups import GroupCall, RetractingGroups  # noqa: E402
+from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator  # noqa: E402
 from cepsql.operators.running import RunningCall  # noqa: E402
-from cepsql.operators.table_join import TableJoin  # noqa: E402
+from cepsql.operators.table_join import TableJoinOperator  # noqa: E402
 from cepsql.ordered.operator import Operator  # noqa: E402
 from cepsql.ordered.packet import pack  # noqa: E402
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout  # noqa: E402
@@ -54,10 +54,10 @@ def main() -> None:
     flags = lines.select(["k0", "k1", "t", *VALUES, KIND, "bucket"])
 
     def of_groups(layout: RowLayout) -> Operator:
-        return RetractingGroups(layout, of_changes, TYPES, False)
+        return RetractingGroupsOperator(layout, of_changes, TYPES, False)
 
     def of_added(layout: RowLayout) -> Operator:
-        return ChangingGroups(layout, of_rows, TYPES)
+        return ChangingGroupsOperator(layout, of_rows, TYPES)
 
     for name, make, layout, rows in (
         ("groups of changes", of_groups, changed, flags),
@@ -72,7 +72,7 @@ def main() -> None:
     items = lines.drop_columns(["k0", "k1"]).append_column("k0", pa.array(draw.integers(0, len(orders), len(lines))))
     sides = [replace(_layout([*names, IDENTITY, KIND], "k0"), any_order=True) for names in (["v0", "v1"], VALUES)]
     schemas = orders.select(["v0", "v1"]).schema, items.select(VALUES).schema
-    join = TableJoin(sides[0], sides[1], JoinKind.INNER, schemas)
+    join = TableJoinOperator(sides[0], sides[1], JoinKind.INNER, schemas)
     print(f"join: {min(_seconds(join, [orders, items]) for _ in range(options.rounds)):.2f} s")
 
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from late_rows import on_time
 
-from cepsql.operators.as_of_join import AsOfJoin
+from cepsql.operators.as_of_join import AsOfJoinOperator
 from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, OrderColumn, RowLayout
@@ -64,7 +64,7 @@ class Asked:
         different = typed(Call("ne", remainders), lambda _: BIGINT, STANDARD_SESSION)
         condition = PairCondition(different, STANDARD_SESSION) if self.condition else None
         safe = (0,) if self.null_safe else ()
-        return AsOfJoin(
+        return AsOfJoinOperator(
             *arguments, tolerance=self.tolerance, condition=condition, versions=self.versions, null_safe=safe
         )
 

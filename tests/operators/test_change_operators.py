@@ -17,9 +17,9 @@ from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identitie
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.operators.partial_groups import PartialGroups
-from cepsql.operators.retracting_groups import GroupCall, RetractingGroups
-from cepsql.operators.table_join import TableJoin
-from cepsql.operators.upserts import GONE, Upserts
+from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator
+from cepsql.operators.table_join import TableJoinOperator
+from cepsql.operators.upserts import GONE, UpsertsOperator
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import BEGINNING, Column, OrderColumn, RowLayout
 from cepsql.ordered.state import decode
@@ -67,7 +67,12 @@ def contents(rows) -> dict:
 @settings(max_examples=examples(15))
 @given(upserts(st.integers(0, 8)))
 def test_any_order_within_the_delay_makes_the_same_table(batches):
-    running, seen, table, names = Running(Upserts(UPSERTS, True), ROW, delay=8), [], Counter(), ("k0", "v0", "v1")
+    running, seen, table, names = (
+        Running(UpsertsOperator(UPSERTS, True), ROW, delay=8),
+        [],
+        Counter(),
+        ("k0", "v0", "v1"),
+    )
     for rows in batches:
         seen += rows
         before = Counter(table)
@@ -81,7 +86,7 @@ def test_any_order_within_the_delay_makes_the_same_table(batches):
 @settings(max_examples=examples(10))
 @given(upserts(st.just(0)))
 def test_without_event_time_the_later_batch_counts(batches):
-    running, seen, table = Running(Upserts(UPSERTS, False), ROW), [], Counter()
+    running, seen, table = Running(UpsertsOperator(UPSERTS, False), ROW), [], Counter()
     for rows in batches:
         seen += rows
         applied(table, running.take(rows), ("k0", "v0", "v1"))
@@ -92,7 +97,7 @@ def test_without_event_time_the_later_batch_counts(batches):
 @settings(max_examples=examples(15))
 @given(upserts(st.integers(0, 30)), st.integers(0, 6))
 def test_what_is_older_than_the_watermark_never_brings_a_deleted_row_back(batches, delay):
-    running, table, outdated = Running(Upserts(UPSERTS, True), ROW, delay=delay), Counter(), 0
+    running, table, outdated = Running(UpsertsOperator(UPSERTS, True), ROW, delay=delay), Counter(), 0
     known: dict = {}
     bound = BEGINNING
     for rows in batches:
@@ -156,7 +161,7 @@ def group_values(rows) -> tuple:
 def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
     layout = GROUPS if keyed else WHOLE
     schema = CHANGES if keyed else pa.schema([field for field in CHANGES if field.name != "k0"])
-    running, groups = Running(RetractingGroups(layout, CALLS, TYPES), schema), {}
+    running, groups = Running(RetractingGroupsOperator(layout, CALLS, TYPES), schema), {}
     for batch, there in batches:
         for kind, row in running.take([{n: row[n] for n in schema.names} for row in batch]):
             key = row.get("k0")
@@ -191,8 +196,8 @@ def test_totals_are_the_same_of_rows_that_are_added_up_before(batches, keyed):
     calls, types = CALLS[:1] + CALLS[2:4], TYPES[:1] + TYPES[2:4]
     reduction = PartialGroups((("v0", pa.int64()), ("v2", pa.decimal128(10, 2))), frozenset({"v2"}))
     schema = CHANGES if keyed else pa.schema([field for field in CHANGES if field.name != "k0"])
-    plain = Running(RetractingGroups(layout, calls, types), schema)
-    summed = Running(RetractingGroups(replace(layout, reduction=reduction, joins=True), calls, types), schema)
+    plain = Running(RetractingGroupsOperator(layout, calls, types), schema)
+    summed = Running(RetractingGroupsOperator(replace(layout, reduction=reduction, joins=True), calls, types), schema)
     for batch, _ in batches:
         rows = [{name: row[name] for name in schema.names} for row in batch]
         assert in_order(summed.take(rows)) == in_order(plain.take(rows))
@@ -211,7 +216,7 @@ STATISTICS = {
 @pytest.mark.parametrize("function", STATISTICS)
 def test_statistics_of_values_that_come_and_go(function):
     call = GroupCall("x", function, "v1", fraction=0.5 if function == "percentile" else None)
-    running, there, group = Running(RetractingGroups(GROUPS, (call,), (pa.float64(),)), CHANGES), [], None
+    running, there, group = Running(RetractingGroupsOperator(GROUPS, (call,), (pa.float64(),)), CHANGES), [], None
     for sign, value in [(1, 1.5), (1, None), (1, 4.0), (1, 4.0), (1, 2.0), (1, -8.5), (-1, 4.0), (-1, 1.5), (-1, 2.0)]:
         kind = Change.INSERT if sign > 0 else Change.DELETE
         row = dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, "v1": value, KIND: kind}
@@ -237,7 +242,7 @@ def test_a_column_that_is_always_null_never_changes():
 
 def test_different_values_have_one_zero():
     call = GroupCall("set", "list", "v1", distinct=True)
-    running = Running(RetractingGroups(GROUPS, (call,), (pa.list_(pa.float64()),)), CHANGES)
+    running = Running(RetractingGroupsOperator(GROUPS, (call,), (pa.list_(pa.float64()),)), CHANGES)
     row = dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, KIND: Change.INSERT}
     ((_, found),) = running.take([row | {"v1": -0.0}])
     assert repr(found["set"]) == "[0.0]"
@@ -246,7 +251,7 @@ def test_different_values_have_one_zero():
 def test_percentiles_are_rounded_as_those_of_a_match():
     values, fraction = [1.49, 4.01, -3.87], 0.47
     call = GroupCall("x", "percentile", "v1", fraction=fraction)
-    running = Running(RetractingGroups(GROUPS, (call,), (pa.float64(),)), CHANGES)
+    running = Running(RetractingGroupsOperator(GROUPS, (call,), (pa.float64(),)), CHANGES)
     rows = [dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, "v1": one, KIND: Change.INSERT} for one in values]
     ((_, found),) = running.take(rows)
     assert found["x"] == SPARK_STATISTICS["percentile"](values, fraction) == 1.1684
@@ -265,7 +270,7 @@ def test_percentiles_are_rounded_as_those_of_a_match():
 def test_groups_of_rows_that_stay_need_no_values(batches):
     calls = (*(GroupCall(name, name, "v0") for name in ("min", "max")), GroupCall("mean", "avg", "v1"))
     types = (pa.int64(), pa.int64(), pa.float64())
-    whole, short = (Running(RetractingGroups(GROUPS, calls, types, keeps), CHANGES) for keeps in (True, False))
+    whole, short = (Running(RetractingGroupsOperator(GROUPS, calls, types, keeps), CHANGES) for keeps in (True, False))
     for batch in batches:
         rows = [
             dict.fromkeys(CHANGES.names) | {"k0": k, "t": 0, "v0": n, "v1": x, KIND: Change.INSERT} for k, n, x in batch
@@ -285,7 +290,7 @@ def rounded(values: tuple) -> tuple:
 
 
 def test_a_sum_that_outgrows_its_type_is_an_error():
-    running = Running(RetractingGroups(GROUPS, (GroupCall("s", "sum", "v0"),), (pa.int64(),)), CHANGES)
+    running = Running(RetractingGroupsOperator(GROUPS, (GroupCall("s", "sum", "v0"),), (pa.int64(),)), CHANGES)
     row = dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, "v0": 2**62, KIND: Change.INSERT}
     assert running.take([row])[0][1]["s"] == 2**62
     with pytest.raises(OperationalError, match="outgrows its type BIGINT"):
@@ -339,7 +344,7 @@ def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind, less, n
         side = SIDE.append(pa.field("c", pa.int64()))
         layout = RowLayout(GROUPS.keys, GROUPS.time, (), (*SIDE_LAYOUT.values, Column("c", "c")))
         further = {"condition": LESS, "asked": (ASKED, ASKED)}
-    running = Running(TableJoin(layout, layout, kind, (COLUMN, COLUMN), **further, **keys), side, side)
+    running = Running(TableJoinOperator(layout, layout, kind, (COLUMN, COLUMN), **further, **keys), side, side)
     names = ("l_v0",) if kind in (JoinKind.SEMI, JoinKind.ANTI) else ("l_v0", "r_v0")
     table: Counter = Counter()
     there: list[list[dict]] = [[], []]

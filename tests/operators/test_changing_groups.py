@@ -11,7 +11,7 @@ from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of
 from test_frame_rows import used_rows
 
-from cepsql.operators.changing_groups import EVER, ChangingGroups
+from cepsql.operators.changing_groups import EVER, ChangingGroupsOperator
 from cepsql.operators.partial_groups import PartialGroups
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.operator import Change
@@ -44,7 +44,7 @@ ADDED_UP = replace(
 @given(inputs(), st.integers(0, 6), st.sampled_from([LAYOUT, ADDED_UP]))
 def test_changes_add_up_to_the_groups(batches, delay, layout):
     number = pa.int64()
-    operator = ChangingGroups(layout, CALLS, (number, number, pa.float64(), pa.int32(), pa.int32()))
+    operator = ChangingGroupsOperator(layout, CALLS, (number, number, pa.float64(), pa.int32(), pa.int32()))
     stage = Stage(operator, (Input(delay),), "", EVER)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     result: dict[tuple, tuple] = {}

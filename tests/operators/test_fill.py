@@ -9,7 +9,7 @@ from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.fill import Fill, Filler, FillKind, constant
+from cepsql.operators.fill import Filler, FillKind, FillOperator, constant
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, RowLayout
 from cepsql.ordered.sorted_run import run_sorted
@@ -21,10 +21,10 @@ _TYPES = {"k0": pa.string(), "t": pa.int64(), "v0": pa.string(), "v1": pa.int64(
 SCHEMA = pa.schema(_TYPES | {"v3": pa.int64(), "bucket": pa.int32()})
 
 
-def operator(most: int | None, linear: bool) -> Fill:
+def operator(most: int | None, linear: bool) -> FillOperator:
     value = Filler(FillKind.LINEAR if linear else FillKind.PREVIOUS)
     fillers = (Filler(FillKind.KEY), Filler(FillKind.START), value, Filler(FillKind.CONSTANT, Decimal(0)))
-    return Fill(LAYOUT, fillers, STEP, STEP, most)
+    return FillOperator(LAYOUT, fillers, STEP, STEP, most)
 
 
 def group(key: str | None, window: int, value: float) -> dict:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from late_rows import on_time
 
-from cepsql.operators.interval_join import UNBOUNDED, IntervalJoin, JoinKind
+from cepsql.operators.interval_join import UNBOUNDED, IntervalJoinOperator, JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
@@ -120,7 +120,7 @@ def asked(text: str | None, one: dict, other: dict) -> bool:
 @given(batches(), RANGES, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(JoinKind), CONDITIONS)
 def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
     low, high = limits
-    join = IntervalJoin(LEFT, RIGHT, low, high, kind, COLUMNS, None if text is None else condition(text))
+    join = IntervalJoinOperator(LEFT, RIGHT, low, high, kind, COLUMNS, None if text is None else condition(text))
     stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
     left, right = on_time(given, delays)
     pairs = [
@@ -162,7 +162,7 @@ def test_rows_say_themselves_how_long_they_can_be_met(given, bounds, own, delays
     low, high = -UNBOUNDED if own[1] else bounds[0], UNBOUNDED if own[0] else bounds[1]
     limits = tuple("u" if said else None for said in own)
     found_condition = None if text is None else condition(text)
-    join = IntervalJoin(*LIMITED, low, high, kind, LIMITED_COLUMNS, found_condition, limits)
+    join = IntervalJoinOperator(*LIMITED, low, high, kind, LIMITED_COLUMNS, found_condition, limits)
     stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
     left, right = on_time(given, delays)
 
@@ -206,7 +206,7 @@ def joined(pairs, left, right, kind) -> list[tuple]:
 
 
 def test_columns_of_both_sides():
-    join = IntervalJoin(LEFT, RIGHT, 0, 5, JoinKind.LEFT, COLUMNS)
+    join = IntervalJoinOperator(LEFT, RIGHT, 0, 5, JoinKind.LEFT, COLUMNS)
     stage = Stage(join, (Input(0, 0), Input(0, 1)), "")
     key = {"k0": 1.0, "k1": "x", "bucket": 0}
     left = [key | {"t": 1, "v0": 7}, key | {"t": 20, "v0": 8}]
@@ -219,7 +219,7 @@ def test_columns_of_both_sides():
 
 @pytest.mark.parametrize("kind", JoinKind)
 def test_a_side_may_never_come(kind):
-    stage = Stage(IntervalJoin(LEFT, RIGHT, 0, 5, kind, COLUMNS), (Input(0, 0), Input(0, 1)), "")
+    stage = Stage(IntervalJoinOperator(LEFT, RIGHT, 0, 5, kind, COLUMNS), (Input(0, 0), Input(0, 1)), "")
     left = [{"k0": 1.0, "k1": "x", "bucket": 0, "t": 1, "v0": 7}]
     outputs = [[row["l_v0"] for row in output] for output, _, _ in run(stage, [(left, [])])]
     assert outputs == [[], [7] if kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI) else []]

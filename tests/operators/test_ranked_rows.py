@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.operators.change_rows import IDENTITY, KIND
-from cepsql.operators.ranked_rows import RANK, RankedRows, Ranking
+from cepsql.operators.ranked_rows import RANK, RankedRowsOperator, Ranking
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.ordered.state import decode
@@ -71,7 +71,7 @@ def by_hand(rows, ranking: Ranking, limit: int | None, keyed: bool) -> list[tupl
     st.booleans(),
 )  # fmt: skip
 def test_first_ranks_are_those_of_the_rows_that_are_there(batches, ranking, limit, numbered, keyed, retracting):
-    operator = RankedRows(layout(keyed, retracting), ranking, limit, numbered, retracting)
+    operator = RankedRowsOperator(layout(keyed, retracting), ranking, limit, numbered, retracting)
     schema = SCHEMA if retracting else pa.schema([f for f in SCHEMA if f.name not in (IDENTITY, KIND)])
     names = (*NAMES, RANK) if numbered else NAMES
     running, table, there = Running(operator, schema), Counter(), []
@@ -96,7 +96,7 @@ def row(key: str, number: int, **given) -> dict:
 
 
 def test_the_last_row_of_a_key_is_updated():
-    operator = RankedRows(layout(True, False), Ranking.ROW_NUMBER, 1, False, False)
+    operator = RankedRowsOperator(layout(True, False), Ranking.ROW_NUMBER, 1, False, False)
     running = Running(operator, pa.schema(list(SCHEMA)[:5]))
     assert [kind for kind, _ in running.take([row("a", 1), row("a", 2)])] == [Change.INSERT]
     changed = running.take([row("a", 3), row("b", 1), row("a", 1)])
@@ -107,7 +107,7 @@ def test_the_last_row_of_a_key_is_updated():
 
 
 def test_rows_that_stay_are_forgotten_behind_the_limit():
-    operator = RankedRows(layout(True, False), Ranking.ROW_NUMBER, 3, True, False)
+    operator = RankedRowsOperator(layout(True, False), Ranking.ROW_NUMBER, 3, True, False)
     running = Running(operator, pa.schema(list(SCHEMA)[:5]))
     for number in range(5):
         running.take([row(key, 10 * number + place) for key in "ab" for place in range(10)])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cepsql.operators.change_rows import IDENTITY, KIND, Change
 from cepsql.operators.frame_bounds import Frame
-from cepsql.operators.retracting_frames import RetractingFrames, WindowCall
+from cepsql.operators.retracting_frames import RetractingFramesOperator, WindowCall
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 
 duckdb = pytest.importorskip("duckdb")
@@ -117,7 +117,7 @@ def test_window_functions_are_those_of_the_rows_that_are_there(database, batches
     hidden = (Column(IDENTITY, "i"), Column(KIND, "c")) if retracting else (Column(IDENTITY, "i"),)
     values = (Column("v0", "a"), Column("v1", "b"), Column("v2", "c"))
     layout = RowLayout((Column("k0", "k"),), AT_ONCE, (OrderColumn("o0", "o", descending, True),), (*values, *hidden))
-    operator = RetractingFrames(layout, (call,), ("o0", "v0", "v1"), (TYPES[type_],), True, retracting)
+    operator = RetractingFramesOperator(layout, (call,), ("o0", "v0", "v1"), (TYPES[type_],), True, retracting)
     schema = pa.schema([*SCHEMA, pa.field("v2", pa.float64())])
     schema = schema if retracting else pa.schema([field for field in schema if field.name != KIND])
     running, table, there = Running(operator, schema), Counter(), []
@@ -138,7 +138,7 @@ def test_lists_are_in_the_order_of_the_rows():
     values = (Column("v1", "v"), Column(IDENTITY, "i"), Column(KIND, "c"))
     layout = RowLayout((), AT_ONCE, (OrderColumn("o0", "o", descending=True),), values)
     call = WindowCall("w", "list", "v1", Frame("rows", None, 0))
-    running = Running(RetractingFrames(layout, (call,), ("o0",), (pa.list_(pa.int64()),), False, True), SCHEMA)
+    running = Running(RetractingFramesOperator(layout, (call,), ("o0",), (pa.list_(pa.int64()),), False, True), SCHEMA)
     nothing = dict.fromkeys(SCHEMA.names) | {"t": 0, KIND: 0}
     found = running.take([nothing | {"o0": i, "v1": v, IDENTITY: f"{i}"} for i, v in enumerate([5, 7, None, 6])])
     assert sorted((row["o0"], row["w"]) for _, row in found) == [(0, [6, 7, 5]), (1, [6, 7]), (2, [6]), (3, [6])]
@@ -149,7 +149,7 @@ def test_only_rows_that_differ_come_out():
         (), AT_ONCE, (OrderColumn("o0", "o"),), (Column("v1", "v"), Column(IDENTITY, "i"), Column(KIND, "c"))
     )
     call = WindowCall("w", "sum", "v1", Frame("rows", -1, 0))
-    running = Running(RetractingFrames(layout, (call,), ("o0",), (pa.int64(),), False, True), SCHEMA)
+    running = Running(RetractingFramesOperator(layout, (call,), ("o0",), (pa.int64(),), False, True), SCHEMA)
     rows = [dict.fromkeys(SCHEMA.names) | {"t": 0, "o0": i, "v1": i, IDENTITY: f"{i}", KIND: 0} for i in range(9)]
     assert len(running.take(rows)) == 9
     changed = running.take([rows[4] | {KIND: Change.DELETE}])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.operators.change_rows import IDENTITY, KIND
-from cepsql.operators.temporal_filter import ENTER, EXPIRED, LEAVE, TemporalFilter
+from cepsql.operators.temporal_filter import ENTER, EXPIRED, LEAVE, TemporalFilterOperator
 from cepsql.ordered.operator import Change
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, RowLayout
@@ -32,10 +32,10 @@ ROWS = {
 NAMES = ("k0", "v0")
 
 
-def operator(enters: bool, leaves: bool, retracting: bool, limit: int | None) -> TemporalFilter:
+def operator(enters: bool, leaves: bool, retracting: bool, limit: int | None) -> TemporalFilterOperator:
     names = ["v0", *[ENTER] * enters, *[LEAVE] * leaves, *[KIND] * retracting]
     layout = RowLayout((Column("k0", "k"),), Column("t", "t"), values=tuple(Column(name, name) for name in names))
-    return TemporalFilter(layout, retracting, limit)
+    return TemporalFilterOperator(layout, retracting, limit)
 
 
 def by_hand(rows, enters: bool, leaves: bool, now: int) -> Counter:

@@ -9,8 +9,10 @@ from golden import check, params
 
 from cepsql.language.tokens import DIALECT
 from cepsql.operators.interval_join import JoinKind
+from cepsql.plan.operators.interval_join import IntervalJoin
+from cepsql.plan.operators.match import Match
 from cepsql.plan.rules import RULES
-from cepsql.plan.tree.nodes import IntervalJoin, Match, Node, Read, Sql, inputs
+from cepsql.plan.tree.nodes import Node, Read, Sql, inputs
 
 HERE = Path(__file__).parent / "rules"
 CASES = [(rule, case) for rule in RULES for case in params(HERE, f"{rule.__name__}.txt")]

@@ -7,8 +7,8 @@ import pytest
 from chance import everyday
 from pyspark.sql.types import LongType, StructType, TimestampType
 
-from cepsql.operators.deduplicate import Deduplicate
-from cepsql.operators.interval_join import IntervalJoin
+from cepsql.operators.deduplicate import DeduplicateOperator
+from cepsql.operators.interval_join import IntervalJoinOperator
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.spark.checkpoint.checkpoint import open_checkpoint
@@ -40,7 +40,7 @@ def test_first_rows_of_two_streams(spark, tmp_path, restarts):
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     orders, payments = (replay_source(spark, tmp_path / name, INPUT) for name in ("orders", "payments"))
     feeds = [Feed(orders, 10 * SECOND, control=checkpoint.control), Feed(payments, 0)]
-    stage = run_stage(Deduplicate(LAYOUT, 5 * SECOND), feeds, "id", "firsts")
+    stage = run_stage(DeduplicateOperator(LAYOUT, 5 * SECOND), feeds, "id", "firsts")
     frame = stage_rows(stage, StructType.fromDDL(OUTPUT))
     batches = [
         (rows(("a", 20, "order"), ("b", 21, "order"), ("a", None, "order")), None),
@@ -80,7 +80,7 @@ def test_pairs_of_two_streams(spark, tmp_path):
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     orders, payments = (replay_source(spark, tmp_path / name, INPUT) for name in ("orders", "payments"))
     right = replace(LAYOUT, values=(Column("v0", "upper(what)"),))
-    join = IntervalJoin(LAYOUT, right, 0, 5 * SECOND)
+    join = IntervalJoinOperator(LAYOUT, right, 0, 5 * SECOND)
     feeds = [Feed(orders, 0, control=checkpoint.control), Feed(payments, 0, side=1)]
     schema = StructType.fromDDL("k0 STRING, t BIGINT, l_t BIGINT, l_o0 INT, l_v0 TIMESTAMP, l_v1 STRING")
     schema = StructType([*schema.fields, *StructType.fromDDL("r_t BIGINT, r_o0 INT, r_v0 STRING").fields])

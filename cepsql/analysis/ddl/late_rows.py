@@ -5,7 +5,7 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.sql.intervals import duration_micros
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, answer, suggestion
 from cepsql.language.statements import CreateSource, LateRows
 from cepsql.ordered.late_file import FORMATS, LATE_COLUMNS
 
@@ -63,10 +63,8 @@ def kept_seconds(table: Source) -> float | None:
 
 
 def _is_time(text: str) -> bool:
-    try:
-        return duration_micros(text) > 0
-    except ProgrammingError:
-        return False
+    length = answer(lambda: duration_micros(text))
+    return not isinstance(length, Error) and length > 0
 
 
 def _check_columns(create: CreateSource, late: LateRows) -> None:

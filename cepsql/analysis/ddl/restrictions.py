@@ -6,6 +6,7 @@ All is refused that is not known to be harmless: other formats, other options, o
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from cepsql.analysis.ddl.allowed_places import is_allowed_address, is_allowed_path
 from cepsql.analysis.ddl.source_options import FILE_FORMATS, known_options
@@ -23,7 +24,7 @@ from cepsql.catalog import (
 from cepsql.catalog.locations import SQLITE_URL
 from cepsql.catalog.references import references, resolved
 from cepsql.datagen.fields import DATAGEN
-from cepsql.errors import OperationalError, ProgrammingError, Span
+from cepsql.errors import Error, ProgrammingError, Span, answer
 from cepsql.language.tokens import Text
 
 _REFLECTIVE = {"reflect", "java_method", "try_reflect", "identifier"}
@@ -231,10 +232,8 @@ class Restrictions:
         """Return the options with the values of their references; what has none now can name nothing either."""
         found: dict[str, str] = {}
         for name, value in options:
-            try:
-                found |= resolved([(name, value)], "")
-            except OperationalError:
-                continue
+            values = answer(partial(resolved, [(name, value)], ""))
+            found |= {} if isinstance(values, Error) else values
         return found
 
 

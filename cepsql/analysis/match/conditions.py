@@ -32,7 +32,7 @@ from cepsql.analysis.sql.intervals import interval_micros, interval_type
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.strict import is_strict
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
 from cepsql.pattern.leaf_types import typed_condition
 from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, Navigation, Scalar
 from cepsql.scalar.from_sql import lambda_form, literal, operation_form, plainer
@@ -158,13 +158,11 @@ class _Lowering:
 
         Raises NotSupportedError.
         """
-        try:
-            typed_condition(lowered, self.types, Session(ansi=False))
-        except NotSupportedError as refusal:
-            try:
-                typed_condition(lowered, self.types, Session(ansi=True))
-            except NotSupportedError:
-                raise refusal from None
+        lenient = answer(lambda: typed_condition(lowered, self.types, Session(ansi=False)))
+        if isinstance(lenient, Error) and isinstance(
+            answer(lambda: typed_condition(lowered, self.types, Session(ansi=True))), Error
+        ):
+            raise lenient
 
     def lower(self, node: exp.Expr, positive: bool) -> Scalar:
         """Lower an expression; `positive` says that NULL may be taken for false here."""

@@ -22,7 +22,7 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import order_hint
 from cepsql.catalog import ColumnDefinition, Watermark
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, at_place
 from cepsql.language.statements import DeduplicateClause, MatchClause, Name
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern import ir
@@ -310,11 +310,8 @@ def _skip_to(clause: MatchClause, scope: MatchScope) -> frozenset[int]:
 
 
 def _check_size(clause: MatchClause) -> None:
-    try:
+    with at_place(clause.span):
         compile_pattern(clause.pattern, ir.variables(clause.pattern))
-    except Error as error:
-        error.span = clause.span
-        raise
 
 
 def _scope(clause: MatchClause, columns: tuple[ColumnDefinition, ...]) -> MatchScope:

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from cepsql.analysis.match.aggregate_calls import is_aggregate, of_result_type
 from cepsql.analysis.sql.function_calls import spoken_name
-from cepsql.analysis.sql.plain_sql import annotate, schema_of, sql_of
+from cepsql.analysis.sql.plain_sql import is_annotated, schema_of, sql_of
 from cepsql.analysis.sql.positions import span_of
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import NAVIGATION
 from cepsql.language.tokens import DIALECT
 
@@ -139,9 +138,9 @@ class MatchScope:
         query = exp.select(exp.alias_(plain, "e")).from_("__t")
         for column in query.find_all(exp.Column):
             column.set("table", exp.to_identifier("__t"))
-        try:
-            annotate(query, schema)
-        except (Error, SqlglotError):
+            if isinstance(column.this, exp.Identifier):
+                column.this.set("this", column.name.lower())
+        if not is_annotated(query, schema):
             return "unknown"
         typed = query.expressions[0].type
         name = "unknown" if typed is None else sql_of(typed).lower()

@@ -15,7 +15,7 @@ from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.statements import FillClause
 from cepsql.language.tokens import quoted
-from cepsql.operators.fill import Fill, Filler, FillKind
+from cepsql.operators.fill import Filler, FillKind, FillOperator
 from cepsql.operators.window_grids import CalendarGrid
 from cepsql.ordered.row_layout import Column, RowLayout
 
@@ -42,7 +42,7 @@ class FilledGroups:
     keys: tuple[str, ...]
     time: str
     given: str
-    fill: Fill
+    fill: FillOperator
 
     @property
     def watermark(self) -> Watermark | None:
@@ -133,7 +133,7 @@ def plan_fill(
 
     fillers: by column.
     lengths: the size of windows and how often they begin, microseconds, and how many are filled after a group at most.
-    calendar: as of `cepsql.operators.fill.Fill`.
+    calendar: as of `cepsql.operators.fill.FillOperator`.
     """
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(keys)),
@@ -144,7 +144,7 @@ def plan_fill(
     starts = [column for column, filler in fillers.items() if filler.kind == FillKind.START]
     given = starts[0] if starts and time == HIDDEN_END else time
     each = tuple(by_name[column.name.lower()] for column in columns)
-    return FilledGroups(name, columns, tuple(keys), time, given, Fill(layout, each, *lengths, calendar))
+    return FilledGroups(name, columns, tuple(keys), time, given, FillOperator(layout, each, *lengths, calendar))
 
 
 def _filler(value: exp.Expr, clause: FillClause) -> Filler:

@@ -1,6 +1,7 @@
 """Window functions over some rows or some time around a row, as far as an operator computes them itself."""
 
 from collections.abc import Callable
+from functools import partial
 
 from sqlglot import exp
 
@@ -10,7 +11,7 @@ from cepsql.analysis.operators.running_calls import OF_COLUMNS
 from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.analysis.sql.positions import span_of
 from cepsql.calendar import DAY
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.operators.excluded_rows import Exclusion
 from cepsql.operators.framed import FramedCall
 
@@ -30,11 +31,8 @@ def framed_calls(frames: Frames) -> tuple[FramedCall, ...] | None:
         return None
     found = []
     for call in frames.calls:
-        try:
-            framed = _framed(frames, call.column.name, call.call)
-        except Error:
-            return None
-        if framed is None:
+        framed = answer(partial(_framed, frames, call.column.name, call.call))
+        if framed is None or isinstance(framed, Error):
             return None
         found.append(framed)
     return tuple(found)

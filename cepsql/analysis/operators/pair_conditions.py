@@ -10,7 +10,7 @@ from cepsql.analysis.sql.guards import may_fail
 from cepsql.analysis.sql.intervals import interval_micros, interval_months, interval_type
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of
 from cepsql.analysis.sql.positions import span_of
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.scalar.from_sql import literal, operation_form, plainer
 from cepsql.scalar.registry import REGISTRY
 from cepsql.scalar.tree import Call, Expression, Leaf, Literal, Session
@@ -38,9 +38,8 @@ def lower_pair_condition(condition: exp.Expr, take: Take, place: Span | None) ->
 def check_pair_condition(condition: exp.Expr, place: Span | None) -> None:
     """Raise NotSupportedError for a condition that cannot be computed, as far as that is known without types."""
     lowered = lower_pair_condition(condition, lambda side, expression: (side, sql_of(expression)), place)
-    try:
-        typed(lowered, lambda _: UNKNOWN, Session(ansi=False))
-    except NotSupportedError:
+    lenient = answer(lambda: typed(lowered, lambda _: UNKNOWN, Session(ansi=False)))
+    if isinstance(lenient, Error):
         typed(lowered, lambda _: UNKNOWN, Session(ansi=True))
 
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.match.aggregate_calls import called_function
 from cepsql.analysis.operators.frames import EVERY_ROW, Reach, call_name, exclusion
 from cepsql.analysis.sql.positions import span_of
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.language.bloom_filters import SEEN, hashed, is_seen, seen_sizes
 from cepsql.language.respelling import DISTINCT_CALL
 from cepsql.operators.running import RunningCall, SeenCall
@@ -94,21 +94,16 @@ def whole_reach(call: exp.Window, reach: Reach) -> Reach:
         return reach
     if exclusion(call) is not None:
         return replace(reach, before=EVERY_ROW)
-    try:
-        with_plain_argument(call, lambda argument: exp.column("x"), span_of(call) or Span(0, 0))
-    except Error:
-        # A wrong call of ours is told later, where it is planned.
-        return reach if is_seen(called_function(call.this)) else replace(reach, before=EVERY_ROW)
-    return reach
+    plain = answer(lambda: with_plain_argument(call, lambda argument: exp.column("x"), span_of(call) or Span(0, 0)))
+    # A wrong call of ours is told later, where it is planned.
+    goes_on = not isinstance(plain, Error) or is_seen(called_function(call.this))
+    return reach if goes_on else replace(reach, before=EVERY_ROW)
 
 
 def running_aggregate(name: str, call: exp.Expr, take: Take, place: Span) -> RunningCall | None:
     """Return what an operator computes for an aggregate of all rows of a group so far, None if it cannot go on."""
-    try:
-        plain = with_plain_argument(exp.Window(this=call), take, place)
-    except Error:
-        return None
-    return replace(running_call(name, plain, lambda column: column), rows=True)
+    plain = answer(lambda: with_plain_argument(exp.Window(this=call), take, place))
+    return None if isinstance(plain, Error) else replace(running_call(name, plain, lambda column: column), rows=True)
 
 
 def running_call(name: str, call: exp.Window, columns: Callable[[str], str]) -> RunningCall:

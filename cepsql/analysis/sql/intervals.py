@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from sqlglot import exp
 
 from cepsql.analysis.sql.positions import span_of
-from cepsql.errors import ProgrammingError, Span
+from cepsql.errors import Error, ProgrammingError, Span, answer
 from cepsql.language.guard import guarded
 from cepsql.language.statements import CreateSource
 from cepsql.language.syntax_errors import meant_unit
@@ -41,10 +41,8 @@ def is_duration(text: str) -> bool:
     >>> is_duration("5 seconds"), is_duration("1 hour 30 minutes"), is_duration("5 sec"), is_duration("1,5 hours")
     (True, True, False, False)
     """
-    try:
-        return duration_micros(text) >= 0
-    except ProgrammingError:
-        return False
+    length = answer(lambda: duration_micros(text))
+    return not isinstance(length, Error) and length >= 0
 
 
 def duration_micros(text: str, span: Span | None = None) -> int:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.python_values import python_value
-from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, at_place, suggestion
 from cepsql.language.islands import PLACED
 from cepsql.language.statements import Query
 from cepsql.language.stray import HALF_CHARACTER
@@ -104,11 +104,8 @@ def refuse_parameters(statement, what: str, span: Span) -> None:
 
 
 def _literal_at(value: object, place: Span | None) -> exp.Expr:
-    try:
+    with at_place(place):
         return literal(value)
-    except InterfaceError as error:
-        error.span = place
-        raise
 
 
 def literal(value: object) -> exp.Expr:

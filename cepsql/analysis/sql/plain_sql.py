@@ -34,12 +34,12 @@ def sql_of(expression: exp.Expr, comments: bool = True) -> str:
 def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
     """Return what sqlglot is told of tables: names and Spark types of their columns."""
     known: dict[str, object] = {
-        # A text would be parsed, and lose the quotes and comments that belong to the name.
-        name: {exp.to_identifier(column, quoted=True): known_type(kind) for column, kind in columns}
+        name.lower(): {column.lower(): _data_type(known_type(kind)) for column, kind in columns}
         for name, columns in tables.items()
     }
     with guarded():
-        return MappingSchema(known, dialect=DIALECT)
+        # Names are lower case already, and each is one name, whatever characters it has.
+        return MappingSchema(known, dialect=DIALECT, normalize=False)
 
 
 def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> exp.Query:
@@ -96,9 +96,30 @@ def annotate(query: exp.Query, schema: MappingSchema) -> None:
     _asked(query, lambda tree: annotate_types(tree, schema))
 
 
+def is_annotated(query: exp.Query, schema: MappingSchema) -> bool:
+    """Find the types of a query's expressions, and tell whether all calls in it are understood."""
+    try:
+        annotate(query, schema)
+    except (Error, SqlglotError):
+        return False
+    return True
+
+
 def spoken_type(expression: exp.Expr) -> str:
     """Return the Spark type of an annotated expression, "unknown" where sqlglot cannot tell."""
-    name = sql_of(expression.type).lower() if expression.type is not None else "unknown"
+    kind = expression.type
+    if kind is None:
+        return "unknown"
+    simple = isinstance(kind.this, exp.DType) and not any(value for name, value in kind.args.items() if name != "this")
+    return _simple_type(kind.this) if simple else _known_name(sql_of(kind).lower())
+
+
+@cache
+def _simple_type(kind: exp.DType) -> str:
+    return _known_name(sql_of(exp.DataType(this=kind)).lower())
+
+
+def _known_name(name: str) -> str:
     return "unknown" if name in ("null", "") else name
 
 
@@ -113,6 +134,14 @@ def known_type(name: str) -> str:
     except (Error, SqlglotError):
         return "unknown"
     return name
+
+
+@cache
+def _data_type(name: str) -> exp.DataType:
+    """Return a `known_type` as sqlglot has it in trees; it must not be changed."""
+    kind = exp.DataType.from_str(name, dialect=DIALECT, udt=DIALECT.SUPPORTS_USER_DEFINED_TYPES)
+    kind.transform(DIALECT.normalize_identifier, copy=False)
+    return kind
 
 
 def _asked(expression: exp.Expr, question: Callable[[exp.Expr], T]) -> T:

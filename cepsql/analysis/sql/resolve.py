@@ -12,7 +12,7 @@ from sqlglot.schema import MappingSchema
 
 from cepsql.analysis.sql.inner_stars import mark_merged_stars, spread_inner_stars
 from cepsql.analysis.sql.made_columns import name_made_columns
-from cepsql.analysis.sql.plain_sql import annotate, qualified, schema_of, sql_of
+from cepsql.analysis.sql.plain_sql import annotate, qualified, schema_of, spoken_type
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import Properties
 from cepsql.analysis.sql.unions import check_branches
@@ -173,7 +173,7 @@ def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) 
     _refuse_time_travel(known)
     annotate(known, schema)
     typed = _with_typed_windows(known, schema)
-    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in typed.selects)
+    columns = tuple(ColumnDefinition(e.alias_or_name, spoken_type(e)) for e in typed.selects)
     flat_relations = {flat_name(name): relation for name, relation in relations.items()}
     scope = build_scope(known)
     time = event_time(scope, flat_relations)
@@ -280,12 +280,6 @@ def _check_alias(table: exp.Table, relation: Properties) -> None:
 def flat_name(name: str) -> str:
     """Return the one-part name of a catalog table."""
     return name.replace(".", "__")
-
-
-def _type_name(expression: exp.Expr) -> str:
-    kind = expression.type
-    name = sql_of(kind).lower() if kind is not None else "unknown"
-    return "unknown" if name in ("null", "") else name
 
 
 def _refuse_time_travel(qualified: exp.Query) -> None:

@@ -19,10 +19,11 @@ from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
 from cepsql.plan.joins.stream_join import joins_streams
+from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.tree.changelogs import changelog_read
-from cepsql.plan.tree.markers import inline_ctes
-from cepsql.plan.tree.nodes import Read, Sql, WindowAggregate, walk
+from cepsql.plan.tree.markers import without_ctes
+from cepsql.plan.tree.nodes import Read, Sql, walk
 from cepsql.plan.tree.reader import Checked
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
@@ -94,7 +95,7 @@ def _joins_without_times(root: Sql) -> bool:
     plain = [node for node in walk(root) if not isinstance(node, Read | Sql)]
     return not plain and any(
         joins_streams(select, set(streams)) and not any(map(temporal_call, select.walk()))
-        for select in inline_ctes(root.query).find_all(exp.Select)
+        for select in without_ctes(root.query).find_all(exp.Select)
     )
 
 
@@ -105,7 +106,7 @@ def _groups_below(root: Sql) -> bool:
     for node in walk(root):
         if not isinstance(node, Sql):
             continue
-        query = inline_ctes(node.query)
+        query = without_ctes(node.query)
         for part in query.find_all(exp.Group, exp.AggFunc, exp.Distinct, exp.SetOperation):
             select = part.find_ancestor(exp.Select)
             outermost = node is root and select is query and not isinstance(part, exp.SetOperation)
@@ -132,7 +133,7 @@ def groups_joined_streams(root: Sql) -> bool:
     if not isinstance(root.query, exp.Select) or not root.resolved.streaming or _has_window(root):
         return False
     streams = {flat_name(name) for name, node in root.inputs.items() if node.properties.streaming}
-    selects = inline_ctes(root.query).find_all(exp.Select)
+    selects = without_ctes(root.query).find_all(exp.Select)
     return any(
         (select.args.get("group") or aggregates_of(select)) and joins_streams(select, streams) for select in selects
     )

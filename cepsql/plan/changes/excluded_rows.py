@@ -11,8 +11,9 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.changes.framed_rows import planned_window, same_rows, with_composed
+from cepsql.plan.operators.retracting_frames import PlannedWindow, RetractingFrames
 from cepsql.plan.rows.over import named_item, own_aggregate, refuse_nested, window_calls, with_own_window
-from cepsql.plan.tree.nodes import Node, PlannedWindow, RetractingFrames, Sql
+from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, put_around, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
 

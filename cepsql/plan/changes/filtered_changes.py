@@ -3,10 +3,9 @@
 from sqlglot import exp, parse_one
 
 from cepsql.analysis.operators.emission import OPERATION, OPERATIONS
-from cepsql.analysis.operators.window_groups import END, START
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query, numbered
-from cepsql.plan.tree.nodes import ChangingGroups, Sql, WindowAggregate
+from cepsql.plan.tree.nodes import Ordered, Sql
 from cepsql.plan.tree.rows_below import AROUND
 
 
@@ -24,20 +23,11 @@ def with_whole_updates(root: Sql) -> Sql:
     *items, _ = select.expressions
     inner, names = select.copy(), [item.alias_or_name for item in items]
     around = {part: inner.args.pop(part) for part in AROUND if inner.args.get(part) is not None}
-    identity = [exp.column(column, table=name, quoted=True) for column in _identity_columns(root, name)]
+    groups = root.inputs[name.lower()]
+    assert isinstance(groups, Ordered)
+    identity = [exp.column(column, table=name, quoted=True) for column in groups.identity_columns]
     inner.set("expressions", [*numbered(items), *hidden_columns(identity, _kind(name))])
     return labelled_query(Sql(inner, root.inputs), names, around)
-
-
-def _identity_columns(root: Sql, name: str) -> list[str]:
-    """Return the columns that tell one group of the operator from another."""
-    node = root.inputs[name.lower()]
-    match node:
-        case ChangingGroups(groups):
-            return [column.name for column in groups.keys]
-        case WindowAggregate(groups):
-            return [*groups.keys, START, END]
-    raise AssertionError(node)
 
 
 def _kind(table: str) -> exp.Expr:

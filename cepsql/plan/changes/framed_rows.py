@@ -16,8 +16,9 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.plan.changes.aggregate_parts import where
 from cepsql.plan.changes.composed_aggregates import OF_VALUES, composed_aggregate, constant_fraction
+from cepsql.plan.operators.retracting_frames import FrameEnd, FrameEnds, PlannedWindow, RetractingFrames
 from cepsql.plan.rows.over import named_item, refuse_nested, window_calls, with_own_window
-from cepsql.plan.tree.nodes import FrameEnd, FrameEnds, PlannedWindow, RetractingFrames, Sql
+from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.rows_below import RowsBelow
 
 _OF_ORDER: dict[type[exp.Expr], str] = {

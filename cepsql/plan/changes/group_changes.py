@@ -11,7 +11,8 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import over_groups
-from cepsql.plan.tree.nodes import ChangingGroups, Node, Sql
+from cepsql.plan.operators.changing_groups import ChangingGroups
+from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
 from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, read_nodes
 

@@ -11,12 +11,12 @@ from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import flat_name
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, answer
 from cepsql.operators.ranked_rows import Ranking
 from cepsql.plan.changes.rank_limits import rank_limit
+from cepsql.plan.operators.ranked_rows import RankedRows
 from cepsql.plan.rows.over import own_aggregate, window_calls, with_own_window
-from cepsql.plan.tree.answer import answer
-from cepsql.plan.tree.nodes import Node, RankedRows, Sql, walk
+from cepsql.plan.tree.nodes import Node, Sql, walk
 from cepsql.plan.tree.reader import Checked, followed_by
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
 

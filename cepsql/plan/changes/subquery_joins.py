@@ -7,6 +7,7 @@ each row; EXISTS and IN that must hold are semi-joins.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeGuard
 
 from sqlglot import exp
@@ -16,7 +17,7 @@ from cepsql.analysis.operators.pair_conditions import check_pair_condition
 from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.plan.changes.correlation import outside_columns, with_other_aliases
 from cepsql.plan.changes.ranked_rows import is_ranking
 from cepsql.plan.joins.join_condition import without_parts
@@ -348,10 +349,7 @@ class SubqueryJoins:
         rows = _with_values(inner, asked)
         if outside_columns(rows):
             return None
-        try:
-            for key in keys:
-                check_pair_condition(key.condition, self.place)
-        except Error:
+        if any(isinstance(answer(partial(check_pair_condition, key.condition, self.place)), Error) for key in keys):
             return None
         for column, own in made.items():
             rows.append("expressions", exp.alias_(column.copy(), own, quoted=True))

@@ -1,7 +1,6 @@
 """A query with EMIT CHANGES over tables that change becomes operators over their changes."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -17,7 +16,7 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span, answer, granted
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
@@ -46,25 +45,17 @@ from cepsql.plan.joins.stream_join import hoist_joins
 from cepsql.plan.joins.value_joins import with_value_joins
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
+from cepsql.plan.operators.retracting_groups import RetractingGroups
+from cepsql.plan.operators.table_join import TableJoin
+from cepsql.plan.operators.temporal_filter import Clock, TemporalFilter
+from cepsql.plan.operators.upserts import Upserts
 from cepsql.plan.rows.over import named_item, own_aggregate, window_calls
 from cepsql.plan.rows.top_rows import with_first_rows_ranked
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.join_order import own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import (
-    AddedRows,
-    Clock,
-    Node,
-    Read,
-    RetractingGroups,
-    Sql,
-    TableJoin,
-    TemporalFilter,
-    Upserts,
-    reads,
-    walk,
-)
+from cepsql.plan.tree.nodes import AddedRows, Node, Read, Sql, reads, walk
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
 
@@ -95,13 +86,13 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
         )
     flat = inline_views(root, windows=False)
     assert isinstance(flat, Sql)
-    try:
-        return _planned(flat, place, checked, frames=False)
-    except NotSupportedError:
-        if not any(isinstance(node, Sql) and node.query.find(exp.Window) for node in walk(flat)):
-            raise
-        # What can be had without them stays as checkpoints know it.
+    # What can be had without frames stays as checkpoints know it.
+    plain = answer(lambda: _planned(flat, place, checked, frames=False))
+    if isinstance(plain, NotSupportedError) and any(
+        isinstance(node, Sql) and node.query.find(exp.Window) for node in walk(flat)
+    ):
         return _planned(flat, place, checked, frames=True)
+    return granted(plain)
 
 
 def _planned(flat: Sql, place: Span, checked: Checked, frames: bool) -> Sql:
@@ -344,9 +335,9 @@ class _TableChanges:
         for part in ("from_", "joins", "where"):
             value = select.args.get(part)
             inner.set(part, [one.copy() for one in value] if isinstance(value, list) else value and value.copy())
-        try:
-            events = hoist_joins(Sql(inner, read_nodes(inner, self.nodes)), None, self.checked, self.place)
-        except Error:
+        joined = Sql(inner, read_nodes(inner, self.nodes))
+        events = answer(lambda: hoist_joins(joined, None, self.checked, self.place))
+        if isinstance(events, Error):
             return select
         name = self._enter("__events", events)
         for column in columns:
@@ -372,13 +363,9 @@ class _TableChanges:
 
     def _joined(self, select: exp.Select) -> exp.Select:
         """Return a SELECT that reads changes once, and tables that do not change."""
-        try:
-            return self._joined_at_rest(select)
-        except NotSupportedError:
-            added = self._with_added_rows(select)
-            if added is None:
-                raise
-            return self._joined_at_rest(added)
+        joined = answer(lambda: self._joined_at_rest(select))
+        added = self._with_added_rows(select) if isinstance(joined, NotSupportedError) else None
+        return granted(joined) if added is None else self._joined_at_rest(added)
 
     def _with_added_rows(self, select: exp.Select) -> exp.Select | None:
         """Return a SELECT that reads the rows of tables at rest as ones that are added; None if it reads no such
@@ -558,21 +545,19 @@ class _TableChanges:
 
     def _rows_below(self, query: exp.Query, needed: frozenset[str]) -> Sql:
         """Return the rows of a subquery as changes; those of one that can only be asked of events are added."""
-        if self._is_windowed(query):
-            # Windows without EMIT come out once, when they are complete.
-            with suppress(Error):
-                return self._events(query, needed)
-        if self.frames and isinstance(query, exp.Select) and not all(map(is_ranking, window_calls(query))):
-            # Frames by the event time of events need no more rows than they hold.
-            with suppress(Error):
-                return self._events(query, needed)
-        try:
-            return self.rows(query)
-        except NotSupportedError:
-            if any(map(_asks_events, query.walk())):
-                with suppress(Error):
-                    return self._events(query, needed)
-            raise
+        # Windows without EMIT come out once, when they are complete; frames by the event time of events need no more
+        # rows than they hold.
+        framed = self.frames and isinstance(query, exp.Select) and not all(map(is_ranking, window_calls(query)))
+        if framed or self._is_windowed(query):
+            events = self._events(query, needed)
+            if isinstance(events, Sql):
+                return events
+        rows = answer(lambda: self.rows(query))
+        if isinstance(rows, NotSupportedError) and any(map(_asks_events, query.walk())):
+            events = self._events(query, needed)
+            if isinstance(events, Sql):
+                return events
+        return granted(rows)
 
     def _is_windowed(self, query: exp.Expr) -> bool:
         """Tell whether a query is groups of windows of events."""
@@ -580,10 +565,10 @@ class _TableChanges:
             return False
         return all(map(self._gives_events, relations(query)))
 
-    def _events(self, query: exp.Query, needed: frozenset[str]) -> Sql:
-        """Return the rows of a query over events as ones that are added; raises what its operators refuse."""
-        events = self.checked(RowsAsTheyCome(self.place), self._sql(query), "EMIT CHANGES")
-        return self._added(self._enter("__events", events), events, needed)
+    def _events(self, query: exp.Query, needed: frozenset[str]) -> Sql | Error:
+        """Return the rows of a query over events as ones that are added, or what its operators refuse."""
+        events = self.checked.answer(RowsAsTheyCome(self.place), self._sql(query), "EMIT CHANGES")
+        return events if isinstance(events, Error) else self._added(self._enter("__events", events), events, needed)
 
     def _added(self, name: str, node: Node, needed: frozenset[str]) -> Sql:
         """Return the rows of a stream as ones that are added to a table."""

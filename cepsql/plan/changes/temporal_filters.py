@@ -22,9 +22,10 @@ from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.joins.join_condition import without_parts
+from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, Clock, TemporalFilter
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import ENTER, LEAVE, Clock, Node, Sql, TemporalFilter, reads, walk
+from cepsql.plan.tree.nodes import Node, Sql, reads, walk
 from cepsql.plan.tree.rows_below import RowsBelow
 
 _CLAUSES = ("where", "having", "qualify")

@@ -25,8 +25,9 @@ from cepsql.analysis.sql.resolve import flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import Query, WindowClause
 from cepsql.operators.windows import END, START, TIME
+from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.tree.join_order import relations
-from cepsql.plan.tree.nodes import Node, RowWindows, Sql, WindowAggregate
+from cepsql.plan.tree.nodes import Node, RowWindows, Sql
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, is_followed_by
 
 _HELD = "__held"

@@ -12,9 +12,10 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.operators.fill import Filler, FillKind
 from cepsql.operators.windows import END, START, TIME
 from cepsql.plan.groups.assigned_windows import read_windows
+from cepsql.plan.operators.fill import Fill
 from cepsql.plan.rows.over import named_item, window_calls
 from cepsql.plan.rows.top_rows import place_of_selected
-from cepsql.plan.tree.nodes import Fill, Node, RowWindows, Sql
+from cepsql.plan.tree.nodes import Node, RowWindows, Sql
 from cepsql.plan.tree.reader import Checked, RowsInOrder
 from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
 

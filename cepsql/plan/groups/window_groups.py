@@ -37,11 +37,12 @@ from cepsql.plan.groups.assigned_windows import (
 from cepsql.plan.groups.calendar_windows import calendar_windows
 from cepsql.plan.joins.stream_join import joins_streams
 from cepsql.plan.names.ungrouped import ungrouped
+from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
 from cepsql.plan.rows.over import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
-from cepsql.plan.tree.markers import inline_ctes
-from cepsql.plan.tree.nodes import Node, Read, Sql, WindowAggregate
+from cepsql.plan.tree.markers import without_ctes
+from cepsql.plan.tree.nodes import Node, Read, Sql
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
@@ -115,7 +116,7 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
 
     below = hoist_selects(below, wanted, hoist, place)
     streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
-    if any(joins_streams(select, streams) for select in inline_ctes(below.query).find_all(exp.Select)):
+    if any(joins_streams(select, streams) for select in without_ctes(below.query).find_all(exp.Select)):
         return below
     return in_sql_inputs(below, lambda rows: hoist_outer_groups(rows, place, checked))
 

@@ -32,11 +32,14 @@ from cepsql.plan.joins.join_condition import (
 )
 from cepsql.plan.joins.semi_joins import with_semi_joins
 from cepsql.plan.names.window_bounds import with_window_bounds
+from cepsql.plan.operators.as_of_join import AsOfJoin
+from cepsql.plan.operators.interval_join import IntervalJoin
+from cepsql.plan.operators.stream_join import LATER, StreamJoin
 from cepsql.plan.rows.offers import OF_JOINS, offers, pick
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.join_order import relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import LATER, AsOfJoin, IntervalJoin, Node, Sql, StreamJoin, missing_time
+from cepsql.plan.tree.nodes import Node, Sql, missing_time
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
@@ -297,7 +300,7 @@ class _Joining:
         node = next(iter(side.inputs.values()))
         if isinstance(item, exp.Table) and isinstance(node, StreamJoin) and item.name.startswith(_NAME):
             name = next(iter(side.inputs))
-            choices = [replace(node, time=time) for time in (LEFT, RIGHT, LATER)]
+            choices = [node.changed(time=time) for time in (LEFT, RIGHT, LATER)]
             rows = [replace(side, inputs={name: choice}) for choice in choices]
             timely = {_time(one): one for one in rows if one.properties.watermark is not None}
             if not timely:

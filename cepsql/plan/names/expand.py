@@ -1,7 +1,6 @@
 """A query as one tree: subqueries take the place of CTEs and views, so that one text means one thing in every form."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -14,7 +13,7 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import CTES, recursive_ctes, table_name, used_ctes, visible_ctes
 from cepsql.analysis.sql.written import Written, with_relations, written_input, written_query
 from cepsql.catalog import Relation, View
-from cepsql.errors import Error, NotSupportedError, Span, with_view_text
+from cepsql.errors import Error, NotSupportedError, Span, answer, with_view_text
 from cepsql.language.statements import Clause, MatchClause, MeasureClause, Query, WindowPattern
 from cepsql.language.translate import one_query
 from cepsql.plan.names.recursion import refuse_recursion, refuse_recursive_operators
@@ -142,9 +141,8 @@ class Expander:
             raise NotSupportedError("MATCH_RECOGNIZE in a subquery of MATCH_RECOGNIZE is not supported", place)
         for table in filter(_is_name, query.find_all(exp.Table)):
             # What is no table of the catalog is a CTE, or an error that expanding the input finds.
-            with suppress(Error):
-                self.relation(table)
-            if table_name(table) in self._relations and self.is_stream(table):
+            named = answer(partial(self.relation, table))
+            if not isinstance(named, Error) and self.is_stream(table):
                 raise NotSupportedError(
                     f"the stream {table.name} in a subquery of MATCH_RECOGNIZE is not supported", span_of(table, place)
                 )

@@ -8,10 +8,10 @@ from sqlglot import exp
 from cepsql.analysis.operators.deduplicate import plan_distinct
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
-from cepsql.errors import Error, NotSupportedError, Span
-from cepsql.plan.tree.answer import answer
-from cepsql.plan.tree.markers import inline_ctes
-from cepsql.plan.tree.nodes import Deduplicate, Node, Sql
+from cepsql.errors import Error, NotSupportedError, Span, answer
+from cepsql.plan.operators.deduplicate import Deduplicate
+from cepsql.plan.tree.markers import without_ctes
+from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.reader import Checked, followed_by
 from cepsql.plan.tree.rows_below import in_sql_inputs
 
@@ -28,7 +28,10 @@ def hoist_distinct(below: Sql) -> Sql:
     Raises NotSupportedError where the event time is not among its columns: what was seen would be kept for ever.
     """
     below = in_sql_inputs(below, hoist_distinct)
-    query, inputs = inline_ctes(below.query), dict(below.inputs)
+    query, inputs = without_ctes(below.query), dict(below.inputs)
+    if _distinct(query, inputs) is None:
+        return below
+    query = query.copy()
     while (select := _distinct(query, inputs)) is not None:
         name = f"__distinct_{len(inputs)}"
         whole = Sql(_without_distinct(select), _read(select, inputs))
@@ -46,8 +49,6 @@ def hoist_distinct(below: Sql) -> Sql:
             query = table
         else:
             select.replace(table)
-    if len(inputs) == len(below.inputs):
-        return below
     return Sql(query, _read(query, inputs), below.view)
 
 
@@ -62,10 +63,12 @@ def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
 
     Filters and computed columns may stand around it.
     """
-    query = inline_ctes(root.query)
-    select = _last_distinct(query)
-    if select is None:
+    query = without_ctes(root.query)
+    if _last_distinct(query) is None:
         return root
+    query = query.copy()
+    select = _last_distinct(query)
+    assert select is not None
     limit = select.args.get("limit")
     if limit is not None and select is not query:
         return root
@@ -106,7 +109,10 @@ def _is_row_by_row(select: exp.Select) -> bool:
 
 def hoist_inner_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
     """Return a whole query where SELECT DISTINCT in FROM is an operator, as `hoist_outer_distinct` makes one."""
-    query, inputs = inline_ctes(root.query), dict(root.inputs)
+    query, inputs = without_ctes(root.query), dict(root.inputs)
+    if not _distincts(query, inputs):
+        return root
+    query = query.copy()
     # Inner ones first.
     for select in reversed(_distincts(query, inputs)):
         if not isinstance(select.parent, exp.Subquery) or select.args.get("limit") is not None:

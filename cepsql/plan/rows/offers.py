@@ -1,13 +1,13 @@
 """The event times that operators offer, and the one that is picked: by which the rows of a query are followed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.windows import END, START, TIME
+from cepsql.plan.operators.stream_join import LATER
 from cepsql.plan.rows.distinct import followed_after_distinct
-from cepsql.plan.tree.nodes import LATER, Node, Sql, StreamJoin, WindowAggregate, transform
+from cepsql.plan.tree.nodes import Node, Ordered, Sql, transform
 
 OF_JOINS = (LEFT, RIGHT, LATER)
 """The event times that a join of streams offers, the preferred one first."""
@@ -16,24 +16,12 @@ OF_WINDOWS = (END, START, TIME)
 """The event times that windows offer, the preferred one first."""
 
 
-def with_time(node: Node, time: str) -> Node:
-    """Return a join or groups of windows whose rows are followed by one of their event times.
-
-    The node itself where its rows don't have that one.
-    """
-    if isinstance(node, StreamJoin):
-        other = node if node.time == time else replace(node, time=time)
-        return node if other.properties.watermark is None else other
-    assert isinstance(node, WindowAggregate)
-    return node if node.groups.given == time else replace(node, groups=replace(node.groups, given=time))
-
-
 def offers(query: Sql, made: Sequence[Node], times: Iterable[str]) -> Iterable[Sql]:
     """Yield a query once for each of these event times by which the operators `made` for it can be followed."""
     own = {id(node) for node in made}
 
     def chosen(time: str, node: Node) -> Node:
-        return with_time(node, time) if id(node) in own else node
+        return node.followed_by(time) if isinstance(node, Ordered) and id(node) in own else node
 
     for time in times:
         found = transform(query, partial(chosen, time))

@@ -14,9 +14,10 @@ from cepsql.analysis.operators.running_calls import call_of_column, opened_call,
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
 from cepsql.language.bloom_filters import is_seen
-from cepsql.plan.tree.nodes import Node, Over, Sql
+from cepsql.plan.operators.over import Over
+from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.reader import Checked
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
@@ -210,13 +211,17 @@ def _over_columns(call: exp.Window, columns: RowsBelow, place: Span) -> _Call:
     bare.set("partition_by", None)
     bare.set("order", None)
     running, waits, refusal = False, False, None
-    try:
-        reach = reach_of(call, "", place)
+    reach = answer(lambda: reach_of(call, "", place))
+    if isinstance(reach, Error):
+        refusal = reach
+    else:
         waits, running = reach.waits, whole_reach(call, reach).before is None
-        if running:
-            bare = with_plain_argument(bare, columns.take, span_of(call, place) or place)
-    except Error as error:
-        running, refusal = False, error
+    if running:
+        plain = answer(lambda: with_plain_argument(bare, columns.take, span_of(call, place) or place))
+        if isinstance(plain, Error):
+            running, refusal = False, plain
+        else:
+            bare = plain
     if exclusion(call) is not None:
         bare = _with_plain_columns(bare, columns)
     whole = bare if running else columns.replace_in(bare)

@@ -1,7 +1,5 @@
 """Leave out plain SQL that gives the rows of one relation as they are."""
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
@@ -16,7 +14,7 @@ def drop_stars(root: Node) -> Node:
 def _dropped(node: Node) -> Node:
     if not isinstance(node, Ordered):
         return node
-    return replace(node, inputs=tuple(_without_star(below) for below in node.inputs))
+    return node.changed(inputs=tuple(_without_star(below) for below in node.inputs))
 
 
 def _without_star(below: Node) -> Node:

@@ -32,9 +32,9 @@ def with_markers(node: Node) -> Node:
         return node
     if isinstance(node, ChangeOperator):
         # Only rows that leave by time ask it how far it is, and it asks what is below.
-        return replace(node, markers=True, inputs=tuple(map(with_markers, node.inputs)))
+        return node.changed(markers=True, inputs=tuple(map(with_markers, node.inputs)))
     if isinstance(node, Ordered):
-        return replace(node, markers=True)
+        return node.changed(markers=True)
     assert isinstance(node, Sql)
     names = {name for name, below in node.inputs.items() if below.properties.ordered}
     below = {name: with_markers(one) for name, one in node.inputs.items()}
@@ -44,4 +44,4 @@ def with_markers(node: Node) -> Node:
 def _marked_inputs(node: Node) -> Node:
     if not isinstance(node, Ordered) or not node.chained:
         return node
-    return replace(node, inputs=tuple(with_markers(below) for below in node.inputs))
+    return node.changed(inputs=tuple(with_markers(below) for below in node.inputs))

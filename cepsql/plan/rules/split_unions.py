@@ -1,13 +1,12 @@
 """Give a MATCH_RECOGNIZE over a UNION ALL of streams each of them as an input of its own, with its own delay."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, resolve, table_name
-from cepsql.plan.tree.markers import inline_ctes
-from cepsql.plan.tree.nodes import ChangeOperator, Node, Ordered, Sql, StreamJoin, transform
+from cepsql.plan.tree.markers import without_ctes
+from cepsql.plan.tree.nodes import Node, Ordered, Sql, transform
 from cepsql.plan.tree.union import union_branches
 
 
@@ -17,21 +16,16 @@ def split_unions(root: Node) -> Node:
 
 
 def _split(node: Node) -> Node:
-    if not isinstance(node, Ordered) or not node.properties.streaming or isinstance(node, ChangeOperator):
+    if not isinstance(node, Ordered) or not node.properties.streaming:
         return node
-    branches = [input_branches(below) for below in node.inputs]
-    inputs = tuple(branch for parts in branches for branch in parts)
-    if not isinstance(node, StreamJoin):
-        return replace(node, inputs=inputs)
-    sides = tuple(side for side, parts in zip(node.sides, branches, strict=True) for _ in parts)
-    return replace(node, inputs=inputs, sides=sides)
+    return node.with_branches([input_branches(below) for below in node.inputs])
 
 
 def input_branches(below: Node) -> list[Node]:
     """Return the branches of a node that is a UNION ALL, or the node alone."""
     if not isinstance(below, Sql) or not below.query.find(exp.Union):
         return [below]
-    query, nodes = inline_ctes(below.query), below.inputs
+    query, nodes = without_ctes(below.query), below.inputs
     if any(select.is_star for union in query.find_all(exp.Union) for select in union.find_all(exp.Select)):
         resolved = resolve(query, lambda table: nodes[table_name(table)].properties)
         query, nodes = resolved.qualified, {flat_name(name): node for name, node in nodes.items()}

@@ -1,6 +1,7 @@
 """Carry the markers of a stream of matches through the SQL that stands between two MATCH_RECOGNIZE."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -8,7 +9,7 @@ from cepsql.analysis.sql.function_calls import gives_rows, spoken_function
 from cepsql.analysis.sql.inner_stars import inner_stars
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, recursive_ctes, table_name
-from cepsql.errors import NotSupportedError
+from cepsql.errors import NotSupportedError, Span
 
 BOUND = "__bound"
 """BIGINT column that only markers have: every row to come has an event time, in microseconds, above it."""
@@ -16,6 +17,14 @@ BOUND = "__bound"
 
 BETWEEN = "between two operators over a stream"
 """Where markers have to pass, in the words of a refusal."""
+
+
+@dataclass(frozen=True)
+class _Around:
+    """Where a query stands: its place in the text, and in words."""
+
+    span: Span | None
+    words: str
 
 
 def carry_markers(query: exp.Query, streams: Collection[str], place: str = BETWEEN) -> exp.Query:
@@ -27,12 +36,13 @@ def carry_markers(query: exp.Query, streams: Collection[str], place: str = BETWE
     Raises NotSupportedError for what no marker passes through.
     """
     copy = inline_ctes(query)
-    try:
-        _carry(copy, streams, copy)
-    except NotSupportedError as refusal:
-        refusal.message = refusal.message.replace(BETWEEN, place)
-        raise
+    _carry(copy, streams, _Around(span_of(copy), place))
     return copy
+
+
+def without_ctes(query: exp.Query) -> exp.Query:
+    """Return what `inline_ctes` does, or the query itself if it has no CTE: for who only looks at it."""
+    return query if query.find(exp.With) is None else inline_ctes(query)
 
 
 def inline_ctes(query: exp.Query) -> exp.Query:
@@ -83,22 +93,22 @@ def join_kind(join: exp.Join) -> str:
     return words.removesuffix(" OUTER") or "INNER"
 
 
-def _carry(query: exp.Query, streams: Collection[str], whole: exp.Query) -> None:
+def _carry(query: exp.Query, streams: Collection[str], around: _Around) -> None:
     """Change the query in place; it reads one of the streams."""
     if isinstance(query, exp.Subquery):
-        return _carry(query.this, streams, whole)
-    _refuse_lossy(query, whole)
+        return _carry(query.this, streams, around)
+    _refuse_lossy(query, around)
     joins = query.args.get("joins") or []
     items = [query.args["from_"].this, *(join.this for join in joins)]
     place = next(i for i, item in enumerate(items) if _reads(item, streams))
     item = items[place]
     if isinstance(item, exp.Subquery):
-        _carry(item.this, streams, whole)
+        _carry(item.this, streams, around)
     alias = item.args.get("alias")
     if alias is not None and alias.columns:
         alias.append("columns", exp.to_identifier(BOUND))
     assert isinstance(query, exp.Select)
-    marks = _keep_in_joins(query, items, place, whole)
+    marks = _keep_in_joins(query, items, place, around)
     hidden = {BOUND: item.alias_or_name.lower(), **marks}
     for star in [*filter(_is_star, query.expressions), *inner_stars(query)]:
         _leave_out(star, hidden)
@@ -110,7 +120,7 @@ def _reads(item: exp.Expr, streams: Collection[str]) -> bool:
     return any(table_name(table) in streams for table in catalog_tables(item))
 
 
-def _refuse_lossy(query: exp.Query, whole: exp.Query) -> None:
+def _refuse_lossy(query: exp.Query, around: _Around) -> None:
     reason = None
     if not isinstance(query, exp.Select):
         reason = "UNION, INTERSECT or EXCEPT"
@@ -126,13 +136,13 @@ def _refuse_lossy(query: exp.Query, whole: exp.Query) -> None:
         reason = spoken_function(generator) if generator is not None else None
     if reason is not None:
         raise NotSupportedError(
-            f"{reason} {BETWEEN} is not supported",
-            span_of(query, span_of(whole)),
+            f"{reason} {around.words} is not supported",
+            span_of(query, around.span),
             "filters, computed columns and joins with tables are",
         )
 
 
-def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, whole: exp.Query) -> dict[str, str]:
+def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, around: _Around) -> dict[str, str]:
     """Make every join keep the markers of the item at `place`; return the columns that say where an inner join held,
     with the tables that have them."""
     marks: dict[str, str] = {}
@@ -147,8 +157,8 @@ def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, whole: 
             kept = kind in ("INNER", "CROSS", "LEFT", "LEFT ANTI", "ANTI")
         if not kept:
             raise NotSupportedError(
-                f"{kind} JOIN {BETWEEN} is not supported here",
-                span_of(join, span_of(whole)),
+                f"{kind} JOIN {around.words} is not supported here",
+                span_of(join, around.span),
                 "the rows of the stream must be those that the join keeps: JOIN, or LEFT JOIN after the matches",
             )
         if number < place:

@@ -2,8 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.pattern.program import MatchId
-from cepsql.plan.tree.nodes import Match, Node, Sql
+from cepsql.plan.tree.nodes import Node, Ordered, Sql
 
 
 def match_id_column(node: Node) -> str | None:
@@ -12,9 +11,8 @@ def match_id_column(node: Node) -> str | None:
     With ALL ROWS PER MATCH the rows of a match have one id, which then tells no rows apart.
     """
     match node:
-        case Match(found) if not found.program.all_rows:
-            ids = {measure.name for measure in found.program.measures if measure.source == MatchId()}
-            return next((column.name for column in found.output if column.sql in ids), None)
+        case Ordered():
+            return node.match_id
         case Sql(exp.Select() as query, inputs) if len(inputs) == 1 and not query.args.get("joins"):
             below = match_id_column(next(iter(inputs.values())))
             return None if below is None else _selected(query, below)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
@@ -12,10 +14,13 @@ from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.plan.tree.nodes import Node, Sql
 
+T = TypeVar("T", bound=exp.Expr)
+
 AROUND = ("distinct", "order", "limit", "offset", "sort", "cluster")
 """The clauses of a SELECT that go over its output, and stay around the operator."""
 
-_COMPUTED = (*AROUND, "qualify", "windows", "group", "having")
+_LEFT_OUT = {*AROUND, "qualify", "windows", "group", "having", "expressions"}
+"""The clauses of a SELECT that go over its rows."""
 
 
 @dataclass
@@ -72,11 +77,28 @@ class RowsBelow:
 
     def select(self, select: exp.Select) -> exp.Select:
         """Return the SELECT of these columns from what `select` reads."""
-        inner = select.copy()
-        for part in _COMPUTED:
-            inner.set(part, None)
+        read = {part: value for part, value in select.args.items() if value and part not in _LEFT_OUT}
+        inner = exp.Select(**{part: _copied(value) for part, value in read.items()})
         inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in self.names.items()])
-        return inner
+        return without_types(inner)
+
+
+def _copied(part: Any) -> Any:
+    """Return a copy of what a tree has under a name."""
+    return (
+        [_copied(one) for one in part]
+        if isinstance(part, list)
+        else part.copy()
+        if isinstance(part, exp.Expr)
+        else part
+    )
+
+
+def without_types(query: T) -> T:
+    """Take the types off a tree that is resolved anew, for each copy of it would have copies of them; return it."""
+    for part in query.walk():
+        part.type = None
+    return query
 
 
 def put_around(
@@ -115,34 +137,41 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
     place:      where the query stands.
     of_streams: else those over tables are wanted, too.
     """
-    query, nodes = below.inlined.qualified.copy(), {flat_name(name): node for name, node in below.inputs.items()}
+    query, nodes = below.inlined.qualified, {flat_name(name): node for name, node in below.inputs.items()}
 
     left: list[exp.Select] = []
 
-    def find() -> exp.Select | None:
-        for select in query.find_all(exp.Select):
+    def find() -> int | None:
+        for number, select in enumerate(query.find_all(exp.Select)):
             if any(select is one for one in left) or not wanted(select, nodes):
                 continue
             read = read_nodes(select, nodes).values()
             if not of_streams or any(node.properties.streaming for node in read):
-                return select
+                return number
         return None
 
-    found = False
-    while (select := find()) is not None:
+    number, found = find(), False
+    if number is None:
+        return below
+    query = query.copy()
+    while number is not None:
+        select = next(islice(query.find_all(exp.Select), number, None))
         refuse_inner_stars(select, place)
         outer = hoist(select, nodes, span_of(select, place) or place, select is query)
         if isinstance(outer, Error):
             raise outer
         if outer is None:
             left.append(select)
-            continue
-        found = True
-        if select is query:
-            query = outer
+        elif select is query:
+            query, found = outer, True
         else:
             select.replace(outer)
-    return Sql(query, read_nodes(query, nodes), below.view) if found else below
+            found = True
+        number = find()
+    if not found:
+        return below
+    query = without_types(query)
+    return Sql(query, read_nodes(query, nodes), below.view)
 
 
 def in_sql_inputs(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:

@@ -1,45 +1,19 @@
 """Whether Arrow can read the files below an ordered operator."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.window_totals import totals
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import ColumnDefinition, Relation, Source
-from cepsql.matching.match_operator import row_layout
+from cepsql.errors import answer
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.change_layout import groups_layout, ordered_layout, table_join_layout
-from cepsql.plan.tree.join_layout import as_of_join_layout, interval_join_layout, until_sql
-from cepsql.plan.tree.nodes import (
-    AddedRows,
-    AsOfJoin,
-    ChangeOperator,
-    ChangingGroups,
-    Deduplicate,
-    Fill,
-    IntervalJoin,
-    Match,
-    Node,
-    Ordered,
-    Over,
-    RankedRows,
-    Read,
-    RetractingGroups,
-    Sort,
-    Sql,
-    StreamJoin,
-    TableJoin,
-    WindowAggregate,
-    takes_rows_away,
-    walk,
-)
+from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, walk
 from cepsql.scalar.coercion import common_type
 from cepsql.scalar.tree import STANDARD_SESSION, Session
-from cepsql.scalar.types import INTEGERS, TIMESTAMP, UNKNOWN, Type, parse_type
+from cepsql.scalar.types import INTEGERS, UNKNOWN, Type, parse_type
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
 from cepsql.scan.expression import Unlike
@@ -49,7 +23,8 @@ from cepsql.scan.projection import ROW_IDENTITY, ArrowScan
 _STATELESS = {"expressions", "from_", "joins", "where", "hint"}
 """The parts of a SELECT for which Spark remembers no row of a stream."""
 
-_NESTED = ("array", "map", "struct", "variant")
+NESTED = ("array", "map", "struct", "variant")
+"""Types of values that hold others."""
 
 
 def scanned(stages: Sequence[Ordered]) -> list[Ordered]:
@@ -67,8 +42,7 @@ def stage_obstacle(stage: Ordered, session: Session = STANDARD_SESSION) -> str |
     session: the rules of the session that would run it.
     """
     types = [tuple(column.type for column in below.properties.columns) for below in stage.inputs]
-    united = len(types) > 1 and not isinstance(stage, IntervalJoin | AsOfJoin | ChangeOperator)
-    if united and (len(set(types)) > 1 or "unknown" in types[0]):
+    if stage.united and len(types) > 1 and (len(set(types)) > 1 or "unknown" in types[0]):
         return "the streams of a UNION ALL have columns of different types"
     return next(
         (choice.reason for choice in choose_scans(stage, session) if choice is not None and not choice.scan), None
@@ -80,10 +54,10 @@ def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Ch
 
     session: the rules of the session that would run it.
     """
-    try:
-        layouts = _layouts(stage, session)
-    except Unlike as unlike:
-        return [None if below.properties.ordered else Choice(None, reason=str(unlike)) for below in stage.inputs]
+    layouts = answer(lambda: stage.layouts(session), Unlike)
+    if isinstance(layouts, Unlike):
+        reason = str(layouts)
+        return [None if below.properties.ordered else Choice(None, reason=reason) for below in stage.inputs]
     return [
         None if below.properties.ordered else choose_scan(layout, below, session)
         for below, layout in zip(stage.inputs, layouts, strict=True)
@@ -140,11 +114,8 @@ def _columns_read(query: exp.Select, columns: Sequence[str]) -> tuple[str, ...]:
 
 def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice[ArrowScan]:
     """Say how the rows of an input of an operator over streams are read; `layout` is that of its rows."""
-    try:
-        query, relations = _read(below)
-    except Unlike as unlike:
-        return Choice(None, reason=str(unlike))
-    return choose.choose_scan(layout, query, relations, session)
+    asked = answer(lambda: _read(below), Unlike)
+    return Choice(None, reason=str(asked)) if isinstance(asked, Unlike) else choose.choose_scan(layout, *asked, session)
 
 
 def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
@@ -153,9 +124,10 @@ def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
         case Read(relation):
             return exp.select("*").from_("source"), {"source": relation}
         case Sql(query, inputs) if not any(isinstance(one, AddedRows) for one in inputs.values()):
-            return _with_short_identities(query), {
+            relations: dict[str, Relation] = {
                 name: read.relation for name, read in inputs.items() if isinstance(read, Read)
             }
+            return _with_short_identities(query), relations
         case AddedRows() | Sql():
             raise Unlike("the rows of a table at rest are added")
     raise Unlike("the input is matches")
@@ -171,44 +143,25 @@ def _with_short_identities(query: exp.Query) -> exp.Query:
     return found
 
 
-def _layouts(stage: Ordered, session: Session) -> list[RowLayout]:
-    """Return the layout of the rows of each input; raises Unlike for a join that Spark must see to know it."""
-    match stage:
-        case IntervalJoin():
-            limits = _limit(stage, 0, session), _limit(stage, 1, session)
-            layouts = interval_join_layout(stage, _key_types(stage, session), limits).layouts
-        case AsOfJoin():
-            kinds = {column.name.lower(): column.type for column in stage.side(1).properties.columns}
-            if "unknown" in kinds.values():
-                raise Unlike("only Spark knows the types of the columns of a join")
-            plain = {name for name, kind in kinds.items() if not kind.startswith(_NESTED)}
-            layouts = as_of_join_layout(stage, _key_types(stage, session), plain.__contains__).layouts
-        case TableJoin():
-            layouts = table_join_layout(stage, _key_types(stage, session)).layouts
-        case _:
-            layout = _layout(stage)
-            return [layout] * len(stage.inputs)
-    return [layouts[side] for side in stage.sides]
-
-
-def _key_types(join: StreamJoin | TableJoin, session: Session) -> list[str]:
+def key_types(
+    keys: Sequence[tuple[exp.Expr, exp.Expr]], inputs: Sequence[Node], sides: Sequence[int], session: Session
+) -> list[str]:
     """Return the types in which the keys of a join are compared; raises Unlike for those of different kinds."""
     found = []
-    for pair in join.keys:
-        inputs = zip(join.inputs, join.sides, strict=True)
-        types = {_type(below, pair[side], session) for below, side in inputs}
+    for pair in keys:
+        types = {value_type(below, pair[side], session) for below, side in zip(inputs, sides, strict=True)}
         compared = common_type(types, session) if types <= set(INTEGERS) or len(types) == 1 else None
         if compared is None:
             raise Unlike(f"a join compares {' with '.join(sorted(str(kind).upper() for kind in types))}")
         found.append(str(compared).upper())
-    for side in set(join.sides):
-        alike = {below.properties.columns for below, own in zip(join.inputs, join.sides, strict=True) if own == side}
+    for side in set(sides):
+        alike = {below.properties.columns for below, own in zip(inputs, sides, strict=True) if own == side}
         if len(alike) > 1:
             raise Unlike("the streams of a UNION ALL have columns of different types")
     return found
 
 
-def _type(below: Node, key: exp.Expr, session: Session) -> Type:
+def value_type(below: Node, key: exp.Expr, session: Session) -> Type:
     """Return the type of an expression over the rows of an input; raises Unlike where only Spark knows it."""
     if not below.properties.ordered:
         return choose.value_type(sql_of(key), *_read(below), session)
@@ -217,51 +170,3 @@ def _type(below: Node, key: exp.Expr, session: Session) -> Type:
     if kind == UNKNOWN:
         raise Unlike("only Spark knows the types by which a join compares")
     return kind
-
-
-def _limit(join: IntervalJoin, side: int, session: Session) -> str | None:
-    """Return the SQL of the time up to which a row of a side can be met, None if it says none; raises Unlike for other
-    times than TIMESTAMPs."""
-    said = join.limits[side]
-    if said is None:
-        return None
-    time = exp.column(exp.to_identifier(join.side(side).properties.event_time.column, quoted=True))
-    inputs = [below for below, own in zip(join.inputs, join.sides, strict=True) if own == side]
-    if any(_type(below, one, session) != TIMESTAMP for below in inputs for one in (said.time, time)):
-        raise Unlike("Spark computes up to which time a row can be met")
-    return until_sql(f"UNIX_MICROS({sql_of(said.time)})", said)
-
-
-def _is_plain_key(ranked: RankedRows, name: str) -> bool:
-    """Tell whether equal values of a column that is ranked by are alike; raises Unlike where only Spark knows."""
-    kinds = {column.name.lower(): column.type for column in ranked.inputs[0].properties.columns}
-    if kinds[name.lower()] == "unknown":
-        raise Unlike("only Spark knows the types of what is ranked")
-    return not kinds[name.lower()].startswith((*_NESTED, "float", "double"))
-
-
-def _layout(stage: Ordered) -> RowLayout:
-    """Return the layout of the rows of an operator whose inputs have one in common."""
-    match stage:
-        case Match(match):
-            return row_layout(match.program)
-        case Deduplicate(rows):
-            return rows.layout
-        case Sort(rows):
-            return rows.layout
-        case Over(frames):
-            return frames.layout
-        case WindowAggregate(groups):
-            summed = totals(groups)
-            return groups.layout if summed is None else summed.layout
-        case Fill(groups):
-            return groups.fill.layout
-        case ChangingGroups(groups):
-            return groups.layout
-        case RankedRows() if not any(map(takes_rows_away, stage.inputs)):
-            return ordered_layout(stage, partial(_is_plain_key, stage))[0]
-        case RetractingGroups() if not any(map(takes_rows_away, stage.inputs)):
-            return groups_layout(stage)[0]
-        case ChangeOperator():
-            raise Unlike("tables that change are read by it")
-    raise Unlike(f"{type(stage).__name__} is read by Spark only")

@@ -9,7 +9,7 @@ from cepsql.analysis.sql.fleeting import random_call
 from cepsql.analysis.sql.intervals import LONGEST_MONTH, interval_micros, interval_months
 from cepsql.analysis.sql.strict import is_strict
 from cepsql.calendar import DAY
-from cepsql.errors import ProgrammingError
+from cepsql.errors import ProgrammingError, answer
 
 _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _UPPER, _EQUAL = (exp.LT, exp.LTE), (exp.EQ, exp.NullSafeEQ)
@@ -151,8 +151,5 @@ def _length(interval: exp.Expr, months: bool) -> tuple[int, int] | None:
     count = interval_months(interval) if months else None
     if count is not None:
         return count * _MONTH[0], count * _MONTH[1]
-    try:
-        micros = interval_micros(interval)
-    except ProgrammingError:
-        return None
-    return micros, micros
+    micros = answer(lambda: interval_micros(interval), ProgrammingError)
+    return None if isinstance(micros, ProgrammingError) else (micros, micros)

@@ -7,7 +7,8 @@ from pyspark.errors import AnalysisException
 
 from cepsql.analysis.match.list_aggregates import ELEMENT
 from cepsql.errors import Error
-from cepsql.plan.tree.nodes import Match, Node, walk
+from cepsql.plan.operators.match import Match
+from cepsql.plan.tree.nodes import Node, walk
 from cepsql.plan.tree.stand_ins import stand_ins
 from cepsql.spark.jvm.failures import placed, refused_pieces
 

@@ -24,8 +24,9 @@ from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import open_packet, pack
 from cepsql.ordered.state import decode, encode
 from cepsql.pattern.program import MatchProgram
+from cepsql.plan.operators.match import Match
 from cepsql.plan.planner import Plan
-from cepsql.plan.tree.nodes import Match, SparkWatermark, walk
+from cepsql.plan.tree.nodes import SparkWatermark, walk
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.frames.arrival_columns import with_origins, with_placed_columns
 from cepsql.spark.frames.arrow import collected, to_arrow

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from cepsql.analysis.sql.canonical import digest
-from cepsql.operators.as_of_join import AsOfJoin as JoinOperator
-from cepsql.plan.identity import describe_as_of_join
-from cepsql.plan.tree.join_layout import DELETION, as_of_join_layout
-from cepsql.plan.tree.nodes import AsOfJoin
+from cepsql.operators.as_of_join import AsOfJoinOperator
+from cepsql.plan.operators.as_of_join import DELETION, AsOfJoin, as_of_join_layout
 from cepsql.spark.frames.rows import column_type
 from cepsql.spark.stages.join_rows import JoinRows, alike_sides, is_nested, key_types, side_frames
 from cepsql.spark.stages.stage import Feed
@@ -23,10 +21,10 @@ def as_of_join_stage(node: AsOfJoin, feeds: Sequence[Feed]) -> Staged:
     layout = as_of_join_layout(node, kinds, lambda name: not is_nested(column_type(frames[1], name)))
     rows = JoinRows(node, frames, layout)
     deletion = None if node.deletion is None else DELETION
-    operator = JoinOperator(
+    operator = AsOfJoinOperator(
         *layout.layouts, node.forward, node.strict, node.outer, rows.columns[1], deletion,
         tolerance=node.tolerance, condition=pair_condition(layout, frames), versions=node.versions,
         null_safe=node.null_safe,
     )  # fmt: skip
-    identity = digest([describe_as_of_join(node), kinds, layout.names[1]])
+    identity = digest([node.describe(), kinds, layout.names[1]])
     return rows.staged(operator, feeds, identity)

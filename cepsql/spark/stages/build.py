@@ -17,7 +17,6 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.analysis.sql.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, Watermark
-from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
 from cepsql.language.guard import no_collection
 from cepsql.language.misread import refuse_misread
@@ -26,36 +25,19 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
+from cepsql.plan.operators.match import Match
 from cepsql.plan.planner import Plan
 from cepsql.plan.rules.split_unions import input_branches
-from cepsql.plan.tree.arrival import goes_by_arrival, keeps_arrival
+from cepsql.plan.tree.arrival import keeps_arrival
 from cepsql.plan.tree.markers import carry_markers, inline_ctes
 from cepsql.plan.tree.nodes import (
     AddedRows,
-    AsOfJoin,
-    ChangeOperator,
-    ChangingGroups,
-    Deduplicate,
-    Fill,
-    IntervalJoin,
     LabelledChanges,
-    Match,
     Node,
     Ordered,
-    Over,
-    RankedRows,
     Read,
-    RetractingFrames,
-    RetractingGroups,
-    Sort,
     SparkWatermark,
     Sql,
-    StreamJoin,
-    TableJoin,
-    TemporalFilter,
-    Upserts,
-    WindowAggregate,
-    goes_by_time,
     inputs,
     reads,
     walk,
@@ -70,7 +52,6 @@ from cepsql.spark.checkpoint.control import with_watermark
 from cepsql.spark.checkpoint.host_files import HostFiles
 from cepsql.spark.frames.buckets import Buckets, session_buckets
 from cepsql.spark.frames.column_types import frame_columns
-from cepsql.spark.frames.conditions import in_session
 from cepsql.spark.frames.frame_sql import frame_sql
 from cepsql.spark.frames.frames import alike
 from cepsql.spark.frames.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
@@ -97,35 +78,20 @@ from cepsql.spark.sources.source import (
     without_marks,
 )
 from cepsql.spark.sources.time_marks import with_time_marks
-from cepsql.spark.stages.as_of_join import as_of_join_stage
 from cepsql.spark.stages.bounds import BOUND, with_match_watermark
-from cepsql.spark.stages.deduplicate import deduplicate_table, deduplication_stage
-from cepsql.spark.stages.fill import fill_stage, fill_table
 from cepsql.spark.stages.finished_rows import finished_rows
-from cepsql.spark.stages.group_changes import group_changes_stage
-from cepsql.spark.stages.match import match_stage, match_table
 from cepsql.spark.stages.neighbours import Sharing, neighbour
 from cepsql.spark.stages.observations import BELOW_MATCH, PART
-from cepsql.spark.stages.over import over_stage, over_table
 from cepsql.spark.stages.pair_filter import with_filter
-from cepsql.spark.stages.ranked_rows import ranked_rows_stage
-from cepsql.spark.stages.retracting_frames import frames_of_table, retracting_frames_stage
+from cepsql.spark.stages.registry import OPERATORS
 from cepsql.spark.stages.side_by_side import side_by_side
-from cepsql.spark.stages.sort import sort_stage
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.stage_rows import StageRows
 from cepsql.spark.stages.staged import Staged, run_staged, staged_rows
-from cepsql.spark.stages.stream_join import join_stage
 from cepsql.spark.stages.table_changes import (
     labelled_changes,
-    retracting_groups_stage,
-    table_join_stage,
-    upserts_stage,
-    with_keys_known,
     with_moves,
 )
-from cepsql.spark.stages.temporal_filter import temporal_filter_stage
-from cepsql.spark.stages.window_groups import window_stage
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
@@ -135,9 +101,6 @@ SOURCE_OBSERVATION = "cepsql_source"
 
 ARROW = "\0arrow"
 """The reader of rows that no frame of Spark's reads."""
-
-_UNTIMED = (RetractingGroups, RankedRows, RetractingFrames, TableJoin)
-"""Operators that do not go by event time."""
 
 EXPIRED_ROWS = 100_000
 """How many rows leave an operator in one micro-batch because their time is over, unless a setting says otherwise."""
@@ -393,33 +356,12 @@ class _Builder:
                 return self._relation(node, reader, timed, placed)
             case Sql():
                 return self._sql(node, reader, timed, placed)
-            case Match() if not node.properties.streaming:
-                return self._matches_in_table(node)
-            case Deduplicate(rows) if not node.properties.streaming:
-                return deduplicate_table(self.inputs(node)[0], rows)
-            case Fill(groups) if not node.properties.streaming:
-                return fill_table(self.inputs(node)[0], groups)
-            case Over(frames) if not node.properties.streaming:
-                return over_table(self.inputs(node)[0], frames)
-            case Match() | Deduplicate() | Fill() | Sort() | Over() | WindowAggregate():
-                return self._staged_rows(node, self.staged(node), node.markers)
-            case ChangingGroups(changing):
-                return self._staged_rows(node, group_changes_stage(self.feeds(node, self.inputs(node)), changing))
-            case IntervalJoin():
-                return self._staged_rows(node, join_stage(node, self.feeds(node, self._rows(node))), node.markers, over)
-            case AsOfJoin():
-                staged = as_of_join_stage(node, self.feeds(node, self._rows(node)))
-                return self._staged_rows(node, staged, node.markers, over)
-            case Upserts():
-                keyed = self._read(node.stream)
-                if not isinstance(node.stream, ViewSource):
-                    # In a view NULL is a key like others.
-                    keyed = with_moves(node.stream, with_keys_known(node, keyed))
-                return self._staged_rows(node, upserts_stage(node, self.feeds(node, [keyed])[0]), node.markers)
-            case RetractingFrames() if not node.properties.streaming:
-                return frames_of_table(node, self.inputs(node)[0])
-            case ChangeOperator():
-                return self._staged_rows(node, self._changing(node, self.feeds(node, self._rows(node))), node.markers)
+            case Ordered() if not node.properties.streaming:
+                table = OPERATORS[type(node)].table
+                assert table is not None
+                return table(node, self.inputs(node)[0], self)
+            case Ordered():
+                return self._staged_rows(node, self.staged(node), node.markers, over)
             case LabelledChanges(_, below):
                 return self._labelled(self.frame(below))
             case AddedRows(_, below):
@@ -427,19 +369,10 @@ class _Builder:
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
-    def _changing(self, node: ChangeOperator, feeds: list[Feed]) -> Staged:
-        match node:
-            case RetractingGroups():
-                return retracting_groups_stage(node, feeds)
-            case RankedRows():
-                return ranked_rows_stage(node, feeds)
-            case RetractingFrames():
-                return retracting_frames_stage(node, feeds)
-            case TemporalFilter():
-                count = (self.buckets or session_buckets(self.spark)).count
-                return temporal_filter_stage(node, feeds, self.control, -(-self.expired // count))
-        assert isinstance(node, TableJoin)
-        return table_join_stage(node, feeds)
+    @property
+    def expired_of_bucket(self) -> int:
+        """How many rows leave a bucket in one micro-batch because their time is over."""
+        return -(-self.expired // (self.buckets or session_buckets(self.spark)).count)
 
     def _staged_rows(
         self, node: Ordered, staged: Staged, markers: bool = False, over: exp.Query | None = None
@@ -467,9 +400,9 @@ class _Builder:
         return rows
 
     def inputs(self, node: Ordered) -> list[DataFrame]:
-        """Return the rows of an operator, by input, with equal types."""
+        """Return the rows of an operator, by input, with equal types if they are united."""
         frames = self._rows(node)
-        return frames if len(frames) == 1 else alike(frames)
+        return alike(frames) if node.united and len(frames) > 1 else frames
 
     def _rows(self, node: Ordered) -> list[DataFrame]:
         """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
@@ -479,14 +412,13 @@ class _Builder:
             if node.properties.streaming and self._arrow_scan(node, number) is not None:
                 frames.append(self.frame(below, ARROW))
             elif isinstance(below, Read):
-                placed = goes_by_arrival(node, number)
-                frames.append(self._events(below.relation, _are_versions(node, number), placed))
+                placed = node.by_arrival(number)
+                frames.append(self._events(below.relation, node.reads_versions(number), placed))
             elif not node.properties.streaming:
                 frames.append(self._bounded_rows(below))
             else:
-                label, placed = self._label(node, number), goes_by_arrival(node, number)
-                untimed = isinstance(node, _UNTIMED) or (isinstance(node, TemporalFilter) and not node.chained)
-                frames.append(self.frame(below, label, timed=not untimed, placed=placed))
+                label, placed = self._label(node, number), node.by_arrival(number)
+                frames.append(self.frame(below, label, timed=node.timed, placed=placed))
             self._refuse_capitals(frames[-1].columns)
         return frames
 
@@ -525,10 +457,14 @@ class _Builder:
             self._labels[id(node), number] = free
         return self._labels[id(node), number]
 
-    def staged(self, node: Match | Deduplicate | Fill | Sort | Over | WindowAggregate) -> Staged:
+    def staged(self, node: Ordered) -> Staged:
         """Return what runs an operator over streams, together with the one below it if they share a stage."""
-        frames = self.inputs(node)
-        alone = replace(self._alone(node, self.feeds(node, frames), frames[0]), nodes=(node,))
+        run = OPERATORS[type(node)]
+        frames = self.inputs(node) if run.rows is None else run.rows(node, self)
+        alone = run.stage(node, self.feeds(node, frames), self)
+        if not run.shares:
+            return alone
+        alone = replace(alone, nodes=(node,))
         # What is below has just been built.
         staged = self.sharing.staged(self.spark, node, self._built.get(id(neighbour(node))), alone)
         self._built[id(node)] = staged
@@ -543,43 +479,13 @@ class _Builder:
         for below in inputs(node if staged is None else staged.nodes[0]):
             yield from self.stages(below)
 
-    def _alone(
-        self, node: Match | Deduplicate | Fill | Sort | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame
-    ) -> Staged:
-        match node:
-            case Deduplicate(rows):
-                return deduplication_stage(feeds, rows)
-            case Fill(groups):
-                return fill_stage(feeds, groups)
-            case Sort(rows):
-                return sort_stage(feeds, rows)
-            case Over(frames):
-                return over_stage(feeds, frames)
-            case WindowAggregate(groups):
-                return window_stage(feeds, groups)
-        match = node.match
-        program = in_session(frame, self.limits(match.program))
-        hold = None if node.properties.watermark is None else node.properties.event_time.delay
-
-        def gathered(found: DataFrame, _: list[str]) -> DataFrame:
-            return self.aggregate(found, match.aggregates)
-
-        return match_stage(feeds, program, _output(match), hold, gathered if match.aggregates else None)
-
-    def _matches_in_table(self, node: Match) -> DataFrame:
-        match, frames = node.match, self.inputs(node)
-        program = in_session(frames[0], self.limits(match.program))
-        found = self.aggregate(match_table(frames[0], program, list(match.order)), match.aggregates)
-        return found.selectExpr(*_output(match))
-
     def feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
         """Return the inputs of an operator over streams, whose rows are these frames."""
         return [self._feed(node, number, frame) for number, frame in enumerate(frames)]
 
     def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
         name = self._label(node, number)
-        below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin | TableJoin) else 0
-        untimed = isinstance(node, ChangeOperator) and not goes_by_time(node, number)
+        below, side, untimed = node.inputs[number], node.side_of(number), not node.goes_by_time(number)
         if below.properties.ordered:
             chained = node.chained and BOUND in frame.columns
             return Feed(frame, 0, side, name=name, inner=not chained, rows=self.stage_rows(frame), untimed=untimed)
@@ -591,7 +497,7 @@ class _Builder:
         if found is not None:
             source, scan = found
             reader = partial(scan_packets, self.spark, source, scan, control)
-            if isinstance(node, StreamJoin | TableJoin):
+            if node.compares:
                 keys = scan.projection.key_types
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0
@@ -736,12 +642,13 @@ class _Builder:
         versions: a change that gives a row another key is two of them, for the version under the former one ends.
         placed:   as of `frame`.
         """
-        frame = self._read(relation, placed)
+        frame = self.read(relation, placed)
         if not isinstance(relation, Source) or not relation.key:
             return frame
         return single_changes(relation, with_moves(relation, frame) if versions else frame, versions)
 
-    def _read(self, relation: Source | Registered, placed: bool = False) -> DataFrame:
+    def read(self, relation: Source | Registered, placed: bool = False) -> DataFrame:
+        """Return the rows of a relation; `placed` as of `frame`."""
         frame = self._source_rows(relation, placed)
         if isinstance(relation, Registered):
             return frame
@@ -795,16 +702,7 @@ def _of_branch(number: int, frame: DataFrame) -> DataFrame:
     return frame.selectExpr(*columns)
 
 
-def _are_versions(node: Ordered, number: int) -> bool:
-    """Tell whether the rows of an input are the versions of a table, some of which end others."""
-    return isinstance(node, AsOfJoin) and node.deletion is not None and node.sides[number] == 1
-
-
 def _reads_several(root: Node) -> bool:
     """Tell whether ordered operators read streams in several places."""
     below = [part for node in walk(root) if isinstance(node, Ordered) for part in node.inputs]
     return sum(part.properties.streaming and not part.properties.ordered for part in below) > 1
-
-
-def _output(match: MatchPlan) -> list[str]:
-    return [f"{column.sql} AS {quoted(column.name)}" for column in match.output]

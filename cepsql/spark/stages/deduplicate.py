@@ -10,7 +10,7 @@ from pyspark.sql.types import StructField, StructType
 from cepsql.analysis.operators.deduplicate import FirstRows
 from cepsql.analysis.sql.canonical import digest
 from cepsql.language.tokens import quoted
-from cepsql.operators.deduplicate import Deduplicate
+from cepsql.operators.deduplicate import DeduplicateOperator
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.spark.frames.arrow import refuse_months
 from cepsql.spark.frames.rows import layout_fields
@@ -28,7 +28,7 @@ def deduplication_stage(feeds: Sequence[Feed], rows: FirstRows) -> Staged:
 
     feeds: streams of the same columns and types.
     """
-    operator = Deduplicate(rows.layout, rows.within)
+    operator = DeduplicateOperator(rows.layout, rows.within)
     identity = digest([STATE_VERSION, rows.keys, rows.order, rows.within, [asdict(c) for c in rows.columns]])[:16]
     return Staged(operator, feeds, identity, _schema(feeds[0].frame, rows), _output(rows), operator.hold)
 
@@ -41,7 +41,7 @@ def deduplicate_table(frame: DataFrame, rows: FirstRows) -> DataFrame:
     refuse_months(schema, "DEDUPLICATE")
     timely = frame.where(f"{quoted(rows.time)} IS NOT NULL")
     found = sorted_rows(timely, rows.layout, list(rows.order)).mapInArrow(
-        partial(run_sorted, Deduplicate(rows.layout, rows.within)), schema
+        partial(run_sorted, DeduplicateOperator(rows.layout, rows.within)), schema
     )
     return found.selectExpr(*_output(rows))
 

@@ -12,9 +12,9 @@ from cepsql.analysis.operators.fill import FilledGroups
 from cepsql.analysis.sql.canonical import digest
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.operators.fill import Fill, FillKind, constant
+from cepsql.operators.fill import FillKind, FillOperator, constant
 from cepsql.ordered.sorted_run import run_sorted
-from cepsql.plan.identity import describe_fill
+from cepsql.plan.operators.fill import describe_fill
 from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.rows import layout_fields
 from cepsql.spark.jvm.zone import session_zone
@@ -45,7 +45,7 @@ def fill_table(frame: DataFrame, groups: FilledGroups) -> DataFrame:
     return found.mapInArrow(partial(run_sorted, _in_zone(frame, groups)), schema).selectExpr(*_output(groups))
 
 
-def _in_zone(frame: DataFrame, groups: FilledGroups) -> Fill:
+def _in_zone(frame: DataFrame, groups: FilledGroups) -> FillOperator:
     """Return the operator, with the clocks of the session where a calendar measures the windows of a TIMESTAMP."""
     fill = groups.fill
     kind = frame.schema[groups.time].dataType

@@ -9,12 +9,12 @@ from cepsql.analysis.operators.emission import OPERATION
 from cepsql.analysis.operators.group_changes import GroupChanges
 from cepsql.analysis.sql.canonical import digest
 from cepsql.language.tokens import quoted
-from cepsql.operators.changing_groups import EVER, ChangingGroups
+from cepsql.operators.changing_groups import EVER, ChangingGroupsOperator
 from cepsql.operators.changing_windows import CHANGE
 from cepsql.operators.partial_groups import partial_groups
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.identity import describe_group_changes
+from cepsql.plan.operators.changing_groups import describe_group_changes
 from cepsql.spark.frames.arrow import plain_types
 from cepsql.spark.frames.rows import layout_columns
 from cepsql.spark.stages.over import running_fields
@@ -32,7 +32,7 @@ def group_changes_stage(feeds: Sequence[Feed], groups: GroupChanges) -> Staged:
     rows = frame.selectExpr(*layout_columns(frame, groups.layout))
     calls = tuple(call for _, call in groups.calls)
     given, types = running_fields(calls, rows)
-    operator = ChangingGroups(_reduced(groups.layout, calls, rows.schema), calls, types)
+    operator = ChangingGroupsOperator(_reduced(groups.layout, calls, rows.schema), calls, types)
     identity = digest([STATE_VERSION, describe_group_changes(groups)])[:16]
     keys = [StructField(field.name, field.dataType) for field in rows.schema.fields if field.name.startswith("k")]
     schema = StructType([*keys, *given, StructField(CHANGE, ByteType())])

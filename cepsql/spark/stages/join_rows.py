@@ -23,8 +23,7 @@ from cepsql.language.tokens import quoted
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Operator
-from cepsql.plan.tree.join_layout import JoinLayout
-from cepsql.plan.tree.nodes import LATER, StreamJoin
+from cepsql.plan.operators.stream_join import LATER, JoinLayout, StreamJoin
 from cepsql.spark.frames.arrow import arrow_schema
 from cepsql.spark.frames.frames import alike
 from cepsql.spark.frames.rows import column_type, incomparable, time_of, typed_columns

@@ -8,6 +8,8 @@ from functools import partial
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cepsql.analysis.match.list_aggregates import ListAggregate
+from cepsql.analysis.match.match import MatchPlan
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.language.tokens import quoted
 from cepsql.matching.match_operator import MatchOperator, row_layout
@@ -15,10 +17,15 @@ from cepsql.ordered.row_layout import Column as RowColumn
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
+from cepsql.plan.operators.match import Match
+from cepsql.spark.frames.conditions import in_session
 from cepsql.spark.frames.rows import incomparable, layout_columns, match_schema, refuse_collations
 from cepsql.spark.sources.source import MALFORMED
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
+
+Limits = Callable[[MatchProgram], MatchProgram]
+Aggregated = Callable[[DataFrame, Sequence[ListAggregate]], DataFrame]
 
 
 def match_stage(
@@ -35,6 +42,34 @@ def match_stage(
     """
     schema = match_schema(feeds[0].frame, program)
     return Staged(MatchOperator(program), feeds, program.state_id, schema, tuple(output), hold, gathered)
+
+
+def stage_of_matches(node: Match, feeds: Sequence[Feed], limits: Limits, aggregate: Aggregated) -> Staged:
+    """Return the stage of a row pattern over streams.
+
+    limits:    gives its program the limits of its search.
+    aggregate: computes aggregates of lists that the matcher returns.
+    """
+    match, watermark = node.match, node.properties.watermark
+
+    def gathered(found: DataFrame, _: list[str]) -> DataFrame:
+        return aggregate(found, match.aggregates)
+
+    program = in_session(feeds[0].frame, limits(match.program))
+    hold = None if watermark is None else watermark.delay
+    return match_stage(feeds, program, _output(match), hold, gathered if match.aggregates else None)
+
+
+def table_of_matches(node: Match, frame: DataFrame, limits: Limits, aggregate: Aggregated) -> DataFrame:
+    """Return the matches in a bounded frame; arguments as of `stage_of_matches`."""
+    match = node.match
+    program = in_session(frame, limits(match.program))
+    found = aggregate(match_table(frame, program, list(match.order)), match.aggregates)
+    return found.selectExpr(*_output(match))
+
+
+def _output(match: MatchPlan) -> list[str]:
+    return [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
 
 
 def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> DataFrame:

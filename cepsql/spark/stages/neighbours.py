@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.sql.canonical import digest
 from cepsql.errors import OperationalError
 from cepsql.ordered.fused import Fused
-from cepsql.plan.tree.nodes import Deduplicate, Match, Node, Ordered, Over, Sql, WindowAggregate
+from cepsql.plan.tree.nodes import Node, Ordered, Sql
 from cepsql.scalar.tree import Input
 from cepsql.scan.between import RowsBetween
 from cepsql.scan.expression import Unlike
@@ -55,7 +55,7 @@ def neighbour(node: Ordered) -> Ordered | None:
     below: Node = node.inputs[0]
     while isinstance(below, Sql) and len(below.inputs) == 1:
         (below,) = below.inputs.values()
-    return below if isinstance(below, Match | Deduplicate | Over | WindowAggregate) else None
+    return below if isinstance(below, Ordered) and below.hosts else None
 
 
 def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Staged) -> Staged | None:
@@ -78,7 +78,7 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
     if not _has_keys(rows, first) or not has_types(rows, second.layout, second.feeds[0].frame):
         return None
     return Staged(
-        Fused(first.operator, second.operator, RowsBetween(rows), first.hold, isinstance(below, Deduplicate | Over)),
+        Fused(first.operator, second.operator, RowsBetween(rows), first.hold, below is not None and below.keeps_order),
         first.feeds,
         digest([first.identity, second.identity]),
         second.schema,

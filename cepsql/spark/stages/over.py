@@ -34,7 +34,7 @@ from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
 from cepsql.operators.framed import Framed
 from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.sorted_run import run_sorted
-from cepsql.plan.identity import describe_frames
+from cepsql.plan.operators.over import describe_frames
 from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.nullable_types import with_nulls_inside

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.operators.as_of_join import AsOfJoin
-from cepsql.operators.interval_join import IntervalJoin, JoinKind
+from cepsql.operators.as_of_join import AsOfJoinOperator
+from cepsql.operators.interval_join import IntervalJoinOperator, JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.scalar.tree import Apply, Input, Node
@@ -21,8 +21,8 @@ def with_filter(staged: Staged, query: exp.Query) -> Staged:
     The query's own WHERE stays, and finds nothing more to drop.
     """
     operator = staged.operator
-    if not (isinstance(operator, AsOfJoin) and not operator.outer) and not (
-        isinstance(operator, IntervalJoin) and operator.kind == JoinKind.INNER
+    if not (isinstance(operator, AsOfJoinOperator) and not operator.outer) and not (
+        isinstance(operator, IntervalJoinOperator) and operator.kind == JoinKind.INNER
     ):
         return staged
     session = arrow_session(staged.feeds[0].frame.sparkSession)

@@ -29,12 +29,12 @@ from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.operators.change_rows import IDENTITY
 from cepsql.operators.frame_bounds import Frame
-from cepsql.operators.retracting_frames import OF_ORDER, WindowCall
-from cepsql.operators.retracting_frames import RetractingFrames as FramesOperator
+from cepsql.operators.retracting_frames import OF_ORDER, RetractingFramesOperator, WindowCall
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.ordered.sorted_run import run_sorted
+from cepsql.plan.operators.retracting_frames import FrameEnd, FrameEnds, RetractingFrames
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
-from cepsql.plan.tree.nodes import FrameEnd, FrameEnds, RetractingFrames, takes_rows_away
+from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.rows import column_type, layout_columns
@@ -64,7 +64,7 @@ def frames_of_table(node: RetractingFrames, frame: DataFrame) -> DataFrame:
     return rows.mapInArrow(partial(run_sorted, operator), schema).selectExpr(*named)
 
 
-def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[FramesOperator, list[StructField], list[str]]:
+def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[RetractingFramesOperator, list[StructField], list[str]]:
     """Return the operator over the rows of a frame, the columns that it gives out, and those of the node as SQL."""
     retracting = any(map(takes_rows_away, node.inputs))
     for name in (*node.keys, *(item.this.name for item in node.order)):
@@ -77,7 +77,9 @@ def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[FramesOperator, 
     given = list(dict.fromkeys(places[name.lower()] for name in node.columns))
     keys = [column.name for column in layout.keys]
     shown = tuple(name for name in given if name not in keys)
-    operator = FramesOperator(layout, calls, shown, plain_types(types), not is_ansi(frame.sparkSession), retracting)
+    operator = RetractingFramesOperator(
+        layout, calls, shown, plain_types(types), not is_ansi(frame.sparkSession), retracting
+    )
     named = [f"{places[name.lower()]} AS {quoted(name)}" for name in node.columns]
     named += [quoted(call.name) for call in calls]
     return operator, [*(fields[name] for name in (*keys, *shown)), *types], named

@@ -8,12 +8,10 @@ from pyspark.sql.types import DateType, TimestampType
 from cepsql.analysis.sql.canonical import digest
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
-from cepsql.operators.interval_join import IntervalJoin as JoinOperator
-from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.interval_join import IntervalJoinOperator, JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
-from cepsql.plan.identity import describe_join
-from cepsql.plan.tree.join_layout import UNTIL, JoinLayout, interval_join_layout, until_sql
-from cepsql.plan.tree.nodes import IntervalJoin
+from cepsql.plan.operators.interval_join import UNTIL, IntervalJoin, interval_join_layout, until_sql
+from cepsql.plan.operators.stream_join import JoinLayout
 from cepsql.scalar.tree import Expression, Session
 from cepsql.scalar.types import Type
 from cepsql.scalar.typing import typed
@@ -39,8 +37,8 @@ def join_stage(node: IntervalJoin, feeds: Sequence[Feed]) -> Staged:
     rows = JoinRows(node, frames, layout)
     condition = pair_condition(layout, frames)
     until = UNTIL if limits[0] else None, UNTIL if limits[1] else None
-    operator = JoinOperator(*layout.layouts, node.low, node.high, node.kind, rows.columns, condition, until)
-    identity = digest([describe_join(node), kinds])
+    operator = IntervalJoinOperator(*layout.layouts, node.low, node.high, node.kind, rows.columns, condition, until)
+    identity = digest([node.describe(), kinds])
     return rows.staged(operator, feeds, identity, single=node.kind in (JoinKind.SEMI, JoinKind.ANTI))
 
 

@@ -13,6 +13,7 @@ from cepsql.analysis.operators.emission import OPERATION, OPERATIONS
 from cepsql.analysis.sql.canonical import digest
 from cepsql.analysis.sql.properties import CHANGE, DELETED, IDENTITY
 from cepsql.catalog import Source
+from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
@@ -21,26 +22,19 @@ from cepsql.operators.changing_groups import EVER
 from cepsql.operators.pair_condition import PairColumn
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.partial_groups import partial_groups
-from cepsql.operators.retracting_groups import GroupCall
-from cepsql.operators.retracting_groups import RetractingGroups as GroupsOperator
+from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator
 from cepsql.operators.running import RunningCall
-from cepsql.operators.table_join import TableJoin as JoinOperator
-from cepsql.operators.upserts import GONE
-from cepsql.operators.upserts import Upserts as UpsertsOperator
+from cepsql.operators.table_join import TableJoinOperator
+from cepsql.operators.upserts import GONE, UpsertsOperator
 from cepsql.operators.windows import REPEATED
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change, Operator
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
-from cepsql.plan.identity import describe_change_operator
-from cepsql.plan.tree.change_layout import groups_layout, table_join_layout
-from cepsql.plan.tree.nodes import (
-    ChangeOperator,
-    RetractingGroups,
-    TableJoin,
-    TemporalFilter,
-    Upserts,
-    takes_rows_away,
-)
+from cepsql.plan.operators.retracting_groups import RetractingGroups
+from cepsql.plan.operators.table_join import TableJoin, table_join_layout
+from cepsql.plan.operators.temporal_filter import TemporalFilter
+from cepsql.plan.operators.upserts import Upserts
+from cepsql.plan.tree.nodes import ChangeOperator, takes_rows_away
 from cepsql.scalar.types import Type
 from cepsql.spark.frames.arrow import arrow_schema, map_rows, plain_types
 from cepsql.spark.frames.conditions import value_type
@@ -97,6 +91,14 @@ def with_keys_known(node: Upserts, frame: DataFrame) -> DataFrame:
     return frame.selectExpr(*others, f"({already}{missing}) AS {MALFORMED}")
 
 
+def changelog_rows(node: Upserts, frame: DataFrame) -> DataFrame:
+    """Return the rows of the stream that an operator reads, given as its source has them."""
+    if isinstance(node.stream, ViewSource):
+        # In a view NULL is a key like others.
+        return frame
+    return with_moves(node.stream, with_keys_known(node, frame))
+
+
 def with_moves(source: Source, frame: DataFrame) -> DataFrame:
     """Return the rows of a changelog, and before each that gives a row another key one that deletes the former.
 
@@ -122,13 +124,13 @@ def with_moves(source: Source, frame: DataFrame) -> DataFrame:
 def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> Staged:
     """Return what gives the changes of the groups of a table."""
     frame = feeds[0].frame
-    layout, places = groups_layout(node)
+    layout, places = node.placed_layout()
     calls = [replace(call, name=column.name, column=places[call.column]) for column, call in node.calls]
     rows = frame.selectExpr(*layout_columns(frame, layout))
     given = [StructField(call.name, _group_type(call, rows)) for call in calls]
     retracting = any(map(takes_rows_away, node.inputs))
     layout = _reduced(layout, calls, rows.schema, retracting)
-    operator = GroupsOperator(layout, tuple(calls), plain_types(given), retracting)
+    operator = RetractingGroupsOperator(layout, tuple(calls), plain_types(given), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     named += [quoted(call.name) for call in calls]
@@ -191,7 +193,7 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
     condition = None if found.condition is None else typed_condition(found.condition, types, frames[0].sparkSession)
     schema, asks = (schemas[0], schemas[1]), (further[0], further[1])
     left, right = found.layouts
-    operator = JoinOperator(left, right, node.kind, schema, condition, asks, node.null_safe)
+    operator = TableJoinOperator(left, right, node.kind, schema, condition, asks, node.null_safe)
     named = [
         f"{prefix}v{i} AS {quoted(prefix + name)}"
         for prefix, names in zip((LEFT,) if node.single else (LEFT, RIGHT), node.columns, strict=False)
@@ -237,7 +239,7 @@ def change_stage(
     named:  the columns in the end as Spark SQL with their names.
     more:   decides what is kept, beside the node.
     """
-    identity = digest([STATE_VERSION, describe_change_operator(node), more])[:16]
+    identity = digest([STATE_VERSION, node.describe(), more])[:16]
     hidden = [StructField(change_rows.IDENTITY, StringType()), StructField(STAGE_CHANGE, ByteType())]
     schema = StructType([*(StructField(field.name, field.dataType) for field in fields), *hidden])
     output = (*named, f"{change_rows.IDENTITY} AS {IDENTITY}", f"{STAGE_CHANGE} AS {CHANGE}")

@@ -8,10 +8,11 @@ from pyspark.sql import DataFrame
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.language.tokens import quoted
 from cepsql.operators import temporal_filter
-from cepsql.operators.temporal_filter import TemporalFilter as FilterOperator
+from cepsql.operators.temporal_filter import TemporalFilterOperator
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
+from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, TemporalFilter
 from cepsql.plan.tree.change_layout import KIND
-from cepsql.plan.tree.nodes import ENTER, LEAVE, TemporalFilter, reads, takes_rows_away
+from cepsql.plan.tree.nodes import reads, takes_rows_away
 from cepsql.spark.checkpoint.control import system_times
 from cepsql.spark.frames.rows import event_time, layout_columns
 from cepsql.spark.stages.bounds import BOUND
@@ -43,7 +44,7 @@ def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: 
     )
     fields = frame.selectExpr(*layout_columns(frame, layout)).schema.fields
     named = [f"v{i} AS {quoted(name)}" for i, name in enumerate(given)]
-    operator = FilterOperator(layout, retracting, limit)
+    operator = TemporalFilterOperator(layout, retracting, limit)
     if control is not None and not node.chained:
         name = next((relation.name for relation in reads(node) if relation.streaming), "")
         feeds = [replace(feed, name=feed.name or name), Feed(_ticks(frame, control), 0)]

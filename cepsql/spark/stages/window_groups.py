@@ -26,7 +26,7 @@ from cepsql.operators.window_kinds import Fixed, Gaps, Given, Windows
 from cepsql.operators.window_totals import WindowTotals
 from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.identity import describe_window_groups
+from cepsql.plan.operators.window_aggregate import describe_window_groups
 from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.nullable_types import with_nulls_inside
 from cepsql.spark.frames.rows import column_type, layout_columns, layout_fields, time_of

@@ -1,0 +1,52 @@
+"""All rows of a stream in the order of event time, in a plan."""
+
+from dataclasses import dataclass
+
+from cepsql.analysis.operators.row_order import RowOrder
+from cepsql.analysis.sql.canonical import canonical_sql
+from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.properties import Properties
+from cepsql.cached_property import cached_property
+from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.ordered.row_layout import RowLayout
+from cepsql.plan.tree.markers import BOUND
+from cepsql.plan.tree.nodes import Node, Ordered
+from cepsql.plan.tree.spoken_times import spoken_delays
+
+
+@dataclass(frozen=True)
+class Sort(Ordered):
+    """An ordered operator: all rows in the order of event time. `inputs` and `markers` as of `Match`; it stands over
+    streams only."""
+
+    rows: RowOrder
+    inputs: tuple[Node, ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: they come out as soon as they are released."""
+        rows = self.rows
+        columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
+        return Properties(rows.name, columns, True, Watermark(rows.time, 0), True)
+
+    def describe(self) -> dict:
+        """Return what decides its rows, but not what it reads, as data that JSON can hold."""
+        return {"sort": [self.rows.time.lower(), *(canonical_sql(item) for item in self.rows.order)]}
+
+    def lines(self) -> list[str]:
+        """Return its lines in EXPLAIN."""
+        rows = self.rows
+        return [
+            f"Sort  {', '.join([rows.time, *map(sql_of, rows.order)])}",
+            f"  watermark: {rows.time} - {spoken_delays(self.inputs)}",
+            "  state: rows not yet released by the watermark",
+        ]
+
+    def layout(self) -> RowLayout:
+        """Return the columns of its rows that travel."""
+        return self.rows.layout
+
+    def by_arrival(self, number: int) -> bool:
+        """Tell whether rows of one time of an input come in the order in which their source has them."""
+        return True
