@@ -16,6 +16,7 @@ from cepsql.analysis.operators.window_groups import WindowGroups
 from cepsql.analysis.operators.window_totals import totals
 from cepsql.analysis.sql.canonical import canonical_sql, describe_clause
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
+from cepsql.language.interval_units import in_months
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.window_grids import CalendarGrid
 from cepsql.plan.planner import Plan
@@ -76,7 +77,9 @@ def describe_plan(plan: Plan, session: Mapping[str, str], frame_identity: Callab
 
 def kept_description(described: Any) -> Any:
     """Return a description that was kept as it would be made now: earlier versions kept passwords that stand within
-    values of options, such as addresses of databases."""
+    values of options, such as addresses of databases, and intervals of quarters as they were written."""
+    if isinstance(described, str):
+        return in_months(described)
     if isinstance(described, list):
         return [kept_description(part) for part in described]
     if not isinstance(described, dict):
