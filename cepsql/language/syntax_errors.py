@@ -9,6 +9,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.column_types import type_hint
 from cepsql.language.esper import esper_construct
 from cepsql.language.foreign_clauses import foreign_clause
 from cepsql.language.foreign_statements import (
@@ -200,8 +201,11 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
     said = (details.get("description") or "").rstrip(".")
     if written.upper() == "EMIT" and said == "Expecting )":
         return _error(text, at, *_EMIT_BELOW)
-    hint = _plain_hint(text, tokens, index) or foreign_clause([_written(text, token) for token in tokens], index)
-    return _error(text, at, f"syntax error: {_in_words(said, written)}", hint)
+    in_words = _in_words(said, written)
+    hint = type_hint(written.upper()) if in_words.endswith(" is no type") else None
+    hint = hint or _plain_hint(text, tokens, index)
+    hint = hint or foreign_clause([_written(text, token) for token in tokens], index)
+    return _error(text, at, f"syntax error: {in_words}", hint)
 
 
 def _pattern_in_window(text: Text, tokens: list[Token]) -> Token | None:
