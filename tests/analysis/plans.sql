@@ -1008,7 +1008,7 @@ Query  stream  customer string, rate double, n bigint, max(total) decimal(12, 2)
             Join of tables  LEFT
               on: customer = currency
               state: the rows of both tables
-              scan: Spark's: tables that change are read by it
+              scan: Arrow (csv)
               Sql  SELECT `o`.`customer`, `o`.`total`, o.__identity, o.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
                 Stream orders  csv  watermark at - 0 seconds
               Sql  SELECT `r`.`rate`, `r`.`currency`, r.__identity, r.__change FROM __rows_3 AS r WHERE r.rate > 1
@@ -1086,7 +1086,7 @@ Query  stream  kind string, op string
             Join of tables  ANTI
               on: currency = customer
               state: the rows of both tables
-              scan: Spark's: tables that change are read by it
+              scan: Arrow (csv)
               Sql  SELECT `rates`.`op`, `rates`.`currency`, rates.__identity, rates.__change FROM __rows_2 AS rates
                 Table rates
                   primary key: currency
@@ -1333,7 +1333,7 @@ Query  stream  id bigint, sym string, op string
         Join of tables  LEFT
           on: customer = sym
           state: the rows of both tables
-          scan: Spark's: tables that change are read by it
+          scan: Spark's: amount of type DECIMAL(10, 2)
           Sql  SELECT `a`.`id`, `a`.`customer`, a.__identity, a.__change FROM __rows_4 AS a
             Sql  SELECT __ranked_2.id AS id, __ranked_2.customer AS customer, __ranked_2.__identity, __ranked_2.__change FROM __ranked_2 AS __ranked_2
               Ranks  ROW_NUMBER <= 1
