@@ -21,6 +21,7 @@ from cepsql.explain.match_key import AskedPartition, Key, asked_match, asked_par
 from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
+from cepsql.language.interval_units import in_sparks_units
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.identity import describe_plan
@@ -558,7 +559,7 @@ class Query:
             options = replace(
                 self._start_options(folder, sink),
                 drain=drain,
-                trigger=trigger or StartOptions.trigger,
+                trigger=in_sparks_units(trigger) if trigger else StartOptions.trigger,
                 # One that somebody could go on with must not be ended before its rows are read.
                 in_one_batch=checkpoint is None and _in_one_batch(origins),
                 refresh=refresh,

@@ -84,6 +84,8 @@ class Catalog:
         if found is None:
             beside = list(beside)
             known = suggestion(name, [*beside, *(r.name for r in names.relations)], "known")
+            if name.lower() == "dual":
+                known = "leave FROM dual out: SELECT without FROM gives one row"
             if name.lower() in map(str.lower, beside):
                 known = "a CTE sees those before it, and itself only after WITH RECURSIVE"
             raise ProgrammingError(f"there is no stream, table or view {name}", span, known)

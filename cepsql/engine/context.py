@@ -25,6 +25,7 @@ from cepsql.engine.session import Session
 from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting
 from cepsql.errors import Error, Span, UncheckedError, at_place
 from cepsql.language import statements as st
+from cepsql.language.accepted_calls import called_names
 from cepsql.language.double_quotes import with_quoted_names
 from cepsql.language.file_tables import FILE, FileTable
 from cepsql.language.translate import statements
@@ -175,11 +176,12 @@ class Context:
         return self.session.settings.get(ZONE) or local_zone()
 
     def parsed(self, text: str) -> list[st.Statement]:
-        """Return the statements of a text, in which double quotes mean what they mean in this session."""
+        """Return the statements of a text, in which double quotes and functions mean what they mean in this session."""
         if isinstance(text, str) and '"' in text:
             said = self.given_settings
             text = with_quoted_names(text, said.names_quoted, said.names_usually_quoted)
-        return statements(text)
+        called = called_names(text) if isinstance(text, str) else ()
+        return statements(text, self.session.user_functions(called, not self.checking) if called else ())
 
     def plan(self, query: st.Query, given: Frames = NO_FRAMES, defining: bool = False) -> Plan:
         """Plan a query over what this engine knows, and over DataFrames by name, lower case; raises Error.

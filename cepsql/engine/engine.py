@@ -201,10 +201,10 @@ class Engine:
         Raises what executing them would raise before anything runs.
         """
         self.check_open()
-        parsed = self.parsed(text)
-        values = named_values(parsed, {} if args is None else args)
         self._context.checking = True
         try:
+            parsed = self.parsed(text)
+            values = named_values(parsed, {} if args is None else args)
             for statement in parsed:
                 with in_text(text):
                     check(self._context, bind_parameters(statement, values))

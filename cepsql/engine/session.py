@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from cepsql.spark.jvm.start_sessions import StartSessions
 
 LOGGER = logging.getLogger("cepsql")
+
+_CATALOG = "spark.sql.catalogImplementation"
+"""Spark's setting for where functions are kept that are not of one session."""
 
 
 class Session:
@@ -83,6 +86,21 @@ class Session:
                 self.running = open_session(self, self._master, self.settings, sources)
             add_own_functions(self.running)
             return self.running
+
+    def user_functions(self, names: Collection[str], may_start: bool) -> frozenset[str]:
+        """Return those of the names that are functions of the user's in the session, or in its catalog.
+
+        may_start: a session that will have a catalog of its own is started.
+        """
+        if not self.is_of_this_process or self.closed:
+            return frozenset()
+        keeps = self.running is None and self.settings.get(_CATALOG) == "hive"
+        spark = self.spark if keeps and may_start else self.running
+        if spark is None:
+            return frozenset()
+        from cepsql.spark.jvm.session_functions import user_functions
+
+        return user_functions(spark, names)
 
     def check_open(self) -> None:
         """Raise InterfaceError if the engine is closed, or was made by the process from which this one was forked."""

@@ -1,6 +1,6 @@
 """Calls of functions of other engines, which become those of Spark's that mean the same before anything is parsed.
 
-A name in backquotes is one of the user's own functions, and stays.
+A name in backquotes is one of the user's own functions, and stays; so does one that the user's session has.
 """
 
 import re
@@ -20,6 +20,9 @@ _LAMBDAS = ("TRANSFORM", "FILTER", "REDUCE", "EXISTS", "FORALL", "ANY_MATCH", "A
             "TRANSFORM_KEYS", "TRANSFORM_VALUES", "MAP_FILTER", "LIST_TRANSFORM", "LIST_FILTER")  # fmt: skip
 """Functions whose arguments have no names, so that => makes a function of what stands before it, as -> does."""
 
+_SYNTAX = frozenset({"CAST", "DATE", "FLOOR", "MAP", "MAX", "MIN", "ROW", "PERCENTILE_CONT"})
+"""Names that are Spark's, and of such a form there that nobody gives them another meaning."""
+
 _FIELDS = {
     "ISOWEEK": "WEEK", "ISOYEAR": "YEAROFWEEK", "ISODOW": "DOW_ISO", "DAY_OF_WEEK": "DOW_ISO", "DAY_OF_MONTH": "DAY",
     "DAY_OF_YEAR": "DOY", "YEAR_OF_WEEK": "YEAROFWEEK", "YOW": "YEAROFWEEK",
@@ -37,6 +40,17 @@ def spark_calls(tokens: list[Token]) -> tuple[list[Token], list[int]]:
 def accepted_names() -> frozenset[str]:
     """Return the names of functions of other engines some call of which is accepted."""
     return frozenset({name for name, _ in FORMS.values()} | set(RULES))
+
+
+def called_names(sql: str) -> frozenset[str]:
+    """Return in lower case which functions of other engines a text may call: what stands in quotes counts, too."""
+    return frozenset(map(str.lower, _named_calls().findall(sql)))
+
+
+@cache
+def _named_calls() -> re.Pattern[str]:
+    names = "|".join(sorted(accepted_names() - _SYNTAX))
+    return re.compile(rf"(?<![\w.])({names})(?=\s*\()", re.IGNORECASE)
 
 
 @cache

@@ -28,8 +28,9 @@ _ELSEWHERE = {
     "TEXT": "STRING", "NVARCHAR": "STRING", "VARCHAR2": "STRING", "CLOB": "STRING", "UUID": "STRING", "ENUM": "STRING",
     "DATETIME": "TIMESTAMP", "TIMESTAMPTZ": "TIMESTAMP", "BYTES": "BINARY", "VARBINARY": "BINARY", "BLOB": "BINARY",
     "BYTEA": "BINARY", "BOOL": "BOOLEAN", "INT64": "BIGINT", "INT32": "INT", "FLOAT64": "DOUBLE", "NUMBER": "DECIMAL",
-    "JSON": "VARIANT", "ROW": "STRUCT", "MONEY": "DECIMAL", "SERIAL": "INT", "BIGSERIAL": "BIGINT",
-    "DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "STRING",
+    "FLOAT8": "DOUBLE", "FLOAT32": "FLOAT", "HUGEINT": "DECIMAL(38, 0)", "UBIGINT": "DECIMAL(20, 0)",
+    "UINTEGER": "BIGINT", "JSON": "VARIANT", "ROW": "STRUCT", "MONEY": "DECIMAL", "SERIAL": "INT",
+    "BIGSERIAL": "BIGINT", "DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "STRING",
 }  # fmt: skip
 _COMMON = "STRING, INT, BIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIMESTAMP, BINARY, ARRAY, MAP, STRUCT"
 _MAX_PRECISION = 38
@@ -196,10 +197,16 @@ class _Reader:
         return sizes, self.expect(")", at)
 
 
+def type_hint(word: str) -> str | None:
+    """Return the hint for a word in capital letters that is taken for a type, None for one that nobody has."""
+    known = _ELSEWHERE.get(word)
+    return None if known is None else f"Spark's is {known}"
+
+
 def _hint(word: str) -> str:
     if word in _OTHERWISE:
         return _OTHERWISE[word]
-    if known := _ELSEWHERE.get(word):
-        return f"Spark's is {known}"
+    if known := type_hint(word):
+        return known
     near = difflib.get_close_matches(word, TYPES, 1)
     return f"did you mean {near[0]}?" if near else f"types: {_COMMON}"

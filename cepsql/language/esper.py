@@ -142,6 +142,13 @@ def _of_order(text: Text, at: int) -> str:
     return f"ORDER BY {key} DESC LIMIT {number} EMIT CHANGES"
 
 
+def _of_ranks(text: Text, at: int) -> str:
+    second = _second(text, at)
+    number, order = text.raw(second) or "n", text.raw(_second(text, second)) or "x"
+    latest = f"QUALIFY ROW_NUMBER() OVER (PARTITION BY {text.raw(at) or 'key'} ORDER BY ts DESC) = 1"
+    return f"FROM (SELECT * FROM stream {latest}) ORDER BY {order} DESC LIMIT {number} EMIT CHANGES"
+
+
 _WINDOWS: dict[str, Callable[[Text, int], str]] = {
     "TIME": _of_time,
     "TIME_ORDER": _of_timed,
@@ -159,7 +166,7 @@ _WINDOWS: dict[str, Callable[[Text, int], str]] = {
     "FIRSTUNIQUE": _of_first_of_key,
     "GROUPWIN": _of_groups,
     "SORT": _of_order,
-    "RANK": _of_order,
+    "RANK": _of_ranks,
 }
 
 

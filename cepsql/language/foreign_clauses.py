@@ -25,6 +25,11 @@ def _at(word: str) -> Callable[[Words, int], bool]:
     return lambda words, index: word in words[max(0, index - 1) : index + 1]
 
 
+def _is_version(words: Words, i: int) -> bool:
+    """Tell whether AS OF follows a relation, or a query, without the words of the standard before it."""
+    return tuple(words[i : i + 2]) == ("AS", "OF") and words[i - 1] != "SYSTEM_TIME"
+
+
 _CLAUSES: tuple[tuple[Callable[[Words, int], bool], str], ...] = (
     (_has("SESSION", "WITH", "GAP"), "FROM stream WINDOW SESSION (GAP 10 MINUTES PARTITION BY k)"),
     (_has("WITH", "MUTUALLY"), "WITH RECURSIVE name AS (SELECT ... UNION ALL SELECT ... FROM name)"),
@@ -39,6 +44,11 @@ _CLAUSES: tuple[tuple[Callable[[Words, int], bool], str], ...] = (
     ),
     (lambda words, index: "FOR" in words[index - 2 : index + 1] and "[" in words[:index], "transform(xs, x -> x * 2)"),
     (lambda words, index: words[index - 3 : index - 1] == ["IN", "["], "x BETWEEN 5 AND 10"),
+    (_at("POSITIONAL"), "JOIN ... ON a.n = b.n, where ROW_NUMBER() OVER (ORDER BY x) AS n numbers the rows of both"),
+    (
+        lambda words, index: any(_is_version(words, i) for i in range(index + 1)),
+        "FROM view FOR SYSTEM_TIME AS OF TIMESTAMP '2026-01-01 00:00:00' reads a materialized view as it was",
+    ),
     (_at("~"), "x RLIKE '^c'"),
     (_at(":="), "named_struct('a', 1, 'b', 2)"),
     (lambda words, index: words[index - 2 : index] == ["*", "*"], "power(x, y)"),

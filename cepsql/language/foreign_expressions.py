@@ -55,6 +55,8 @@ def _said(words: list[str], i: int, word: str, before: str, after: str) -> tuple
         return f"{word} JSON", "try_parse_json(x) IS NOT NULL tells whether a text is JSON"
     if word in ("~*", "!~", "!~*", "~~", "~~*"):
         return word, "x RLIKE '^c', x NOT RLIKE '^c', x ILIKE 'c%'; '(?i)' at its beginning leaves case out"
+    if word in ("ILIKE", "LIKE") and before == "*" and words[i - 2] in ("SELECT", ",", "."):
+        return f"* {word}", "name the columns; SELECT * EXCEPT (x, y) leaves some out"
     if word == ":=":
         return ":=", "named_struct('a', 1, 'b', 2)"
     if word == "CURRENT_WATERMARK" and after == "(":

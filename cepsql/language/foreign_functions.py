@@ -2,6 +2,8 @@
 
 _OWN = "a program gives Spark functions of its own: engine.spark.udf.register('name', function)"
 
+_ELEMENT = "xs[0] is the first element, get(xs, 0) NULL without one"
+
 INSTEAD = {
     # ksqlDB
     "LATEST_BY_OFFSET": "max_by(x, ts) is x at the latest time",
@@ -163,6 +165,10 @@ INSTEAD = {
     "JSON_VALUE_ARRAY": "from_json(get_json_object(x, '$.name'), 'ARRAY<STRING>')",
     "JSON_QUERY_ARRAY": "from_json(get_json_object(x, '$.name'), 'ARRAY<STRING>')",
     "JSON_TYPE": "schema_of_variant(parse_json(x))",
+    "OFFSET": _ELEMENT,
+    "SAFE_OFFSET": _ELEMENT,
+    "ORDINAL": _ELEMENT,
+    "SAFE_ORDINAL": _ELEMENT,
     "RANGE_BUCKET": "width_bucket(x, 0, 100, 10)",
     "TO_CODE_POINTS": "transform(split(x, ''), c -> ascii(c))",
     "TO_HEX": "hex(x); md5, sha1 and sha2 give these digits as they are",

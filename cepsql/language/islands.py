@@ -8,12 +8,14 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.accepted_calls import spark_calls
+from cepsql.language.bare_names import refuse_bare_names
 from cepsql.language.bloom_filters import bloom_call
 from cepsql.language.file_tables import name_files, refuse_calls
 from cepsql.language.foreign import refuse_foreign
 from cepsql.language.generators import spread_generators
 from cepsql.language.group_windows import spark_window
 from cepsql.language.guard import guarded
+from cepsql.language.interval_units import UNITS, respelt_units, spark_interval
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
 from cepsql.language.notes import with_notes
 from cepsql.language.respelling import (
@@ -29,7 +31,7 @@ from cepsql.language.respelling import (
     spread_symmetric,
 )
 from cepsql.language.spark_functions import is_foreign_function
-from cepsql.language.syntax_errors import UNITS, dangling, plain_sql_error
+from cepsql.language.syntax_errors import dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
 from cepsql.language.tried import tried
 from cepsql.language.variant_path import fold_paths, unfold_paths
@@ -74,6 +76,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     tree = unfold_paths(trees[0], paths)
     _note_parameters(text, tokens, tree)
     _refuse_names(text, tokens, tree)
+    refuse_bare_names(text, tree)
     mark_misread(text, tokens, tree)
     if into is not None:
         refuse_misread(tree, text.sql)
@@ -104,6 +107,9 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     lateral_unnested(tree)
     if spread_generators(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() in ("EXPLODE", "UNNEST")]
+    if any(token.token_type == TokenType.INTERVAL for token in tokens):
+        tree = replaced(tree, exp.Interval, lambda interval: spark_interval(interval, tokens, text.sql))
+        text.respelt += [token.start for token in respelt_units(tokens)]
     tree = replaced(
         tree,
         exp.Anonymous,

@@ -9,6 +9,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.column_types import type_hint
 from cepsql.language.esper import esper_construct
 from cepsql.language.foreign_clauses import foreign_clause
 from cepsql.language.foreign_statements import (
@@ -20,6 +21,7 @@ from cepsql.language.foreign_statements import (
     SYNONYMS,
     UNSUPPORTED,
 )
+from cepsql.language.interval_units import UNITS, meant_unit
 from cepsql.language.pattern_windows import begins_pattern_window
 from cepsql.language.refused_statements import refused_ending, refused_statement
 from cepsql.language.tokens import Text
@@ -88,10 +90,6 @@ _EMIT_BELOW = (
     "it stands at the end of the whole query; windows in a subquery come out once, when they are complete",
 )
 
-UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
-_UNIT_NAMES = [
-    f"{unit}{end}" for unit in ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR") for end in ("", "S")
-]
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
 _LISTS = {",", "SELECT", "GROUP BY", "ORDER BY", "PARTITION BY"}
 _DANGLING = {*_LISTS, "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE"}
@@ -203,8 +201,11 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
     said = (details.get("description") or "").rstrip(".")
     if written.upper() == "EMIT" and said == "Expecting )":
         return _error(text, at, *_EMIT_BELOW)
-    hint = _plain_hint(text, tokens, index) or foreign_clause([_written(text, token) for token in tokens], index)
-    return _error(text, at, f"syntax error: {_in_words(said, written)}", hint)
+    in_words = _in_words(said, written)
+    hint = type_hint(written.upper()) if in_words.endswith(" is no type") else None
+    hint = hint or _plain_hint(text, tokens, index)
+    hint = hint or foreign_clause([_written(text, token) for token in tokens], index)
+    return _error(text, at, f"syntax error: {in_words}", hint)
 
 
 def _pattern_in_window(text: Text, tokens: list[Token]) -> Token | None:
@@ -273,10 +274,12 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return f"{words[index - 1]} stands before FIRST, LAST and aggregates: {words[index - 1]} LAST(A.x)"
     if words[index] == "WITHIN" and "JOIN" in words[:index]:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
-    if UNITS.fullmatch(words[index]) and (number := words[index - 1].strip("'")).isdigit():
-        return f"an interval is written INTERVAL '{number}' {words[index]}"
-    if words[index - 1].strip("'").isdigit() and (unit := meant_unit([words[index]])):
-        return f"did you mean {unit}?"
+    unit = index - 1 if words[index] == "AS" else index
+    number = words[unit - 1].strip("'")
+    if UNITS.fullmatch(words[unit]) and len(words[unit]) > 2 and number.isdigit():
+        return f"an interval is written INTERVAL '{number}' {words[unit]}"
+    if words[index - 1].strip("'").isdigit() and (meant := meant_unit([words[index]])):
+        return f"did you mean {meant}?"
     join = next((i for i in reversed(range(index)) if words[i] == "JOIN"), index)
     if join < index and not {"ON", "USING"} & set(words[join:index]) and words[index + 1 : index + 2] == ["."]:
         return f"is ON missing before {tokens[index].text}?"
@@ -326,16 +329,6 @@ def misspelt(text: Text, end: int, known: Iterable[str]) -> str | None:
         if near is not None and near != text.word(i):
             return f"did you mean {near}?"
     return None
-
-
-def meant_unit(words: Iterable[str]) -> str | None:
-    """Return the unit of time that one of some words in capitals is nearly, None for none.
-
-    >>> meant_unit(["15", "MINUTS"]), meant_unit(["MINUTES"])
-    ('MINUTES', None)
-    """
-    meant = (_near(word, _UNIT_NAMES) for word in words if word.isalpha() and not UNITS.fullmatch(word))
-    return next((unit for unit in meant if unit), None)
 
 
 def _near(word: str, known: Iterable[str]) -> str | None:

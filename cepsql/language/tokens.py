@@ -1,6 +1,7 @@
 """The tokens of a statement, made once by sqlglot's tokenizer and shared by Lark and sqlglot."""
 
 import re
+from collections.abc import Collection
 
 from sqlglot.tokens import Token, TokenType
 
@@ -28,10 +29,16 @@ class Text:
     respelt:    the characters at which it has words that Spark does not read, in place of which the tree has others.
     """
 
-    def __init__(self, sql: str, unfinished: bool = False):
-        """Read `sql`; if it is unfinished, its end closes the brackets that are open there."""
+    def __init__(self, sql: str, unfinished: bool = False, own: Collection[str] = ()):
+        """Read `sql`; if it is unfinished, its end closes the brackets that are open there.
+
+        own: functions in lower case whose calls are read as if their names stood in backquotes.
+        """
         self.sql, self.unfinished = sql, unfinished
         self.tokens = _tokenize(sql)
+        self._own_calls = [i for i in range(len(self.tokens)) if self._calls(i, own)] if own else []
+        for i in self._own_calls:
+            self.tokens[i] = made_token(TokenType.IDENTIFIER, self.tokens[i].text, self.tokens[i])
         self.parameters: list[tuple[Span, str]] = []
         self.respelt: list[int] = []
         self._check_numbers()
@@ -67,6 +74,18 @@ class Text:
         """Return the text of tokens i to j (exclusive) as it is written."""
         span = self.span(i, j)
         return self.sql[span.start : span.end] if j > i else ""
+
+    def kept(self, span: Span) -> str:
+        """Return a part of the text, characters, as it means the same where nobody knows the user's functions."""
+        pieces, at = [], span.start
+        for token in (self.tokens[i] for i in self._own_calls):
+            if at <= token.start < span.end:
+                pieces += [self.sql[at : token.start], quoted(token.text)]
+                at = token.end + 1
+        return "".join([*pieces, self.sql[at : span.end]])
+
+    def _calls(self, i: int, own: Collection[str]) -> bool:
+        return self.raw(i + 1) == "(" and self.raw(i - 1) != "." and self.word(i).lower() in own
 
     def error(self, message: str, i: int, j: int | None = None, hint: str | None = None) -> ProgrammingError:
         """Make an error that points at tokens i to j."""

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -90,14 +91,15 @@ from cepsql.language.versions import Version, without_versions
 from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
 
 
-def statements(sql: str) -> list[Statement]:
+def statements(sql: str, own: Collection[str] = ()) -> list[Statement]:
     """Read all statements of a text.
 
+    own: functions of the user's, in lower case, that come before those of other engines of the same names.
     Raises ProgrammingError, with position and hint, at the first that is wrong, InterfaceError for what is no text.
     """
     if not isinstance(sql, str):
         raise InterfaceError(f"statements are text, not {type(sql).__name__}")
-    text = Text(sql)
+    text = Text(sql, own=own)
     refuse_hints(text)
     with in_text(sql), deep_stack(), no_collection():
         return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
@@ -336,7 +338,7 @@ class _Translator:
         return CreateView(
             self._qualified(_needed(tree, "qualified_name")),
             query,
-            self.text.sql[query.span.start : query.span.end],
+            self.text.kept(query.span),
             *self._replace_or_keep(tree),
         )
 
@@ -395,7 +397,7 @@ class _Translator:
             self._options(options) if options is not None else (),
             self._name(_values(savepoint)[0]) if savepoint is not None else None,
             query,
-            self.text.sql[query.span.start : query.span.end],
+            self.text.kept(query.span),
             *self._replace_or_keep(tree),
             fresh is not None,
             self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
@@ -411,7 +413,7 @@ class _Translator:
             tuple(self._name(token) for token in _values(indexes)) if indexes is not None else (),
             self._options(options) if options is not None else (),
             query,
-            self.text.sql[query.span.start : query.span.end],
+            self.text.kept(query.span),
             *self._replace_or_keep(tree),
             fresh is not None,
             self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
@@ -439,7 +441,7 @@ class _Translator:
             form,
             options,
             query,
-            self.text.sql[query.span.start : query.span.end],
+            self.text.kept(query.span),
             *self._replace_or_keep(tree),
         )
 
@@ -560,7 +562,7 @@ class _Translator:
         end = (inner if isinstance(inner, Query) else inner.query).span.end
         last = self.text.tokens[_end(parameters[-1] if parameters else name) + bool(parameters) + 1 :]
         names = tuple(self._name(parameter).text for parameter in parameters)
-        return Prepare(self._name(name), self.text.sql[last[0].start : end], names)
+        return Prepare(self._name(name), self.text.kept(Span(last[0].start, end)), names)
 
     def execute(self, tree: Tree) -> ExecutePrepared:
         name, *values = _values(tree)

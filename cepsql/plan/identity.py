@@ -9,6 +9,7 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
+from cepsql.language.interval_units import in_months
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import AddedRows, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql
 from cepsql.secrets import is_secret, without_secrets
@@ -43,7 +44,9 @@ def describe_plan(plan: Plan, session: Mapping[str, str], frame_identity: Callab
 
 def kept_description(described: Any) -> Any:
     """Return a description that was kept as it would be made now: earlier versions kept passwords that stand within
-    values of options, such as addresses of databases."""
+    values of options, such as addresses of databases, and intervals of quarters as they were written."""
+    if isinstance(described, str):
+        return in_months(described)
     if isinstance(described, list):
         return [kept_description(part) for part in described]
     if not isinstance(described, dict):

@@ -2,10 +2,11 @@
 
 import pytest
 
-from cepsql.language.accepted_calls import accepted_names, spark_calls
+from cepsql.language.accepted_calls import accepted_names, called_names, spark_calls
 from cepsql.language.accepted_functions import FORMS
 from cepsql.language.foreign_functions import INSTEAD
 from cepsql.language.tokens import Text
+from cepsql.language.translate import statements
 
 REWRITTEN = {
     "IFF(a > 1, IFF(b, 1, 2), 3)": "if ( a > 1 , if ( b , 1 , 2 ) , 3 )",
@@ -62,3 +63,28 @@ def test_kept(sql):
 def test_no_function_is_both_accepted_and_told_always():
     assert {name for name, _ in FORMS.values()} & set(INSTEAD) == set()
     assert all(name == name.upper() for name in accepted_names() | set(INSTEAD))
+
+
+OWN = "CREATE VIEW v AS SELECT square(x), /* square(x) */ 'square(', a.square(x), cube(x), Square (square(y)) FROM t"
+
+
+def test_own_functions_come_first():
+    (view,) = statements(OWN, {"square"})
+    assert view.sql == (
+        "SELECT `square`(x), /* square(x) */ 'square(', a.square(x), cube(x), `Square` (`square`(y)) FROM t"
+    )
+    assert "POWER" not in view.query.expression.sql(dialect="spark").upper()
+    assert statements(f"CREATE VIEW v AS {view.sql}")[0].query.expression == view.query.expression
+
+
+def test_functions_that_nobody_has_are_those_of_other_engines():
+    (view,) = statements(OWN, {"cube"})
+    assert view.sql == OWN.removeprefix("CREATE VIEW v AS ").replace("cube(x)", "`cube`(x)")
+    assert view.query.expression.sql(dialect="spark").upper().count("POWER") == 3
+
+
+def test_called_names():
+    assert called_names("SELECT Square (x), strpos(a, b), x.iff(1), strposition(x), max(x) FROM zip") == {
+        "square",
+        "strpos",
+    }

@@ -6,6 +6,7 @@
 import re
 import traceback
 from functools import cache
+from types import SimpleNamespace
 
 from catalog import engine
 from chance import draws, examples
@@ -31,6 +32,10 @@ class NoSpark:
         @staticmethod
         def functionExists(name: str) -> bool:
             return True
+
+        @staticmethod
+        def getFunction(name: str) -> SimpleNamespace:
+            return SimpleNamespace(className="org.apache.spark.sql.catalyst.expressions.Any")
 
     def __getattr__(self, name: str) -> None:
         raise NeedsSpark(f"no {name} here")

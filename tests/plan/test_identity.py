@@ -58,6 +58,14 @@ def test_passwords_within_values_stay_out(monkeypatch):
     assert kept_description(earlier) == json.loads(canonical_json(described))
 
 
+def test_quarters_that_were_kept_as_they_were_written_are_months():
+    sql = """SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS t PATTERN (A B)
+        DEFINE B AS ts < A.ts + INTERVAL '2' QUARTERS)"""
+    described = canonical_json(describe_plan(engine().sql(sql).plan, {}, str))
+    earlier = json.loads(described.replace("'6' MONTH", "'2' QUARTERS"))
+    assert "QUARTERS" in canonical_json(earlier) and kept_description(earlier) == json.loads(described)
+
+
 @pytest.mark.parametrize(
     ("clause", "differing"),
     [

@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from cepsql.analysis.sql.epoch_times import OTHER_UNITS, is_number, made_time
 from cepsql.analysis.sql.intervals import interval_micros, interval_of_seconds
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
@@ -9,7 +10,7 @@ from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import CreateSource, Name, WatermarkClause
 
-_NUMBERS = ("bigint", "long", "int", "integer", "decimal", "double", "float")
+_MAKING = ("TIMESTAMP_SECONDS", "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS")
 
 
 def defined_watermark(create: CreateSource) -> Watermark | None:
@@ -23,7 +24,7 @@ def defined_watermark(create: CreateSource) -> Watermark | None:
         return None
     place = clause.column.span
     column = _column(clause.column, create)
-    _check_time(column, place)
+    _check_time(clause, column)
     if clause.idle is not None and clause.producer is None:
         raise ProgrammingError(
             "WITH IDLE TIMEOUT is about the producers of rows, and BY does not name them",
@@ -52,18 +53,20 @@ def _column(name: Name, create: CreateSource) -> ColumnDefinition:
     return found
 
 
-def _check_time(column: ColumnDefinition, place: Span) -> None:
-    kind = column.type.lower()
-    if kind.startswith(("timestamp", "date")):
+def _check_time(clause: WatermarkClause, column: ColumnDefinition) -> None:
+    if column.type.lower().startswith(("timestamp", "date")):
         return
-    # Of whole numbers a stream has milliseconds most often.
-    numeric = kind.split("(")[0] in _NUMBERS
-    computed = f"timestamp_millis({column.name})" if numeric else f"to_timestamp({column.name})"
-    others = " (timestamp_seconds and timestamp_micros take others than milliseconds)" if numeric else ""
+    numeric = is_number(column.type)
+    computed = made_time(column.name) if numeric else f"to_timestamp({column.name})"
+    calls = clause.expression.find_all(exp.Anonymous, exp.Func)
+    written = next((call for call in calls if sql_of(call).upper().startswith(_MAKING)), None)
+    others = f" ({OTHER_UNITS})" if written is None and computed == f"timestamp_millis({column.name})" else ""
+    if written is not None:
+        computed = sql_of(written).lower()
     name = "at" if column.name.lower() != "at" else "ts"
     raise ProgrammingError(
         f"the event time {column.name} is of type {column.type}, not TIMESTAMP",
-        place,
+        clause.column.span,
         f"compute one: {name} TIMESTAMP AS {computed}, WATERMARK FOR {name} AS {name} - INTERVAL '10' SECONDS{others}",
     )
 

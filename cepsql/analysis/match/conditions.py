@@ -200,7 +200,10 @@ class _Lowering:
                 return None
             return {self._canonical(row)}
         found: set[RowRef] = set()
-        for child in node.iter_expressions():
+        # The name of a function in backquotes is an expression, too.
+        for child in (
+            child for child in node.iter_expressions() if not (isinstance(node, exp.Anonymous) and child is node.this)
+        ):
             rows = self.rows(child)
             if rows is None:
                 return None

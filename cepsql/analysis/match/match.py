@@ -15,6 +15,7 @@ from cepsql.analysis.match.scope import FIRST, LAST, MATCH_FUNCTIONS, MatchScope
 from cepsql.analysis.match.subqueries import HIDDEN
 from cepsql.analysis.match.traveling import Traveling
 from cepsql.analysis.sql.canonical import describe_clause, describe_pattern, digest
+from cepsql.analysis.sql.epoch_times import time_hint
 from cepsql.analysis.sql.fleeting import is_fleeting
 from cepsql.analysis.sql.function_calls import gives_rows, spoken_function, spoken_name
 from cepsql.analysis.sql.intervals import interval_micros
@@ -96,7 +97,7 @@ def plan_match(
     scope = scopes[0]
     time, order_columns, order = _order(clause, scope, streaming, watermark, others)
     clauses = tuple(_without_named_time(each, time) for each in clauses)
-    limits = [_within(each, time) for each in clauses]
+    limits = [_within(each, time, scope) for each in clauses]
     timely = time is not None and scope.type_of(time) == "timestamp"
     if clause.frame is not None and limits == [None] * len(limits) and not streaming:
         # Each row gives one, those without a time, too: it is a column like others.
@@ -443,7 +444,7 @@ def _nulls_first(item: exp.Ordered) -> bool:
     return bool(item.args.get("nulls_first"))
 
 
-def _within(clause: MatchClause, time: exp.Expr | None) -> int | None:
+def _within(clause: MatchClause, time: exp.Expr | None, scope: MatchScope) -> int | None:
     if clause.within is None:
         if clause.rows.timeouts:
             raise ProgrammingError(
@@ -457,9 +458,10 @@ def _within(clause: MatchClause, time: exp.Expr | None) -> int | None:
     if micros <= 0:
         raise ProgrammingError("WITHIN must be longer than zero", span)
     if time is None:
-        raise ProgrammingError(
-            "WITHIN needs rows in ascending order of time", span, "ORDER BY a TIMESTAMP or DATE column first"
-        )
+        hint, first = "ORDER BY a TIMESTAMP or DATE column first", clause.order_by[0] if clause.order_by else None
+        if first is not None and isinstance(first.this, exp.Column) and not first.args.get("desc"):
+            hint = time_hint(first.this.name, scope.type_of(first.this), hint)
+        raise ProgrammingError("WITHIN needs rows in ascending order of time", span, hint)
     return micros
 
 

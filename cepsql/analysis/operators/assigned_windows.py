@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cepsql.analysis.sql.epoch_times import time_hint
 from cepsql.analysis.sql.lengths import DAYS, MONTHS, WEEKS, Length, window_length
 from cepsql.analysis.sql.positions import span_of
 from cepsql.calendar import DAY
@@ -76,9 +77,8 @@ def plan_assigned_windows(
     time = _time(clause, columns, watermark)
     kind = time.type.lower()
     if kind not in ("timestamp", "timestamp_ntz", "timestamp_ltz", "date"):
-        raise NotSupportedError(
-            f"windows by a {kind.upper()} are not supported", clause.span, f"CAST({time.name} AS TIMESTAMP) is a time"
-        )
+        hint = time_hint(time.name, kind, f"CAST({time.name} AS TIMESTAMP) is a time")
+        raise NotSupportedError(f"windows by a {kind.upper()} are not supported", clause.span, hint)
     of_date, kind = kind == "date", "timestamp_ntz" if kind in ("timestamp_ntz", "date") else "timestamp"
     size, offset = window_length(clause.size, clause.span), Length(0)
     step = size if clause.step is None else window_length(clause.step, clause.span)

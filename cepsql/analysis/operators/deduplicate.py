@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.match.match import check_stream_order, order_sql
 from cepsql.analysis.match.scope import MatchScope
+from cepsql.analysis.sql.epoch_times import time_hint
 from cepsql.analysis.sql.intervals import interval_micros
 from cepsql.analysis.sql.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
@@ -66,7 +67,7 @@ def plan_deduplicate(
         raise ProgrammingError(
             "DEDUPLICATE needs rows in ascending order of time",
             span_of(first, clause.span),
-            "ORDER BY a TIMESTAMP or DATE column first",
+            time_hint(first.this.name, scope.type_of(first.this), "ORDER BY a TIMESTAMP or DATE column first"),
         )
     order = tuple(
         OrderColumn(f"o{i}", scope.row_sql(item.this), bool(item.args.get("desc")), bool(item.args.get("nulls_first")))

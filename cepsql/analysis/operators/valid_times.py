@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp, parse_one
 
+from cepsql.analysis.sql.epoch_times import OTHER_UNITS, is_number, made_time
 from cepsql.analysis.sql.intervals import interval_months
-from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
+from cepsql.analysis.sql.plain_sql import conjuncts, spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.tokens import DIALECT
 
 TIMESTAMP, TIMESTAMP_NTZ = "TIMESTAMP", "TIMESTAMP_NTZ"
@@ -126,6 +127,7 @@ class _Comparison:
         if clock_call(right) is not None:
             raise self._refused()
         left, right, operator = self._without_difference(left, right, operator)
+        self._check_time(right, left)
         other = f"CAST({sql_of(right)} AS {self.kind})"
         after = self._cast(f"{other} + {_MICROSECOND}")
         from_then_on = self._reached(left, other)
@@ -143,6 +145,15 @@ class _Comparison:
             found.leaves.append(from_then_on)
         if operator in (exp.LTE, exp.EQ):
             found.leaves.append(self._reached(left, after))
+
+    def _check_time(self, time: exp.Expr, now: exp.Expr) -> None:
+        """Refuse a number beside a time of now: a cast would take it for seconds since 1970."""
+        if is_number(kind := spoken_type(time)) and not is_number(spoken_type(now)):
+            raise ProgrammingError(
+                f"{sql_of(without_tables(self.part))} compares a time with {kind.upper()}",
+                self.place,
+                f"{made_time(time.name or 'x')} is a time; {OTHER_UNITS}",
+            )
 
     def _without_difference(
         self, left: exp.Expr, right: exp.Expr, operator: type[exp.Expr]

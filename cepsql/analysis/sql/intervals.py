@@ -8,8 +8,8 @@ from sqlglot import exp
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, ProgrammingError, Span, answer
 from cepsql.language.guard import guarded
+from cepsql.language.interval_units import in_sparks_units, meant_unit
 from cepsql.language.statements import CreateSource
-from cepsql.language.syntax_errors import meant_unit
 
 _UNITS = {
     "MICROSECOND": 1,
@@ -38,7 +38,7 @@ _TYPED = {"week": "day", "millisecond": "second", "microsecond": "second"}
 def is_duration(text: str) -> bool:
     """Tell whether a text is a constant length of time from zero on.
 
-    >>> is_duration("5 seconds"), is_duration("1 hour 30 minutes"), is_duration("5 sec"), is_duration("1,5 hours")
+    >>> is_duration("5 seconds"), is_duration("1 hour 30 min"), is_duration("5 blinks"), is_duration("1,5 hours")
     (True, True, False, False)
     """
     length = answer(lambda: duration_micros(text))
@@ -50,7 +50,7 @@ def duration_micros(text: str, span: Span | None = None) -> int:
 
     Raises ProgrammingError as `interval_micros` does.
     """
-    return interval_micros(exp.Interval(this=exp.Literal.string(text)), span)
+    return interval_micros(exp.Interval(this=exp.Literal.string(in_sparks_units(text))), span)
 
 
 def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:

@@ -227,7 +227,7 @@ def used_ctes(query: exp.Query) -> exp.Query:
     readers = Counter(_names_read(copy))
     # Later ones and inner ones, which may be the last that read others, come first.
     left = {id(cte): cte for cte in reversed(list(copy.find_all(exp.CTE)))}
-    while unused := [cte for cte in left.values() if not readers[cte.alias.lower()]]:
+    while unused := [cte for cte in left.values() if readers[cte.alias.lower()] <= _reads_own_name(cte)]:
         for cte in unused:
             if id(cte) not in left:
                 continue
@@ -239,6 +239,11 @@ def used_ctes(query: exp.Query) -> exp.Query:
             if clause is not None and not clause.expressions:
                 clause.pop()
     return copy
+
+
+def _reads_own_name(cte: exp.CTE) -> int:
+    """Return how often a CTE reads itself, or another relation of its name."""
+    return list(_names_read(cte)).count(cte.alias.lower())
 
 
 def _names_read(part: exp.Expr) -> Iterator[str]:

@@ -9,6 +9,7 @@ from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call,
 from cepsql.analysis.operators.emission import OPERATION
 from cepsql.analysis.operators.framed_calls import OF_FRAMES
 from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS, bounds_of, call_name, check_order, exclusion, row_count
+from cepsql.analysis.sql.intervals import interval_micros, interval_months
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
@@ -265,6 +266,7 @@ def _frame(call: exp.Window, place: Span) -> FrameEnds:
                 raise ProgrammingError(
                     "RANGE with a distance needs one column in ORDER BY", place, "ROWS and GROUPS take any order"
                 )
+            _check_distance(bound[1], place)
             ends.append((bound[0], bound[1]))
         else:
             ends.append((bound[0] * row_count(bound[1], place), None))
@@ -274,3 +276,14 @@ def _frame(call: exp.Window, place: Span) -> FrameEnds:
     if kind == "GROUPS" and not order:
         raise ProgrammingError("GROUPS needs ORDER BY", place)
     return FrameEnds(kind.lower(), ends[0], ends[1], exclusion(call))
+
+
+def _check_distance(distance: exp.Expr, place: Span) -> None:
+    """Refuse an interval of which no number of microseconds is the length, or that is less than zero."""
+    place, length = span_of(distance, place) or place, distance.unnest()
+    if any(interval_months(part) is not None for part in length.find_all(exp.Interval)):
+        raise NotSupportedError(
+            f"RANGE {sql_of(distance)} over a table that changes is not supported", place, "give it in days or weeks"
+        )
+    if isinstance(length, exp.Interval | exp.Neg) and length.find(exp.Interval) and interval_micros(length, place) < 0:
+        raise ProgrammingError("the distance of a frame's bound must not be negative", place)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from cepsql.scan.damaged import WHOLE_FILE
+from cepsql.scan.damaged import OTHER_CODEC, WHOLE_FILE
 
 _FILE = re.compile(r"\[FAILED_READ_FILE[\w.]*\] [^\n]*? reading file (\S+)\.(?:\s|$)")
 _TYPES = re.compile(r"Parquet column \[(.+?)\]\. Expected Spark type (.+?), actual Parquet type (.+?)\.(?:\s|$)")
@@ -16,6 +16,8 @@ _DAMAGE = re.compile(
     r"end of (?:input )?stream|\bgzip|\bbzip2|\bzstd|\bCRC\b|incorrect|corrupt|not a Parquet|\btail\b", re.IGNORECASE
 )
 
+_CODEC = re.compile(r"Class \S+Codec was not found")
+
 
 def explain_unread(texts: Iterable[str], cause: str) -> tuple[str, str | None]:
     """Return what to say of a failure, and what helps: if a file could not be read, with its name.
@@ -24,6 +26,8 @@ def explain_unread(texts: Iterable[str], cause: str) -> tuple[str, str | None]:
 
     >>> explain_unread(["[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///x%20y.gz.  "], "Odd.")
     ('/x y.gz cannot be read: Odd.', None)
+    >>> explain_unread(["[FAILED_READ_FILE] Error while reading file /a. "], "Class x.LzoCodec was not found")[1][:18]
+    'Spark reads snappy'
     """
     if any(map(_OTHER_DICTIONARY.search, texts := list(texts))):
         hint = "declare columns with the types of the file: UINT_32 is BIGINT, UINT_64 is DECIMAL(20, 0)"
@@ -37,5 +41,7 @@ def explain_unread(texts: Iterable[str], cause: str) -> tuple[str, str | None]:
             message = f"{path} cannot be read: its column {column} is of type {held}, declared as {declared.upper()}"
             return message, "declare the column with the type that it has in the file; " + _AGAIN
         message = cause if PurePosixPath(path).name in cause else f"{path} cannot be read: {cause}"
+        if _CODEC.search(cause):
+            return message, OTHER_CODEC
         return message, WHOLE_FILE if _DAMAGE.search(cause) else None
     return cause, None
