@@ -1,4 +1,4 @@
-"""What statements are executed in: a catalog, a Spark session, settings, and the queries that stand under names."""
+"""What statements are executed in: a catalog, a Spark session, settings, and the standing queries."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -89,14 +89,14 @@ class Context:
 
     @property
     def queries(self) -> "Queries":
-        """The queries that stand under names."""
+        """The standing queries."""
         from cepsql.standing.queries import Queries
 
         return Queries(lambda: self.home)
 
     @property
     def home(self) -> "Home":
-        """What keeps the queries that stand under names, made when first asked for."""
+        """What keeps the standing queries, made when first asked for."""
         with self._home_lock:
             return self._home or self.open_home()
 

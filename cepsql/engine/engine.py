@@ -97,12 +97,12 @@ class Engine:
 
     @property
     def queries(self) -> "Queries":
-        """The queries that stand under names: `engine.queries["fraud"].stop()`."""
+        """The standing queries: `engine.queries["fraud"].stop()`."""
         return self._context.queries
 
     @property
     def home(self) -> "Home":
-        """What keeps the queries that stand under names, made when first asked for."""
+        """What keeps the standing queries, made when first asked for."""
         return self._context.home
 
     def open_home(self, adopts: Callable[[], bool] | None = None, lease: float | None = None) -> "Home":

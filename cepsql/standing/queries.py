@@ -1,4 +1,4 @@
-"""The queries that stand under names, for programs and statements: what they do, and what they shall do."""
+"""The standing queries, for programs and statements: what they do, and what they shall do."""
 
 import logging
 import time

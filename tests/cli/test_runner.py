@@ -53,7 +53,7 @@ def test_a_drained_stream_ends_by_itself():
     out, err, engine = play({"s": stream(numbers(1, 2), numbers(), numbers(3))}, "s", drain=True)
     assert out == "n\n1\n2\n3\n"
     assert err.startswith("ended: 3 rows, 3 batches, ")
-    assert err.splitlines()[1] == "read 3, late 0, malformed 0, null time 0, null key 0, matches 0"
+    assert err.splitlines()[1] == "read 3, late 0, malformed 0, matches 0"
     assert engine.prepared["s"].started[0].stopped.is_set()
 
 
@@ -197,8 +197,8 @@ def test_programs_get_data_as_it_is():
 @pytest.mark.parametrize(
     ("tasks", "why"),
     [
-        (None, "no micro-batch has been done yet: the query is starting, or no input has come"),
-        ((5, 20), "the first micro-batch is not done yet"),
+        (None, "no micro-batch has run yet: the query is starting, or no input has arrived"),
+        ((5, 20), "the first micro-batch is still running"),
     ],
 )
 def test_a_silent_stream_says_why_on_a_terminal(monkeypatch, tasks, why):
