@@ -75,7 +75,7 @@ def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
     assert growing and f"; {len(growing)} matches, 0 timeouts" in told
     for tailnum, departed in growing:
         left = rf"{departed:%b} {departed.day}: {tailnum} of \w+ left \w+ at {departed:%H:%M}"
-        assert re.search(rf"{left} \d+ min late, and its next flights \d+ and \d+\n", told)
+        assert re.search(rf"{left}, \d+ min late, and its next flights \d+ and \d+\n", told)
     quiet, back = gone_quiet(rows)
     assert quiet and f"; {back} matches, {len(quiet)} timeouts" in told
     for tailnum, departed in quiet:
