@@ -2,11 +2,12 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cepsql.catalog import Relation, View
+from cepsql.catalog.catalog import Catalog as Definitions
 from cepsql.errors import InterfaceError
 from cepsql.formats import FORMATS
 from cepsql.runner.pager import command_words, pager_command
@@ -18,9 +19,10 @@ Enter runs a finished statement, Alt-Enter an unfinished one. Ctrl-C stops a SEL
 Tab completes; Ctrl-R searches the history; the right arrow takes the grey suggestion; F1 shows this help."""
 
 NOTHING = "no stream, table or view is defined"
+NO_QUERIES = "no standing query is defined; \\h CREATE QUERY shows how"
 
-Catalog = Callable[[], Iterable[Relation]]
-"""Gives the relations that are defined; asked only where they matter, for it waits for the engine."""
+Catalog = Callable[[], Definitions]
+"""Gives what is defined; asked only where it matters, for it waits for the engine."""
 
 _TAILED = 10
 """Rows that \\tail shows of those that left a query before."""
@@ -162,11 +164,17 @@ def _functions(same: Change, argument: str, catalog: Catalog) -> Change:
 
 
 def _queries(same: Change, argument: str, catalog: Catalog) -> Change:
-    return replace(same, sql=f"DESCRIBE QUERY {argument}" if argument else "SHOW QUERIES")
+    return _about_queries(same, "QUERY", "QUERIES", argument, catalog)
 
 
 def _all_queries(same: Change, argument: str, catalog: Catalog) -> Change:
-    return replace(same, sql=f"DESCRIBE EXTENDED QUERY {argument}" if argument else "SHOW EXTENDED QUERIES")
+    return _about_queries(same, "EXTENDED QUERY", "EXTENDED QUERIES", argument, catalog)
+
+
+def _about_queries(same: Change, one: str, several: str, name: str, catalog: Catalog) -> Change:
+    if name:
+        return replace(same, sql=f"DESCRIBE {one} {name}")
+    return replace(same, sql=f"SHOW {several}") if catalog().names.queries else replace(same, message=NO_QUERIES)
 
 
 def _top(same: Change, argument: str, catalog: Catalog) -> Change:
