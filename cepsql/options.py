@@ -6,8 +6,9 @@ import re
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import NoReturn
 
-from cepsql.errors import InterfaceError
+from cepsql.errors import ExitCode, InterfaceError
 from cepsql.formats import FORMATS
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?\Z")
@@ -27,7 +28,7 @@ SUBCOMMANDS = {
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the options; `scripts` has the (text, file name or None) of each -c and -f in order."""
-    options = argparse.ArgumentParser(
+    options = ShortErrors(
         prog="cepsql",
         description="Streaming SQL with MATCH_RECOGNIZE on Apache Spark.",
         epilog="Without -c and -f, SQL is read from standard input; on a terminal the shell opens. "
@@ -71,7 +72,15 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-class Parser(argparse.ArgumentParser):
+class ShortErrors(argparse.ArgumentParser):
+    """A parser whose errors are one line, with a hint, and not the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = "" if "\n  hint: " in message else f"\n  hint: {self.prog} --help lists the options"
+        self.exit(ExitCode.USAGE, f"error: {message}{hint}\n")
+
+
+class Parser(ShortErrors):
     """The parser of a subcommand; for an unknown option, the error names a similar one."""
 
     def parse_args(self, args=None, namespace=None):

@@ -168,4 +168,5 @@ def summary(progress: "Progress") -> str:
         f"read {progress.rows_read}, late {progress.rows_late}, malformed {progress.rows_malformed}, "
         + "".join(f"{name} {number}, " for name, number in further.items() if number)
         + f"matches {progress.matches}"
+        + (f", timeouts {progress.timeouts}" if progress.timeouts else "")
     )

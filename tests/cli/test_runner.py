@@ -9,7 +9,7 @@ import threading
 
 import pyarrow as pa
 import pytest
-from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
+from fake_engine import FakeEngine, FakeQuery, Progress, endless, message, numbers, stream
 
 from cepsql.answer import Answer
 from cepsql.errors import DataError, ProgrammingError, Span
@@ -192,6 +192,13 @@ def test_no_escape_sequence_in_data_reaches_a_terminal(form, monkeypatch):
 def test_programs_get_data_as_it_is():
     query = FakeQuery([("n", "string")], [pa.table({"n": ["\x1b[31m"]})], streaming=False)
     assert play({"s": query}, "s")[0] == "n\n\x1b[31m\n"
+
+
+def test_the_last_line_names_only_what_there_was():
+    progress = Progress(rows_read=9, rows_null_time=2, rows_null_key=1, matches=3, timeouts=4)
+    assert view_module.summary(progress) == (
+        "read 9, late 0, malformed 0, without event time 2, with a NULL key 1, matches 3, timeouts 4"
+    )
 
 
 @pytest.mark.parametrize(
