@@ -1,4 +1,4 @@
-"""Decimals in Arrow columns: compared exactly, and beside integers."""
+"""Decimals in Arrow columns: compared and multiplied exactly, and beside integers."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
@@ -6,9 +6,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.scalar.columns import Value, arrow_type
-from cepsql.scalar.decimals import decimal_of, decimal_of_literal
+from cepsql.scalar.decimals import MOST_DIGITS, decimal_of, decimal_of_literal, unlimited_digits
 from cepsql.scalar.tree import Apply, Constant, Node
 from cepsql.scalar.types import INTEGERS, Type, decimal, is_decimal
+
+MOST_EXACT_DIGITS = 76
+"""Of what Arrow computes with; a DECIMAL has half of that."""
+
+_DIVIDED_DIGITS = 9
+"""By a greater power of ten than this, which takes more than 32 bits, Arrow divides some wide decimals wrongly."""
 
 # Python's own context keeps 28 digits only.
 _EXACT = Context(prec=120)
@@ -55,6 +61,31 @@ def as_decimal(node: Node, value: Value) -> Value:
     if isinstance(value, pa.Scalar):
         return pa.scalar(None if value.as_py() is None else Decimal(value.as_py()), arrow_type(size))
     return pc.cast(value, arrow_type(size))
+
+
+def is_rounded(node: Apply) -> bool:
+    """Tell whether the exact result of an operation on decimals may have more digits than a DECIMAL."""
+    left, right = map(decimal_size, node.arguments)
+    return left is not None and right is not None and unlimited_digits(node.operation, left, right) > MOST_DIGITS
+
+
+def rounded_product(node: Apply, a: Value, b: Value) -> Value:
+    """Multiply where the exact product may have too many digits: it is rounded half up, and NULL if too many stand
+    before the point."""
+    sizes = (decimal_size(argument) for argument in node.arguments)
+    wide = (pa.decimal256(size.precision, size.scale) for size in sizes if size is not None)
+    sides = (as_decimal(argument, value) for argument, value in zip(node.arguments, (a, b), strict=True))
+    product = pc.multiply(*(pc.cast(side, kind) for side, kind in zip(sides, wide, strict=True)))
+    # What stands behind the first digit that goes decides nothing.
+    while product.type.scale - node.type.scale > _DIVIDED_DIGITS:
+        size = product.type.precision - _DIVIDED_DIGITS, product.type.scale - _DIVIDED_DIGITS
+        product = pc.cast(product, pa.decimal256(*size), safe=False)
+    rounded = pc.round(product, node.type.scale, "half_towards_infinity")
+    whole = node.type.precision - node.type.scale
+    if rounded.type.precision - rounded.type.scale > whole:
+        fits = pc.less(pc.abs(rounded), pa.scalar(_EXACT.scaleb(Decimal(1), whole), rounded.type))
+        rounded = pc.if_else(fits, rounded, pa.scalar(None, rounded.type))
+    return pc.cast(rounded, arrow_type(node.type))
 
 
 def _versus_constant(comparison: str, a: pa.Array, constant: Decimal) -> Value:

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.scalar.arrow_decimals import is_rounded, rounded_product
 from cepsql.scalar.columns import Value, arrow_type, plain_values
 from cepsql.scalar.python import compile_rows
 from cepsql.scalar.tree import Apply, Constant, Input, Leaf, Node, Session, nodes
-from cepsql.scalar.types import FRACTIONS, INTEGERS
+from cepsql.scalar.types import FRACTIONS, INTEGERS, is_decimal
 from cepsql.scalar.values import LIMITS
 
 _CHECKED = {"add": pc.add_checked, "sub": pc.subtract_checked, "mul": pc.multiply_checked}
@@ -29,6 +30,8 @@ def doubtful(node: Apply, values: list[Value]) -> Value | None:
             return pa.scalar(True)
     elif node.operation in ("neg", "abs") and node.type in INTEGERS:
         return _least(node, *values)
+    elif node.operation == "mul" and is_decimal(node.type) and is_rounded(node):
+        return pc.is_null(rounded_product(node, *values))
     elif _is_harmless(node):
         return None
     elif node.operation in ("div", "mod"):

@@ -11,7 +11,15 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 from cepsql.scalar.arrow_casts import always_castable, cast_column, castable
-from cepsql.scalar.arrow_decimals import as_decimal, compare_decimals, compared_decimal, decimal_size
+from cepsql.scalar.arrow_decimals import (
+    MOST_EXACT_DIGITS,
+    as_decimal,
+    compare_decimals,
+    compared_decimal,
+    decimal_size,
+    is_rounded,
+    rounded_product,
+)
 from cepsql.scalar.arrow_texts import (
     changed_case,
     extracted,
@@ -29,7 +37,7 @@ from cepsql.scalar.arrow_texts import (
     trimmed,
 )
 from cepsql.scalar.columns import Value, all_rows, arrow_type, one_for_all
-from cepsql.scalar.decimals import unlimited_digits
+from cepsql.scalar.decimals import MOST_DIGITS, unlimited_digits
 from cepsql.scalar.functions import PARTS_OF_DAYS, PARTS_OF_TIMES
 from cepsql.scalar.time_patterns import smallest, writer
 from cepsql.scalar.tree import Apply, Constant, Node, Session
@@ -177,8 +185,11 @@ def _folded(function: Callable) -> Callable:
 def _arithmetic_takes(node: Apply) -> bool:
     if is_decimal(node.type):
         left, right = map(decimal_size, node.arguments)
+        if left is None or right is None:
+            return False
         # With fewer digits than there may be nothing is rounded, and nothing overflows.
-        return left is not None and right is not None and unlimited_digits(node.operation, left, right) <= 38
+        most = MOST_EXACT_DIGITS if node.operation == "mul" else MOST_DIGITS
+        return unlimited_digits(node.operation, left, right) <= most
     return _of_numbers(node)
 
 
@@ -186,6 +197,8 @@ def _arithmetic(function: Callable) -> Callable:
     def kernel(node: Apply, session: Session, a: Value, b: Value) -> Value:
         if not is_decimal(node.type):
             return function(a, b)
+        if is_rounded(node):
+            return rounded_product(node, a, b)
         sides = zip(node.arguments, (a, b), strict=True)
         return pc.cast(function(*(as_decimal(argument, value) for argument, value in sides)), arrow_type(node.type))
 

@@ -1,7 +1,7 @@
 """How columns that Arrow has become the rows of an operator: frozen, picklable data that workers get."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,15 @@ import pyarrow.compute as pc
 
 from cepsql.scalar.arrow import evaluate
 from cepsql.scalar.columns import arrow_type
-from cepsql.scalar.tree import Input, Node, Session, nodes
+from cepsql.scalar.tree import Apply, Input, Node, Session, nodes
+from cepsql.scalar.types import STRING
 from cepsql.scan.layout import FileLayout
+from cepsql.scan.murmur import is_hashed, spark_hashes
 
 _KEY = re.compile(r"k\d+")
+
+ROW_IDENTITY = "row identity"
+"""A function of columns that only the queries below operators have: what tells the rows of a table from one another."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +65,27 @@ class Projection:
             columns = {name: column.filter(passing) for name, column in columns.items()}
             rows = pc.sum(passing).as_py() or 0
         known: dict[Node, pa.Array] = {}
-        for _, node in self.values:
-            if node not in known:
-                known[node] = evaluate(node, columns, rows, self.session)
-        arrays = [known[node] for _, node in self.values]
+        arrays = [self._evaluated(node, columns, rows, known) for _, node in self.values]
         if self.predicates:
             arrays.append(_mask([evaluate(node, columns, rows, self.session) for node in self.predicates], rows))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _evaluated(
+        self, node: Node, columns: Mapping[str, pa.Array], rows: int, known: dict[Node, pa.Array]
+    ) -> pa.Array:
+        """Return the values of an expression; `known` has those that were computed, and gets these."""
+        if node not in known and isinstance(node, Apply) and node.operation == ROW_IDENTITY:
+            parts = [part for part in node.arguments if is_hashed(part.type)]
+            known[node] = _identities([self._evaluated(part, columns, rows, known) for part in parts], rows)
+        elif node not in known:
+            known[node] = evaluate(node, columns, rows, self.session)
+        return known[node]
+
+
+def row_identity(columns: Sequence[Node]) -> Node:
+    """Return the identity of rows that are added to a table: a short text that rows with equal values in these columns
+    share, and few others. Operators compare the values of rows with one identity."""
+    return Apply(ROW_IDENTITY, tuple(columns), STRING)
 
 
 def inputs_of(node: Node) -> frozenset[Input]:
@@ -84,6 +103,12 @@ class ArrowScan:
     layout: FileLayout
     projection: Projection
     by_arrival: bool = False
+
+
+def _identities(columns: list[pa.Array], rows: int) -> pa.Array:
+    if not columns:
+        return pa.array([""] * rows, pa.string())
+    return pa.array(spark_hashes(columns, rows)).cast(pa.string())
 
 
 def _mask(verdicts: list[pa.Array], rows: int) -> pa.Array:

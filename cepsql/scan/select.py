@@ -11,7 +11,7 @@ from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
 from cepsql.scalar.types import BIGINT, BOOLEAN, DATE, INT, INTEGERS, TIMESTAMP, Type, parse_type
 from cepsql.scan.expression import Unlike, cast, compile_expression, compile_tree
 from cepsql.scan.layout import is_read
-from cepsql.scan.projection import Projection
+from cepsql.scan.projection import ROW_IDENTITY, Projection, row_identity
 
 
 class Columns(dict[str, Any]):
@@ -79,10 +79,18 @@ def projected(query: exp.Query, columns: Columns, session: Session) -> tuple[Nod
             selected.update({name: columns.get(name) for name in columns if name not in left_out})
             continue
         try:
-            selected[item.alias_or_name.lower()] = compile_tree(item.unalias(), columns, session)
+            selected[item.alias_or_name.lower()] = _compiled(item, columns, session)
         except Unlike as unlike:
             selected[item.alias_or_name.lower()] = unlike
     return condition, selected
+
+
+def _compiled(item: exp.Expr, columns: Columns, session: Session) -> Node:
+    """Return what an item of a SELECT stands for."""
+    value = item.unalias()
+    if isinstance(value, exp.Anonymous) and value.name == ROW_IDENTITY:
+        return row_identity([compile_tree(column, columns, session) for column in value.expressions])
+    return compile_tree(value, columns, session)
 
 
 def both(left: Node | None, right: Node | None) -> Node | None:

@@ -366,7 +366,7 @@ Query  stream  id bigint, price double, op string
             Join of tables  INNER
               on: customer = sym
               state: the rows of both tables
-              scan: Spark's: tables that change are read by it
+              scan: Spark's: amount of type DECIMAL(10, 2)
               Sql  SELECT `o`.`id`, `o`.`customer`, o.__identity, o.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
                 Stream orders  csv  watermark at - 0 seconds
               Sql  SELECT `t`.`price`, `t`.`sym`, t.__identity, t.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS t

@@ -1,14 +1,18 @@
 """Operations over Arrow columns, where random rows seldom lead."""
 
-from decimal import Decimal
+from decimal import Context, Decimal
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from cepsql.errors import DataError
 from cepsql.scalar.arrow import arrow_obstacle, evaluate
 from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.python import compile_rows
 from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal, Session
-from cepsql.scalar.types import parse_type
+from cepsql.scalar.types import decimal, parse_type
 from cepsql.scalar.typing import typed
 
 D = Decimal
@@ -84,3 +88,34 @@ def test_obstacle(call: tuple, ansi: bool, obstacle: str | None) -> None:
     session = Session(ansi)
     node = typed(Call(call[0], call[1:]), lambda name: parse_type(TYPES[name]), session)
     assert arrow_obstacle(node, session) == obstacle
+
+
+@given(
+    st.tuples(st.integers(1, 38), st.integers(0, 38)),
+    st.tuples(st.integers(1, 38), st.integers(0, 38)),
+    st.lists(st.tuples(*[st.none() | st.integers(1 - 10**38, 10**38 - 1)] * 2), min_size=1, max_size=5),
+    st.booleans(),
+)
+def test_products_are_those_of_single_rows(left, right, pairs, ansi):
+    sizes = [(max(precision, scale), scale) for precision, scale in (left, right)]
+    types = {name: decimal(*size) for name, size in zip("ab", sizes, strict=True)}
+    session = Session(ansi)
+    node = typed(Call("mul", ("a", "b")), lambda name: types[name], session)
+    if arrow_obstacle(node, session) is not None:
+        assert sizes[0][0] + sizes[1][0] >= 76
+        return
+    columns = {}
+    for place, (name, (precision, scale)) in enumerate(zip("ab", sizes, strict=True)):
+        numbers = [None if pair[place] is None else pair[place] % 10**precision for pair in pairs]
+        values = [None if number is None else D(number).scaleb(-scale, Context(prec=80)) for number in numbers]
+        columns[name] = pa.array(values, arrow_type(types[name]))
+    try:
+        one_by_one = compile_rows(node, ("a", "b"), session)(
+            [column.to_pylist() for column in columns.values()], len(pairs)
+        )
+    except DataError:
+        assert ansi
+        with pytest.raises(DataError):
+            evaluate(node, columns, len(pairs), session)
+        return
+    assert evaluate(node, columns, len(pairs), session).to_pylist() == one_by_one

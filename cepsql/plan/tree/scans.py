@@ -7,11 +7,12 @@ from sqlglot import exp
 
 from cepsql.analysis.operators.window_totals import totals
 from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.analysis.sql.properties import IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.change_layout import groups_layout, ordered_layout
+from cepsql.plan.tree.change_layout import groups_layout, ordered_layout, table_join_layout
 from cepsql.plan.tree.join_layout import as_of_join_layout, interval_join_layout, until_sql
 from cepsql.plan.tree.nodes import (
     AddedRows,
@@ -31,6 +32,7 @@ from cepsql.plan.tree.nodes import (
     Sort,
     Sql,
     StreamJoin,
+    TableJoin,
     WindowAggregate,
     takes_rows_away,
     walk,
@@ -42,7 +44,7 @@ from cepsql.scan import choose
 from cepsql.scan.choose import Choice
 from cepsql.scan.expression import Unlike
 from cepsql.scan.plain import PlainScan
-from cepsql.scan.projection import ArrowScan
+from cepsql.scan.projection import ROW_IDENTITY, ArrowScan
 
 _STATELESS = {"expressions", "from_", "joins", "where", "hint"}
 """The parts of a SELECT for which Spark remembers no row of a stream."""
@@ -151,10 +153,22 @@ def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
         case Read(relation):
             return exp.select("*").from_("source"), {"source": relation}
         case Sql(query, inputs) if not any(isinstance(one, AddedRows) for one in inputs.values()):
-            return query, {name: read.relation for name, read in inputs.items() if isinstance(read, Read)}
+            return _with_short_identities(query), {
+                name: read.relation for name, read in inputs.items() if isinstance(read, Read)
+            }
         case AddedRows() | Sql():
             raise Unlike("the rows of a table at rest are added")
     raise Unlike("the input is matches")
+
+
+def _with_short_identities(query: exp.Query) -> exp.Query:
+    """Return a query that does not write rows that are added as texts in order to tell them from one another."""
+    found = query.copy()
+    for item in found.find_all(exp.Alias):
+        if item.alias == IDENTITY and not isinstance(item.this, exp.Column):
+            columns = [column.copy() for column in item.this.find_all(exp.Column)]
+            item.set("this", exp.Anonymous(this=ROW_IDENTITY, expressions=columns))
+    return found
 
 
 def _layouts(stage: Ordered, session: Session) -> list[RowLayout]:
@@ -169,13 +183,15 @@ def _layouts(stage: Ordered, session: Session) -> list[RowLayout]:
                 raise Unlike("only Spark knows the types of the columns of a join")
             plain = {name for name, kind in kinds.items() if not kind.startswith(_NESTED)}
             layouts = as_of_join_layout(stage, _key_types(stage, session), plain.__contains__).layouts
+        case TableJoin():
+            layouts = table_join_layout(stage, _key_types(stage, session)).layouts
         case _:
             layout = _layout(stage)
             return [layout] * len(stage.inputs)
     return [layouts[side] for side in stage.sides]
 
 
-def _key_types(join: StreamJoin, session: Session) -> list[str]:
+def _key_types(join: StreamJoin | TableJoin, session: Session) -> list[str]:
     """Return the types in which the keys of a join are compared; raises Unlike for those of different kinds."""
     found = []
     for pair in join.keys:

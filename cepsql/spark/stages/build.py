@@ -591,7 +591,7 @@ class _Builder:
         if found is not None:
             source, scan = found
             reader = partial(scan_packets, self.spark, source, scan, control)
-            if isinstance(node, StreamJoin):
+            if isinstance(node, StreamJoin | TableJoin):
                 keys = scan.projection.key_types
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0

@@ -7,13 +7,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, ByteType, DataType, DoubleType, StringType, StructField, StructType
-from sqlglot import exp
 
 from cepsql.analysis.ddl.records import code_column
 from cepsql.analysis.operators.emission import OPERATION, OPERATIONS
-from cepsql.analysis.operators.pair_conditions import lower_pair_condition
 from cepsql.analysis.sql.canonical import digest
-from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.properties import CHANGE, DELETED, IDENTITY
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError
@@ -35,7 +32,7 @@ from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change, Operator
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 from cepsql.plan.identity import describe_change_operator
-from cepsql.plan.tree.change_layout import HIDDEN, groups_layout
+from cepsql.plan.tree.change_layout import groups_layout, table_join_layout
 from cepsql.plan.tree.nodes import (
     ChangeOperator,
     RetractingGroups,
@@ -44,7 +41,6 @@ from cepsql.plan.tree.nodes import (
     Upserts,
     takes_rows_away,
 )
-from cepsql.scalar.tree import Expression
 from cepsql.scalar.types import Type
 from cepsql.spark.frames.arrow import arrow_schema, map_rows, plain_types
 from cepsql.spark.frames.conditions import value_type
@@ -178,45 +174,30 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
     """
     frames = (feeds[0].frame, feeds[1].frame)
     kinds = key_types(node.keys, frames)
-    asked: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    lowered = _lowered(node, asked)
-    layouts, fields, schemas, further = [], [], [], []
+    found = table_join_layout(node, kinds)
+    fields, schemas, further = [], [], []
     types: dict[Hashable, Type] = {}
     for side, frame in enumerate(frames):
-        keys = tuple(Column(f"k{i}", f"CAST(({node.key_sql(i, side)}) AS {kind})") for i, kind in enumerate(kinds))
-        values = tuple(Column(f"v{i}", quoted(name)) for i, name in enumerate(node.columns[side]))
-        more = tuple(Column(name, sql) for sql, name in asked[side].items())
-        layouts.append(RowLayout(keys, AT_ONCE, values=(*values, *more, *HIDDEN), any_order=True))
-        compared = typed_columns(frame, ((column.sql, column.name) for column in more))
+        compared = typed_columns(frame, ((column.sql, column.name) for column in found.asked[side]))
         types |= {PairColumn(side, field.name): value_type(field.dataType) for field in compared}
         further.append(plain_schema(arrow_schema(StructType(compared))))
-        own = typed_columns(frame, ((column.sql, column.name) for column in values))
+        own = typed_columns(frame, ((column.sql, column.name) for column in found.values[side]))
         schemas.append(plain_schema(arrow_schema(StructType(own))))
         fields += (
             []
             if side and node.single
             else [StructField((LEFT, RIGHT)[side] + field.name, field.dataType) for field in own]
         )
-    condition = None if lowered is None else typed_condition(lowered, types, frames[0].sparkSession)
+    condition = None if found.condition is None else typed_condition(found.condition, types, frames[0].sparkSession)
     schema, asks = (schemas[0], schemas[1]), (further[0], further[1])
-    operator = JoinOperator(layouts[0], layouts[1], node.kind, schema, condition, asks, node.null_safe)
+    left, right = found.layouts
+    operator = JoinOperator(left, right, node.kind, schema, condition, asks, node.null_safe)
     named = [
         f"{prefix}v{i} AS {quoted(prefix + name)}"
         for prefix, names in zip((LEFT,) if node.single else (LEFT, RIGHT), node.columns, strict=False)
         for i, name in enumerate(names)
     ]
     return change_stage(node, operator, feeds, fields, named, kinds)
-
-
-def _lowered(node: TableJoin, asked: tuple[dict[str, str], dict[str, str]]) -> Expression | None:
-    """Return the condition on pairs, None if there is none; in `asked` go the names of what it asks of each side."""
-
-    def take(side: str, expression: exp.Expr) -> PairColumn:
-        number, sql = int(side == "right"), sql_of(without_tables(expression))
-        name = asked[number].setdefault(sql, f"v{len(node.columns[number]) + len(asked[number])}")
-        return PairColumn(number, name)
-
-    return None if node.condition is None else lower_pair_condition(node.condition, take, None)
 
 
 def labelled_changes(frame: DataFrame) -> DataFrame:
