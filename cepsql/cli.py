@@ -75,7 +75,7 @@ def _drop_output() -> None:
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Read the options; leave with a hint where something stands that is none, such as the name of a script."""
+    """Read the options; leave with a hint for an unknown argument, such as the name of a script."""
     options, others = parser().parse_known_args(argv)
     if others:
         hint = _meant(others[0])
@@ -84,11 +84,11 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _meant(argument: str) -> str | None:
-    """Return the hint for the first argument that is none, None where nobody can tell what it was to be."""
+    """Return a hint for an unknown argument, or None."""
     if argument.startswith("-"):
         return meant_option(parser(), argument)
-    if near := difflib.get_close_matches(argument, SUBCOMMANDS, 1):
-        return f"did you mean cepsql {near[0]}?"
+    if near := difflib.get_close_matches(argument, [*SUBCOMMANDS, "help", "version"], 1):
+        return f"did you mean cepsql {near[0] if near[0] in SUBCOMMANDS else '--' + near[0]}?"
     if any(letter.isspace() for letter in argument):
         return "cepsql -c 'SELECT ...' executes statements, cepsql -f FILE a script"
     return f"cepsql -f {argument} executes a script, cepsql -c a statement"

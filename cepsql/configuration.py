@@ -152,8 +152,8 @@ SETTINGS = (
     Setting("catalog", None, str, "where definitions are kept; default: nowhere"),
     Setting("timezone", None, str, "session time zone; the machine's if none is named"),
     Setting("editing_mode", "emacs", one_of("emacs", "vi"), "keys of the shell"),
-    Setting("confirm", True, switch, "whether the shell asks before it drops what cannot be had again"),
-    Setting("prepare", True, switch, "whether what lets Spark start faster is made after the first run"),
+    Setting("confirm", True, switch, "whether the shell asks before it drops something for good"),
+    Setting("prepare", True, switch, "whether the class archive, for faster starts, is made after the first run"),
     Setting("pager", True, switch, "whether bounded results that do not fit the screen go to a pager"),
     Setting("history", True, switch, "whether the shell keeps its history in a file"),
 )

@@ -25,7 +25,7 @@ class Span:
 
 
 class Error(Exception):
-    """Anything cepsql refuses or fails at.
+    """Any error of cepsql.
 
     message: what is wrong, one sentence without the position.
     span:    where in `text`, or None.
@@ -84,7 +84,7 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """The API was called in a way it does not offer."""
+    """The API or the command line was used wrongly."""
 
 
 class DatabaseError(Error):
@@ -92,11 +92,11 @@ class DatabaseError(Error):
 
 
 class DataError(DatabaseError):
-    """A value that cannot be processed where one is required."""
+    """A value cannot be processed."""
 
 
 class OperationalError(DatabaseError):
-    """The surroundings fail: Java, Spark, files, servers."""
+    """Something outside of the statement failed: Java, Spark, files, servers."""
 
 
 class SessionError(OperationalError):
@@ -120,7 +120,7 @@ class ProgrammingError(DatabaseError):
 
 
 class NotSupportedError(DatabaseError):
-    """The statement is right but asks for what cepsql cannot do, or cannot do on a stream."""
+    """The statement is right, but cepsql does not support it, or not on a stream."""
 
 
 class UncheckedError(NotSupportedError):

@@ -6,8 +6,9 @@ import re
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import NoReturn
 
-from cepsql.errors import InterfaceError
+from cepsql.errors import ExitCode, InterfaceError
 from cepsql.formats import FORMATS
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?\Z")
@@ -27,7 +28,7 @@ SUBCOMMANDS = {
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the options; `scripts` has the (text, file name or None) of each -c and -f in order."""
-    options = argparse.ArgumentParser(
+    options = ShortErrors(
         prog="cepsql",
         description="Streaming SQL with MATCH_RECOGNIZE on Apache Spark.",
         epilog="Without -c and -f, SQL is read from standard input; on a terminal the shell opens. "
@@ -46,17 +47,17 @@ def parser() -> argparse.ArgumentParser:
         help="execute this script; - is standard input")  # fmt: skip
     add("-i", "--interactive", action="store_true", help="open the shell after -c and -f")
     add("-v", "--variable", action="append", type=read_variable, default=[], metavar="NAME=VALUE",
-        help="bind :NAME; a number or true, false, null as such, anything else as text")  # fmt: skip
+        help="bind :NAME to a number, true, false or null, or to text")  # fmt: skip
     add("-o", "--output", metavar="FILE", help="write rows to this file")
     add("--format", choices=FORMATS, default=argparse.SUPPRESS, help="how rows are written (default: table)")
     add("--limit", type=_count, metavar="N", help="write at most N rows of each result")
     add("--timeout", type=seconds, metavar="SECONDS", help="end a streaming SELECT after this time")
     add("--drain", action="store_true",
-        help="end a streaming SELECT once all input there is has been processed and decided")  # fmt: skip
+        help="end a streaming SELECT when all input that is there now is decided")  # fmt: skip
     add(
         "--checkpoint",
         metavar="FOLDER",
-        help="keep the place and the state of a streaming SELECT here, and resume from it",
+        help="keep the state of a streaming SELECT here, and resume from it",
     )
     add("--max-rows", dest="max_rows", type=_rows, default=argparse.SUPPRESS, metavar="N",
         help="show at most N rows of a bounded result on a terminal, or all (default: 1000)")  # fmt: skip
@@ -71,8 +72,16 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-class Parser(argparse.ArgumentParser):
-    """The parser of a subcommand; where something stands that it does not take, it tells what is near."""
+class ShortErrors(argparse.ArgumentParser):
+    """A parser whose errors are one line, with a hint, and not the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = "" if "\n  hint: " in message else f"\n  hint: {self.prog} --help lists the options"
+        self.exit(ExitCode.USAGE, f"error: {message}{hint}\n")
+
+
+class Parser(ShortErrors):
+    """The parser of a subcommand; for an unknown option, the error names a similar one."""
 
     def parse_args(self, args=None, namespace=None):
         chosen, others = self.parse_known_args(args, namespace)
@@ -83,7 +92,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def meant_option(parser: argparse.ArgumentParser, argument: str) -> str | None:
-    """Return the hint for an option that there is not, None where none is near."""
+    """Return a hint for an unknown option, or None if no option is similar."""
     known = [name for action in parser._actions for name in action.option_strings]
     near = difflib.get_close_matches(argument.partition("=")[0], known, 1)
     return f"did you mean {near[0]}?" if near else None

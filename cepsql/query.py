@@ -171,7 +171,7 @@ class Query:
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """Names and Spark types of the columns. Starts Spark, but for a query over views that is answered without."""
+        """Names and Spark types of the columns. Starts Spark, unless views answer the query."""
         if self.reading is not None:
             return list(self.reading.columns)
         frame = self.df
@@ -241,7 +241,7 @@ class Query:
         """Return all rows of a bounded query.
 
         Raises InterfaceError for a stream, OperationalError if Spark fails or `Engine.cancel` ended it, DataError for a
-        value that Python has no type for: dates and times beyond the years 1 to 9999, and INTERVAL YEAR TO MONTH.
+        value without a type in Python: dates and times beyond the years 1 to 9999, and INTERVAL YEAR TO MONTH.
         """
         return self._run(self._collected)
 
@@ -278,7 +278,7 @@ class Query:
 
     @property
     def spark_reason(self) -> str | None:
-        """Why Spark answers a query over views; None for one that is answered without, and one over none."""
+        """Why Spark answers a query over views; None if it does not, or the query reads no view."""
         return self._how_read[1]
 
     @cached_property
@@ -351,9 +351,9 @@ class Query:
         return found
 
     def head(self, rows: int = 10) -> "ShownRows":
-        """Return the first rows, which a prompt and a notebook show as a table; `table` in it has them as Arrow.
+        """Return the first rows, shown as a table; its `table` has them as Arrow.
 
-        rows: how many, at most. Of a stream they are the first that its input of now gives, if it ended now.
+        rows: how many, at most. A stream is read as if its current input were all.
         Raises what `arrow` and `start` raise, and InterfaceError if `rows` is not a number of rows.
         """
         if type(rows) is not int or rows < 0:
@@ -737,7 +737,7 @@ class Query:
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
         """Return why Spark, not Arrow, would read the files of streams if it were started now.
 
-        spark: the session, whose settings matter, too. None if nothing is in the way.
+        spark: the session, whose settings matter, too. Returns None if Arrow would.
         """
         stages, plain = scanned(self._valued.stages), choose_plain_scan(self._valued.root)
         if not stages and plain is None:
@@ -762,7 +762,7 @@ class Query:
         return next(filter(None, [*(choice.reason for choice in choices if choice), *unread]), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":
-        """Explain which matches the partition of a key has in the rows that are there now, and why no others.
+        """Explain which matches the partition of a key has in the current rows, and why no others.
 
         key: the value of the PARTITION BY column, values in order, or a mapping by column name; None without PARTITION
              BY. Of several MATCH_RECOGNIZE, the one that reads no other is explained.
@@ -776,9 +776,9 @@ class Query:
             return explain_query(run.spark, self._valued, asked)
 
     def partition_keys(self, most: int = 8) -> "list[tuple[tuple, int]]":
-        """Return some keys of the partitions that `explain_match` explains, each with its number of rows.
+        """Return some keys for `explain_match`, each with its number of rows.
 
-        They are read from the rows that there are now; those with the most rows come first.
+        They come from the current rows; those with the most rows come first.
         most: how many keys.
         Raises as `explain_match` does.
         """
@@ -790,7 +790,7 @@ class Query:
             return list_keys(run.spark, self._valued, match, most)
 
     def plot(self, x: str, y: str, most: int = 6) -> "Figure":
-        """Draw the matches on the series that they were found in: y over x for each partition, a colour a variable.
+        """Draw the matches on their series: y over x for each partition, a colour for each variable.
 
         All rows that the pattern reads are drawn, whatever the query says of each match; of a query without a pattern
         those that it gives. Of a stream they are those that are there now. Rows without x are left out.
@@ -839,7 +839,7 @@ class Query:
         return found, names[x.lower()], names[y.lower()], keys
 
     def rows_now(self) -> "pa.Table":
-        """Return all rows of a bounded query; of a stream those that its input of now gives, if it ended now.
+        """Return all rows of a bounded query; a stream is read as if its current input were all.
 
         Raises what `arrow` and `start` raise.
         """
@@ -858,7 +858,7 @@ class Query:
         return arrow_schema(frame.schema).empty_table()
 
     def identity(self) -> dict:
-        """Return what the query is, as data: a query with another identity can't resume from its checkpoint."""
+        """Return the identity of the query, as data: a query with another one can't resume from its checkpoint."""
         spark = self._engine.spark
         from cepsql.spark.frames.frames import frame_identity
         from cepsql.spark.jvm.settings import meaning_settings

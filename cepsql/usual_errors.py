@@ -75,7 +75,7 @@ USUAL_ERRORS: dict[str, tuple[UsualError, ...]] = {
         ),
         UsualError(
             "belongs to a different query",
-            "the text means something else than the one that began the checkpoint",
+            "the checkpoint was begun with a query of another meaning",
             "[replace the query](standing.md#replacing-a-query), or use another folder",
         ),
         UsualError(
@@ -114,7 +114,7 @@ USUAL_ERRORS: dict[str, tuple[UsualError, ...]] = {
         ),
         UsualError(
             "are gone from Kafka",
-            "the topic kept its records for a shorter time than the query stood still",
+            "the topic dropped records while the query was stopped",
             "[`failOnDataLoss 'false'`](sources.md#order-and-each-record-once) continues without them",
         ),
         UsualError("refuses a row", "a value does not fit the table", "change the table, or the query"),

@@ -19,7 +19,7 @@ _STREAM = """
     USING csv LATE ROWS INTO late_readings USING parquet OPTIONS (path 'any');
     SELECT id FROM readings MATCH_RECOGNIZE (ORDER BY at ALL ROWS PER MATCH PATTERN (A) DEFINE A AS TRUE) AS m
 """
-_BEGIN = datetime(2026, 3, 2, 9)
+_BEGIN = datetime(2026, 3, 2, 9, 1)
 _HEIGHT = 3.6
 
 

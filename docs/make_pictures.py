@@ -160,8 +160,9 @@ def automaton_text(engine: "cepsql.Engine") -> Facts:
 def _automaton(text: str) -> str:
     import mermaidx
 
-    # Its lines are black.
-    return mermaidx.render(text).svg().replace("background-color: transparent", "background-color: white", 1)
+    # Its lines are black, and a text may be wider in the reader's font.
+    svg = mermaidx.render(text).svg().replace("background-color: transparent", "background-color: white", 1)
+    return svg.replace("<style>", "<style>foreignObject{overflow:visible}", 1)
 
 
 # Files
@@ -205,7 +206,7 @@ def _made(name: str) -> str:
 
 
 NAMES = {
-    "shell": "A query in the shell finds matches, and EXPLAIN MATCH tells why one is missing",
+    "shell": "A query in the shell finds matches, and EXPLAIN MATCH shows why one is missing",
     "matches": "Matches drawn on the prices that they were found in",
     "progress": "How a standing query does that failed once",
     "arrival": "Rows that arrive out of order, the watermark behind them, and the rows that are late",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from terminal_svg import Frame, plain
 
 _LOOK = 0.08
-_MOST = 1.0
+_MOST = 0.6
 """Seconds: how often the screen is looked at, and for how long at most an unchanged one is shown."""
 
 _COUNTING, _TICKS = re.compile(r"[\d,.#]+|\x1b\[[\d;]*m"), 4

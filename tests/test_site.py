@@ -44,6 +44,13 @@ def test_code_in_tables_has_no_backslash_before_a_bar(site):
     assert "A | B" in codes
 
 
+def test_no_table_has_an_empty_header(site):
+    heads = [
+        head for page in site.glob("*.html") for head in re.findall(r"<thead>.*?</thead>", page.read_text(), re.DOTALL)
+    ]
+    assert heads and [head for head in heads if not re.sub(r"<[^>]+>|\s", "", head)] == []
+
+
 def test_sql_has_the_colours_of_the_shell(site):
     text = (site / "patterns.html").read_text("utf-8")
     for word in ("MATCH_RECOGNIZE", "PATTERN", "DEFINE", "MEASURES", "WITHIN"):

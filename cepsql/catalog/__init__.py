@@ -129,7 +129,7 @@ class Registered:
 
 @dataclass(frozen=True, repr=False)
 class Sink(_Definition):
-    """Where a query writes its rows: format and options of the writer.
+    """Where a query writes its rows.
 
     columns: what the sink takes, in this order; empty: whatever the query gives.
     options: as written; `${NAME}` and `${file:PATH}` in values are resolved only when the sink is opened.

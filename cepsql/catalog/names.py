@@ -61,7 +61,7 @@ class Names:
 
     @property
     def queries(self) -> list[RegisteredQuery]:
-        """The queries that stand under names, with those of views and groups of views."""
+        """The standing queries, with those of views and groups of views."""
         return [*self._queries.values(), *map(self._query_of_group, self._groups.values())]
 
     def find(self, name: str) -> Relation | Sink | None:

@@ -20,7 +20,7 @@ from cepsql.query import Query
 
 _INDENT = "   "
 _SHOWN = 3
-"""How many matches of a query are told of, unless all are to be."""
+"""How many matches of a query are printed without --all."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -89,18 +89,18 @@ def _write_out(folder: Path, options: argparse.Namespace) -> None:
     except OSError as error:
         raise InterfaceError(f"{folder} cannot be written: {error.strerror}") from error
     print(
-        f"{folder} has {replay.rows:,} real flights from New York in early 2013, in {replay.files} CSV files and in "
-        f"the order in which they\nleft. {replay.late:,} rows stand a file too late, {replay.malformed:,} are spoiled: "
-        f"their delay is no number. {replay.cancelled:,} flights were\ncancelled and have no departure time."
+        f"{folder} has {replay.rows:,} real flights from New York in early 2013, in {replay.files} CSV files, in the "
+        f"order of departure.\n{replay.late:,} rows come a file too late, {replay.malformed:,} are malformed: their "
+        f"delay is not a number. {replay.cancelled:,} flights were cancelled\nand have no departure time."
     )
 
 
 def _play(replay: Replay, options: argparse.Namespace) -> None:
     print(
         f"{replay.rows:,} real flights from New York in early 2013, in the order in which they left.\n"
-        f"The replay has {replay.files} files, each read as a batch of its own. It holds {replay.late:,} rows back "
-        f"until they are late\nand spoils {replay.malformed:,}; {replay.cancelled:,} flights were cancelled and have "
-        "no departure time."
+        f"The replay has {replay.files} files, each read as one batch. As in a real stream, {replay.late:,} rows come "
+        f"late and {replay.malformed:,} are\nmalformed; {replay.cancelled:,} flights were cancelled and have no "
+        "departure time."
     )
     print("Starting Spark ...", end=" ", flush=True)
     begin = time.monotonic()
@@ -128,7 +128,7 @@ def _act(engine: Engine, scene: Scene, number: int, replay: Replay, shown: int |
     told.end()
     if scene.deadline:
         early = sum(replay.end - row["departed"].replace(tzinfo=None) < scene.deadline for row in told.rows)
-        print(f"   ({early:,} of them came too near to the end of the data, where time runs out for all, to be sure)")
+        print(f"   ({early:,} of them left in the last days of the data, and may have left again after it)")
     print(f"{_INDENT}{account}")
     if scene.explained is not None and replay.has(scene.explained):
         _explain(query, scene.explained)
@@ -192,5 +192,5 @@ def _batch(engine: Engine, query: Query, told: _Told) -> str:
 def _explain(query: Query, tailnum: str) -> None:
     """Show why an aircraft has no match."""
     explanation = query.explain_match(tailnum)
-    print(f"\n{_INDENT}Why is {tailnum} not among them? EXPLAIN MATCH tells:\n")
+    print(f"\n{_INDENT}Why is {tailnum} not among them? EXPLAIN MATCH shows:\n")
     print("\n".join(f"{_INDENT}  {line}".rstrip() for line in str(explanation).splitlines()))

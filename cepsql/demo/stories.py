@@ -7,7 +7,7 @@ def growing_delay(row: dict) -> str:
     """Tell of a match of flights_growing_delay.sql."""
     departed, (first, *later) = row["departed"], row["delays"]
     return (
-        f"{_day(departed)}: {row['tailnum']} of {row['carrier']} left {row['origin']} at {departed:%H:%M} "
+        f"{_day(departed)}: {row['tailnum']} of {row['carrier']} left {row['origin']} at {departed:%H:%M}, "
         f"{first} min late, and its next flights {' and '.join(map(str, later))}"
     )
 

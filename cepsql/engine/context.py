@@ -1,4 +1,4 @@
-"""What statements are executed in: a catalog, a Spark session, settings, and the queries that stand under names."""
+"""What statements are executed in: a catalog, a Spark session, settings, and the standing queries."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -85,19 +85,19 @@ class Context:
         return self.session.spark
 
     def check_open(self) -> None:
-        """Raise InterfaceError if the engine is closed, or was made by the process from which this one was forked."""
+        """Raise InterfaceError if the engine is closed, or was made before this process was forked."""
         self.session.check_open()
 
     @property
     def queries(self) -> "Queries":
-        """The queries that stand under names."""
+        """The standing queries."""
         from cepsql.standing.queries import Queries
 
         return Queries(lambda: self.home)
 
     @property
     def home(self) -> "Home":
-        """What keeps the queries that stand under names, made when first asked for."""
+        """The keeper of the standing queries, made when first used."""
         with self._home_lock:
             return self._home or self.open_home()
 
@@ -168,7 +168,7 @@ class Context:
         return Rules(Rounding(conf.get(ANSI, "false").lower() == "true"), zoned=False)
 
     def zone_name(self) -> str | None:
-        """Return the session's time zone; None where it is known only to Spark, which has not started."""
+        """Return the session's time zone; None if only Spark knows it and has not started."""
         if self.session.running is not None:
             return self.session.running.conf.get(ZONE)
         from cepsql.views.local_zone import local_zone

@@ -61,7 +61,7 @@ class Engine:
 
     @property
     def catalog(self) -> Catalog:
-        """What is defined: streams, tables, views, sinks and queries by their names."""
+        """The definitions: streams, tables, views, sinks and queries by name."""
         return self._context.catalog
 
     @property
@@ -76,14 +76,14 @@ class Engine:
 
     @property
     def spark(self) -> "SparkSession":
-        """The Spark session, made when first asked for, and again where the Java of one that we started has ended.
+        """The Spark session, made when first used, and again if the Java that we started has ended.
 
         Raises OperationalError if Java or Spark cannot be started, or runs with other settings that cannot be changed.
         """
         return self._context.spark
 
     def check_open(self) -> None:
-        """Raise InterfaceError if the engine is closed, or was made by the process from which this one was forked."""
+        """Raise InterfaceError if the engine is closed, or was made before this process was forked."""
         self._context.check_open()
 
     @property
@@ -92,17 +92,17 @@ class Engine:
         return self._context.session.running is not None
 
     def zone_name(self) -> str | None:
-        """Return the session's time zone; None where it is known only to Spark, which has not started."""
+        """Return the session's time zone; None if only Spark knows it and has not started."""
         return self._context.zone_name()
 
     @property
     def queries(self) -> "Queries":
-        """The queries that stand under names: `engine.queries["fraud"].stop()`."""
+        """The standing queries: `engine.queries["fraud"].stop()`."""
         return self._context.queries
 
     @property
     def home(self) -> "Home":
-        """What keeps the queries that stand under names, made when first asked for."""
+        """The keeper of the standing queries, made when first used."""
         return self._context.home
 
     def open_home(self, adopts: Callable[[], bool] | None = None, lease: float | None = None) -> "Home":
@@ -121,10 +121,10 @@ class Engine:
         warm(spark)
 
     def query(self, text: str, args: Args = None, **frames: object) -> Query:
-        """Return the query that a text ends with; it is lazy. Definitions before it act at once.
+        """Return the query at the end of a text; it is lazy. Definitions before it act at once.
 
         args, frames: as for `sql`.
-        Raises InterfaceError if the last statement is no query, or another one is; and what `sql` raises.
+        Raises InterfaceError unless the last statement, and only that, is a query; and what `sql` raises.
         """
         self.check_open()
         parsed = self.parsed(text)
@@ -141,7 +141,7 @@ class Engine:
         return found
 
     def sql(self, text: str, args: Args = None, **frames: object) -> Query | Answer:
-        """Execute all statements of a text; return what the last one gives.
+        """Execute all statements of a text; return the result of the last one.
 
         args:   values for the parameters `:name` by name, or a list of those for every `?`.
         frames: DataFrames of Spark, pandas or Polars, or Arrow tables, under the names by which queries of this text
@@ -156,7 +156,7 @@ class Engine:
         return result
 
     def execute(self, text: str, args: Args = None, **frames: object) -> Iterator[Query | Answer]:
-        """Execute the statements of a text one by one; give what each says, before the next is executed.
+        """Execute the statements of a text one by one; yield the result of each before the next is executed.
 
         args, frames: as for `sql`.
         """
@@ -164,11 +164,11 @@ class Engine:
         yield from self._executed_in_turn(self.parsed(text), text, args, frames)
 
     def parsed(self, text: str) -> list[st.Statement]:
-        """Return the statements of a text, as the settings of this engine read it; raises Error."""
+        """Return the statements of a text, parsed with the settings of this engine; raises Error."""
         return self._context.parsed(text)
 
     def executed(self, statement: st.Statement, text: str, args: Args = None) -> Query | Answer:
-        """Execute a statement of a text that `parsed` gave; arguments and errors as of `execute`."""
+        """Execute a statement that `parsed` returned; arguments and errors as of `execute`."""
         self.check_open()
         (done,) = self._executed_in_turn([statement], text, args, {})
         return done
@@ -229,7 +229,7 @@ class Engine:
         self.catalog.add(registered(name, spark_frame(spark, name, frame), watermark), replace=True)
 
     def notices(self, query: Query) -> tuple[str, ...]:
-        """Return what a user at a terminal should know of this engine before a query runs, each thing once."""
+        """Return notices for a user before a query runs, each only once."""
         session = self._context.session
         given = ANSI in session.settings or session.given is not None
         if given or self._told_ansi or query.plan.query.expression.find(*_FAILING) is None:
@@ -240,7 +240,7 @@ class Engine:
         )
 
     def loss(self, text: str) -> str | None:
-        """Say what a statement would drop that cannot be had again, such as a query's state; None for nothing.
+        """Return what a statement would drop for good, such as a query's state; None for nothing.
 
         Nothing is executed. Errors of the statement are not reported here.
         Raises OperationalError if the catalog cannot be reached.
@@ -257,18 +257,18 @@ class Engine:
         return loss(self._context, statement)
 
     def prepared(self, name: st.Name) -> st.Prepare:
-        """Return what PREPARE gave that name; raises ProgrammingError if it gave none."""
+        """Return the prepared statement of that name; raises ProgrammingError if it is unknown."""
         return self._context.prepared.named(name)
 
     def subscribe(self, name: str, since: str | None = None, last: int = 0) -> "Subscription":
         """Follow a materialized view or a standing query, also one that another process runs.
 
-        Of a view the rows of now come first, then its changes; of a query the rows that leave it from now on.
-        since: a token that an earlier subscription gave; it goes on after that, also after a restart of everything.
-        last:  of a query so many of the rows that it keeps come first.
+        A view gives its current rows, then its changes; a query the rows that leave it from now on.
+        since: a token of an earlier subscription, to resume after it, even if everything was restarted.
+        last:  how many of the rows that a query keeps come first.
         Returns an iterator, and an async iterator, over `Changes`: an Arrow table and the token after it. It ends when
         it is closed, as by `with`. It raises OperationalError for changes that are older than those that are kept.
-        Raises ProgrammingError for a name or a token that is none.
+        Raises ProgrammingError for an unknown name or an invalid token.
         """
         self.check_open()
         from cepsql.standing.subscription import subscribe
@@ -276,7 +276,7 @@ class Engine:
         return subscribe(self._context, name, since, last)
 
     def subscription(self, text: str) -> "Subscription | None":
-        """Return what a text follows that is one SUBSCRIBE; None for another text. Raises Error as `subscribe`."""
+        """Return the subscription of a text that is one SUBSCRIBE, else None. Raises Error as `subscribe`."""
         self.check_open()
         if not text.lstrip().upper().startswith("SUBSCRIBE"):
             return None
@@ -300,7 +300,7 @@ class Engine:
             cancel(context.session.running)
 
     def close(self, at_exit: bool = False) -> None:
-        """Stop what runs in this engine, and Spark if an engine started it and no other uses it; twice is as once.
+        """Stop what runs in this engine, and Spark if an engine started it and no other uses it. Can be repeated.
 
         at_exit: this process ends now: do not wait for Java, which stops by itself, nor for queries that start.
         A closed engine and its queries raise InterfaceError. In a process forked from its own it stops nothing.

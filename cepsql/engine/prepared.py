@@ -76,7 +76,7 @@ class PreparedStatements:
             raise ProgrammingError(error.message, execute.span) from None
 
     def named(self, name: st.Name) -> st.Prepare:
-        """Return what PREPARE gave that name; raises ProgrammingError if it gave none."""
+        """Return the prepared statement of that name; raises ProgrammingError if it is unknown."""
         found = self._named.get(name.text.lower())
         if found is not None:
             return found

@@ -103,7 +103,7 @@ class Session:
         return user_functions(spark, names)
 
     def check_open(self) -> None:
-        """Raise InterfaceError if the engine is closed, or was made by the process from which this one was forked."""
+        """Raise InterfaceError if the engine is closed, or was made before this process was forked."""
         if not self.is_of_this_process:
             raise InterfaceError(
                 "the engine is that of the process from which this one was forked",

@@ -356,7 +356,7 @@ def plain_output(draft: Draft, asked: Asked) -> Draft:
 
 
 def limited(draft: Draft, asked: Asked) -> Draft:
-    """LIMIT over a stream is taken off the query: whoever shows its rows stops after so many."""
+    """LIMIT over a stream is no part of the query: its reader stops after so many rows."""
     root = draft.graph
     if not root.properties.streaming:
         return draft

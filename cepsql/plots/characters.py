@@ -41,7 +41,7 @@ def draw_characters(rows: pa.Table, x: str, y: str, keys: Sequence[str], width: 
             cells[line][column] = letters[variable] if variable else _UNMATCHED
     sides = {0: labels[0], lines - 1: labels[1]}
     drawn = [f"{sides.get(i, ''):>{margin - 2}} ┤{''.join(cell).rstrip()}" for i, cell in enumerate(cells)]
-    first, last = str(series[0][x]), str(series[-1][x])
+    first, last = _written(series[0][x]), _written(series[-1][x])
     gap = " " * max(1, columns - len(first) - len(last))
     return "\n".join(
         [
@@ -84,6 +84,11 @@ def _extent(numbers: Sequence[float]) -> tuple[float, float]:
 
 def _label(number: float) -> str:
     return f"{number:,.6g}"
+
+
+def _written(value: object) -> str:
+    """Write the end of an axis; times as results show them, without the offset of their zone."""
+    return str(value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value)
 
 
 def _number(value: object, column: str) -> float:

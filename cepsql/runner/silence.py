@@ -22,7 +22,7 @@ def standing(progress: "Progress", plan: "Plan", zone: str) -> str:
     left_out = {
         "late": progress.rows_late,
         "malformed": progress.rows_malformed,
-        "null time": progress.rows_null_time,
+        "without event time": progress.rows_null_time,
         "ahead": progress.rows_ahead,
     }
     parts += [f"{name} {number}" for name, number in left_out.items() if number]
@@ -51,7 +51,7 @@ def reason(progress: "Progress", plan: "Plan", zone: str, busy: bool = False) ->
     if progress.bound is None and (progress.rows_waiting or progress.open):
         # Rows that were added up at once are in windows.
         held = counted(progress.rows_waiting, "row") if progress.rows_waiting else counted(progress.open, "window")
-        return f"{held} wait for a watermark: one of the streams has shown no row yet"
+        return f"{held} wait for a watermark: one of the streams has had no row yet"
     if progress.waiting:
         return progress.waiting
     waits = _dropped_matches(progress, plan)
@@ -68,22 +68,22 @@ def reason(progress: "Progress", plan: "Plan", zone: str, busy: bool = False) ->
             (_open_matches if plan.matches else _open_groups)(progress.open, shown_time(progress.next_deadline, zone))
         )
     no_row = "no further row" if progress.rows_out else "no row"
-    coming = "what has come since is not done yet" if busy else "no new input has come"
-    return "; ".join(waits) or f"what was read gives {no_row}, and {coming}"
+    coming = "a micro-batch of new input is running" if busy else "no new input has arrived"
+    return "; ".join(waits) or f"the rows read so far give {no_row}, and {coming}"
 
 
 def _nothing_read(progress: "Progress", plan: "Plan", busy: bool) -> str:
     if busy:
-        return "the first micro-batch is not done yet"
+        return "the first micro-batch is still running"
     places = [files for origin in plan.origins if (files := _place(origin)) is not None]
     for name, path, has_files in places:
         if not has_files:
             return f"{path}, which {name} reads, has no files yet"
     if progress.batches:
-        return "no input has come yet"
+        return "no input has arrived yet"
     if places:
         return "the query is starting: its first micro-batch has not begun"
-    return "no micro-batch has been done yet: the query is starting, or no input has come"
+    return "no micro-batch has run yet: the query is starting, or no input has arrived"
 
 
 def _dropped_matches(progress: "Progress", plan: "Plan") -> list[str]:

@@ -158,9 +158,15 @@ class _Silence:
 
 def summary(progress: "Progress") -> str:
     """Say in one line what became of the rows read."""
-    further = {"ahead": progress.rows_ahead, "punctuation": progress.rows_punctuation}
+    further = {
+        "without event time": progress.rows_null_time,
+        "ahead": progress.rows_ahead,
+        "punctuation": progress.rows_punctuation,
+        "with a NULL key": progress.rows_null_key,
+    }
     return (
         f"read {progress.rows_read}, late {progress.rows_late}, malformed {progress.rows_malformed}, "
         + "".join(f"{name} {number}, " for name, number in further.items() if number)
-        + f"null time {progress.rows_null_time}, null key {progress.rows_null_key}, matches {progress.matches}"
+        + f"matches {progress.matches}"
+        + (f", timeouts {progress.timeouts}" if progress.timeouts else "")
     )

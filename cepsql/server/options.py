@@ -31,9 +31,9 @@ def parser() -> argparse.ArgumentParser:
         help="the catalog: a file, or postgresql://host/database (default: CEPSQL_CATALOG)")  # fmt: skip
     add("--create-catalog", action="store_true", help="make the catalog if it is missing or empty")
     add("--metrics-port", type=_port, metavar="N", help="serve /metrics (Prometheus) and /healthz on this port")
-    add("--metrics-host", metavar="HOST", default="127.0.0.1", help="the address for that (default: 127.0.0.1)")
+    add("--metrics-host", metavar="HOST", default="127.0.0.1", help="the address to serve them on (default: 127.0.0.1)")
     add("--lease", type=_lease, default=None, metavar="SECONDS",
-        help="how long a server that has died keeps its queries (default: 5)")  # fmt: skip
+        help="how long a dead server keeps its queries (default: 5)")  # fmt: skip
     add("--master", metavar="URL", help="Spark master (default: local[*])")
     add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
     listening = options.add_argument_group(
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     add("--max-connections", type=_count, default=Limits.connections, metavar="N",
         help="connections at once (default: %(default)s)")  # fmt: skip
     restricted = options.add_argument_group(
-        "restrictions", "Who writes to the catalog has the server's rights, unless --restricted takes them away."
+        "restrictions", "Who can write to the catalog has the server's rights, unless --restricted limits them."
     )
     add = restricted.add_argument
     add("--restricted", action="store_true", help="definitions may name only what the following options allow")

@@ -2,11 +2,12 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cepsql.catalog import Relation, View
+from cepsql.catalog.catalog import Catalog as Definitions
 from cepsql.errors import InterfaceError
 from cepsql.formats import FORMATS
 from cepsql.runner.pager import command_words, pager_command
@@ -18,9 +19,10 @@ Enter runs a finished statement, Alt-Enter an unfinished one. Ctrl-C stops a SEL
 Tab completes; Ctrl-R searches the history; the right arrow takes the grey suggestion; F1 shows this help."""
 
 NOTHING = "no stream, table or view is defined"
+NO_QUERIES = "no standing query is defined; \\h CREATE QUERY shows how"
 
-Catalog = Callable[[], Iterable[Relation]]
-"""Gives the relations that are defined; asked only where they matter, for it waits for the engine."""
+Catalog = Callable[[], Definitions]
+"""Gives what is defined; asked only where it matters, for it waits for the engine."""
 
 _TAILED = 10
 """Rows that \\tail shows of those that left a query before."""
@@ -162,11 +164,17 @@ def _functions(same: Change, argument: str, catalog: Catalog) -> Change:
 
 
 def _queries(same: Change, argument: str, catalog: Catalog) -> Change:
-    return replace(same, sql=f"DESCRIBE QUERY {argument}" if argument else "SHOW QUERIES")
+    return _about_queries(same, "QUERY", "QUERIES", argument, catalog)
 
 
 def _all_queries(same: Change, argument: str, catalog: Catalog) -> Change:
-    return replace(same, sql=f"DESCRIBE EXTENDED QUERY {argument}" if argument else "SHOW EXTENDED QUERIES")
+    return _about_queries(same, "EXTENDED QUERY", "EXTENDED QUERIES", argument, catalog)
+
+
+def _about_queries(same: Change, one: str, several: str, name: str, catalog: Catalog) -> Change:
+    if name:
+        return replace(same, sql=f"DESCRIBE {one} {name}")
+    return replace(same, sql=f"SHOW {several}") if catalog().names.queries else replace(same, message=NO_QUERIES)
 
 
 def _top(same: Change, argument: str, catalog: Catalog) -> Change:
@@ -323,23 +331,23 @@ COMMANDS = (
     Command("\\d", "[NAME]", "list streams, tables and views, or describe one", _describe),
     Command("\\d+", "NAME", "describe one with its path, options, watermark and late rows", _extended),
     Command("\\df", "[PATTERN]", "list functions, such as \\df date*", _functions),
-    Command("\\dq", "[NAME]", "list the queries that stand under names, or describe one", _queries),
-    Command("\\dq+", "[NAME]", "the same with all that is known of them", _all_queries),
+    Command("\\dq", "[NAME]", "list standing queries, or describe one", _queries),
+    Command("\\dq+", "[NAME]", "the same with all details", _all_queries),
     Command("\\drain", "[on|off|SELECT ...]", "end streams, or this one, when their input is decided", _drain),
     Command("\\e", "", "edit the last statement in $EDITOR", _edit),
-    Command("\\errverbose", "[on|off]", "all that is known of the last error, or of each from now on", _verbose),
+    Command("\\errverbose", "[on|off]", "details of the last error, or of each from now on", _verbose),
     Command("\\format", "[NAME]", f"write rows as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}", _format),
     Command("\\h", "[STATEMENT]", "the form of a statement, with an example", _statement),
     Command("\\i", "FILE", "execute a file of statements and commands", _include),
     Command("\\live", "[COLUMN, ...|off]", "show a stream as a table in place, one row of each key", _live),
     Command("\\maxrows", "[N|all]", "how many rows of a bounded result are shown", _max_rows),
     Command("\\o", "[FILE]", "write rows to a file, or to the screen again", _output),
-    Command("\\pager", "[on|off|PROGRAM]", "turn pages of bounded results that do not fit the screen", _pager),
+    Command("\\pager", "[on|off|PROGRAM]", "page through bounded results that do not fit the screen", _pager),
     Command("\\plot", "X Y [FILE]", "draw the last SELECT, or its matches, here or as a picture", _plot),
     Command("\\tail", "QUERY [N]", "its last rows, and those that leave it from now on, until Ctrl-C", _tail),
     Command("\\timeout", "[SECONDS|off]", "end streams after this time", _timeout),
     Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
-    Command("\\top", "", "how the queries that stand under names do, refreshing", _top),
+    Command("\\top", "", "watch standing queries in a table that refreshes", _top),
     Command("\\watch", "[SECONDS [TIMES]]", "execute the last statement again and again", _watch),
     Command("\\x", "[on|off]", "write a line for each column, or a table again; also \\G in place of ;", _vertical),
     Command("\\?", "", "this help", _help),

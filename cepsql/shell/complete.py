@@ -26,7 +26,7 @@ class SqlCompleter(Completer):
 
     catalog:   gives the relations that there are now.
     functions: gives those that are known by now, with what they do.
-    queries:   gives the names of the queries that stand under names.
+    queries:   gives the names of the standing queries.
     sinks:     gives the names of the sinks.
     """
 

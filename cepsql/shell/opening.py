@@ -45,7 +45,7 @@ class OpeningEngine:
         return [] if self._engine is None else list(self._engine.catalog)
 
     def queries(self) -> list[str]:
-        """Return the names of the queries that stand under names; none while the engine is not made."""
+        """Return the names of the standing queries; none while the engine is not made."""
         return [] if self._engine is None else [query.name for query in self._engine.catalog.names.queries]
 
     def sinks(self) -> list[str]:
@@ -53,7 +53,7 @@ class OpeningEngine:
         return [] if self._engine is None else [sink.name for sink in self._engine.catalog.names.sinks]
 
     def query_states(self) -> "dict[str, QueryState]":
-        """Return the states of the queries that stand under names, by name; none while the engine is not made.
+        """Return the states of the standing queries, by name; none while the engine is not made.
 
         Raises OperationalError if the catalog cannot be reached.
         """

@@ -1,4 +1,4 @@
-"""Follows the queries that stand under names while the shell is open: one line of how they do, and what fails."""
+"""Follows the standing queries while the shell is open: one line of how they do, and what fails."""
 
 import threading
 from collections.abc import Callable

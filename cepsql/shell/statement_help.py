@@ -48,7 +48,7 @@ TOPICS = {
         "  (A B)         a group\n"
         "  A* A+ A?      any number; one or more; one or none\n"
         "  A{2} A{2,5}   so many; also A{2,} and A{,5}\n"
-        "  A*? A+? A??   as seldom as possible, behind each of these\n"
+        "  A*? A+? A??   as few rows as possible, after any of these\n"
         "  PERMUTE(A, B) in any order\n"
         "  {- A -}       not among the rows of ALL ROWS PER MATCH\n"
         "  ^ $ ()        begin and end of the partition; no row",

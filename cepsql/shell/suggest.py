@@ -89,7 +89,7 @@ def suggest(
     relations:     those of the catalog.
     functions:     their signatures by name.
     settings:      names for SET.
-    queries:       names of those that stand under names.
+    queries:       names of standing queries.
     sinks:         names of sinks.
     Inside texts in quotes and comments nothing is suggested.
     """

@@ -1,4 +1,4 @@
-"""The queries that stand under names, as a table that refreshes."""
+"""The standing queries, as a table that refreshes."""
 
 import time
 from collections import defaultdict, deque

@@ -1,4 +1,4 @@
-"""The queries that stand under names, for programs and statements: what they do, and what they shall do."""
+"""The standing queries, for programs and statements: what they do, and what they shall do."""
 
 import logging
 import time
@@ -77,7 +77,7 @@ class Queries(Mapping[str, "NamedQuery"]):
 
 
 class NamedQuery:
-    """A query that stands under a name; its methods wait until it does what they say, or cannot.
+    """A standing query with a name; its methods wait until they have taken effect, or cannot.
 
     Each raises OperationalError if the process that runs it does not follow in time.
     """
@@ -100,13 +100,13 @@ class NamedQuery:
 
     @property
     def state(self) -> QueryState:
-        """All that is known of what it does and shall do."""
+        """Its actual and its desired state."""
         found = self._states.get(self.name)
         return found if found is not None else _never_started(self.name)
 
     @property
     def status(self) -> str:
-        """The state that it is in, as text.
+        """Its state, as text.
 
         starting, running, stopping, paused, stopped, finished; waiting: for example for a sink that does not answer;
         failing: it is started again, and no batch has succeeded since it failed; failed: it is not started again; or

@@ -1,4 +1,4 @@
-"""Savepoints of queries that stand under names: made at a stop, begun with by others, shown and dropped."""
+"""Savepoints of standing queries: made at a stop, begun with by others, shown and dropped."""
 
 import re
 import uuid

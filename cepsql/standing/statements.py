@@ -1,4 +1,4 @@
-"""The statements about sinks and queries that stand under names."""
+"""The statements about sinks and standing queries."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -11,7 +11,7 @@ def check(argv: Sequence[str]) -> int:
     """Check the scripts named in `argv`, together; write all errors and their number, return the exit code."""
     options = Parser(
         prog="cepsql check",
-        description="Read and analyse scripts without running them, and report all errors, not only the first. What "
+        description="Check scripts without running them, and report all errors. What "
         "one script defines, the next can use. Spark does not start, so its functions and the columns of files are not "
         "checked.",
     )

@@ -12,8 +12,8 @@ def config(argv: Sequence[str]) -> int:
     """Write every setting, its value, its origin and what it means; return the exit code."""
     Parser(
         prog="cepsql config",
-        description="Show the settings and where each value came from: the environment beats the file, and an option "
-        "of the command line beats both.",
+        description="Show the settings and where each value comes from: options have priority over environment "
+        "variables, and these over the file.",
     ).parse_args(argv)
     chosen = choose({})
     rows = [(s.name, _shown(chosen[s.name].value), chosen[s.name].origin, s.help) for s in SETTINGS]

@@ -11,9 +11,8 @@ def prepare(argv: Sequence[str]) -> int:
     """Make the archive of Spark's classes; return the exit code."""
     Parser(
         prog="cepsql prepare",
-        description="Let Spark start in about half the time: run it once, and keep the classes that it loads in an "
-        "archive of about 200 MB in the user's cache, which every later start uses. Run it again after you install "
-        "another Spark or Java.",
+        description="Make Spark start in about half the time: run it once, and keep the loaded classes in an archive "
+        "of about 200 MB in the user's cache. Run this again after you install another Spark or Java.",
     ).parse_args(argv)
     print("running Spark once; this takes a minute or two ...", file=sys.stderr, flush=True)
     from cepsql.spark.jvm.class_archive import make_archive

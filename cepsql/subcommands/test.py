@@ -17,11 +17,11 @@ def test(argv: Sequence[str]) -> int:
     """Run the tests named in `argv`; write for each whether it holds, and what differs; return the exit code."""
     options = Parser(
         prog="cepsql test",
-        description="Run tests of streams: SQL, rows in and rows expected, batch by batch. Each runs straight and with "
-        "a restart after every batch, and both must give the rows expected.",
+        description="Run tests of streams: SQL, rows in and rows expected, batch by batch. Each test runs twice, "
+        "straight and with a restart after every batch; both must give the expected rows.",
     )
     options.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a test, or a folder of tests (*.test)")
-    options.add_argument("--update", action="store_true", help="write the rows that come out as those expected")
+    options.add_argument("--update", action="store_true", help="write the rows that come out as the expected ones")
     chosen = options.parse_args(argv)
     files = [path for given in chosen.files for path in (sorted(given.glob("*.test")) if given.is_dir() else [given])]
     if missing := [str(path) for path in [*chosen.files, *files] if not path.exists()]:
@@ -35,7 +35,7 @@ def test(argv: Sequence[str]) -> int:
             lines = list(_run(path, chosen.update, engine))
             print("\n".join(lines), flush=True)
             failed += not lines[0].startswith("ok")
-    print(f"{len(files) - failed} of {len(files)} hold", file=sys.stderr)
+    print(f"{len(files) - failed} of {len(files)} passed", file=sys.stderr)
     return ExitCode.QUERY if failed else ExitCode.OK
 
 

@@ -23,6 +23,7 @@ class Progress:
     rows_ahead: int = 0
     rows_punctuation: int = 0
     matches: int = 0
+    timeouts: int = 0
     watermark: object = None
     bound: int | None = None
     waiting: str | None = None

@@ -9,7 +9,7 @@ import threading
 
 import pyarrow as pa
 import pytest
-from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
+from fake_engine import FakeEngine, FakeQuery, Progress, endless, message, numbers, stream
 
 from cepsql.answer import Answer
 from cepsql.errors import DataError, ProgrammingError, Span
@@ -53,7 +53,7 @@ def test_a_drained_stream_ends_by_itself():
     out, err, engine = play({"s": stream(numbers(1, 2), numbers(), numbers(3))}, "s", drain=True)
     assert out == "n\n1\n2\n3\n"
     assert err.startswith("ended: 3 rows, 3 batches, ")
-    assert err.splitlines()[1] == "read 3, late 0, malformed 0, null time 0, null key 0, matches 0"
+    assert err.splitlines()[1] == "read 3, late 0, malformed 0, matches 0"
     assert engine.prepared["s"].started[0].stopped.is_set()
 
 
@@ -194,11 +194,18 @@ def test_programs_get_data_as_it_is():
     assert play({"s": query}, "s")[0] == "n\n\x1b[31m\n"
 
 
+def test_the_last_line_names_only_what_there_was():
+    progress = Progress(rows_read=9, rows_null_time=2, rows_null_key=1, matches=3, timeouts=4)
+    assert view_module.summary(progress) == (
+        "read 9, late 0, malformed 0, without event time 2, with a NULL key 1, matches 3, timeouts 4"
+    )
+
+
 @pytest.mark.parametrize(
     ("tasks", "why"),
     [
-        (None, "no micro-batch has been done yet: the query is starting, or no input has come"),
-        ((5, 20), "the first micro-batch is not done yet"),
+        (None, "no micro-batch has run yet: the query is starting, or no input has arrived"),
+        ((5, 20), "the first micro-batch is still running"),
     ],
 )
 def test_a_silent_stream_says_why_on_a_terminal(monkeypatch, tasks, why):

@@ -14,6 +14,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from typed import type_to
 
 from cepsql.catalog import RegisteredQuery, Source, View
+from cepsql.catalog.catalog import Catalog
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.language.translate import statements
 from cepsql.runner.settings import Settings
@@ -229,6 +230,7 @@ def test_a_file_ends_with_what_fails_in_it_or_in_one_that_it_includes(typed, see
 
 def test_nothing_to_list():
     assert "no stream, table or view is defined" in type_in(f"\\d{ENTER}{CTRL_D}", relations=())[2]
+    assert "no standing query is defined" in type_in(f"\\dq{ENTER}{CTRL_D}")[2]
 
 
 def test_the_format_can_be_changed():
@@ -320,7 +322,7 @@ def test_the_documentation_shows_the_help(update):
     page = Path(__file__).parents[2] / "docs" / "shell.md"
     text = page.read_text()
     block = re.search(r"<!-- The block below is what `\\\?` writes[^\n]+\n```text\n(.*?)```", text, re.DOTALL)
-    shown = command("\\?", Settings(), False, list).message
+    shown = command("\\?", Settings(), False, Catalog).message
     if update:
         page.write_text(text[: block.start(1)] + shown + "\n" + text[block.end(1) :])
         return
@@ -386,4 +388,4 @@ def test_rows_are_shown_again_after_a_file_that_could_not_be_written():
 
 @pytest.mark.parametrize(("named", "pager"), [("less -S", ("less", "-S")), ("my'pager", ("my'pager",)), ("off", ())])
 def test_a_pager_may_have_arguments(named, pager):
-    assert command(f"\\pager {named}", Settings(), False, list).settings.pager == pager
+    assert command(f"\\pager {named}", Settings(), False, Catalog).settings.pager == pager

@@ -178,7 +178,7 @@ def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
         "    - ACME|1.0|3.5|10:00:30",
         "    + ACME|1.0|2.5|10:00:30",
     ]
-    assert captured.err == "0 of 1 hold\n"
+    assert captured.err == "0 of 1 passed\n"
     assert main(["test", "--update", "rising.test"]) == 0
     assert (project / "rising.test").read_text() == text
 

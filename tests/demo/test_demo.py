@@ -75,14 +75,14 @@ def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
     assert growing and f"; {len(growing)} matches, 0 timeouts" in told
     for tailnum, departed in growing:
         left = rf"{departed:%b} {departed.day}: {tailnum} of \w+ left \w+ at {departed:%H:%M}"
-        assert re.search(rf"{left} \d+ min late, and its next flights \d+ and \d+\n", told)
+        assert re.search(rf"{left}, \d+ min late, and its next flights \d+ and \d+\n", told)
     quiet, back = gone_quiet(rows)
     assert quiet and f"; {back} matches, {len(quiet)} timeouts" in told
     for tailnum, departed in quiet:
         assert re.search(rf"{departed:%b} {departed.day}: {tailnum} left .* at {departed:%H:%M},", told)
     statements = [scene.query for scene in SCENES]
     assert all(f"   {line}" in told.splitlines() for query in statements for line in f"{query};".splitlines())
-    assert told.count("EXPLAIN MATCH tells:") == 1 and f"key: tailnum = {GROWING_DELAY.explained}\n" in told
+    assert told.count("EXPLAIN MATCH shows:") == 1 and f"key: tailnum = {GROWING_DELAY.explained}\n" in told
     assert "best attempt: 2 rows taken, then WITHIN ended it" in told
     assert "cepsql demo --shell" in told
     hours = hourly_means([row for kind, row in read(replay.folder) if kind in ("used", "late")])

@@ -47,6 +47,13 @@ def test_rows_without_a_pattern_are_dots():
     assert draw_characters(rows.slice(0, 0), "at", "v", [], 40, 8) == "there are no rows to draw"
 
 
+def test_times_have_no_offset():
+    rows = series([1, 2], [None, None])
+    zoned = rows.set_column(1, "at", rows["at"].cast(pa.timestamp("us", "Europe/Oslo")))
+    axis = draw_characters(zoned, "at", "v", [], 50, 9).splitlines()[-1]
+    assert axis.split("  ")[-1].strip() == "2026-01-01 01:00:01"
+
+
 def test_texts_cannot_be_drawn():
     with pytest.raises(InterfaceError, match="k is neither a number nor a time"):
         draw_characters(series([1], [None]), "k", "v", [], 40, 8)

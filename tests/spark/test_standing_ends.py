@@ -240,8 +240,8 @@ def test_matches_of_which_no_row_comes_are_told(engine):
 def test_a_query_that_starts_does_not_wait_for_input(engine, tmp_path):
     query = engine.query(OPEN)
     assert reason(Progress(), query.plan, "UTC") == "the query is starting: its first micro-batch has not begun"
-    assert reason(Progress(), query.plan, "UTC", busy=True) == "the first micro-batch is not done yet"
-    assert reason(Progress(batches=1), query.plan, "UTC") == "no input has come yet"
+    assert reason(Progress(), query.plan, "UTC", busy=True) == "the first micro-batch is still running"
+    assert reason(Progress(batches=1), query.plan, "UTC") == "no input has arrived yet"
     engine.sql(f"CREATE STREAM later (n INT) USING json OPTIONS (path '{tmp_path}')")
     later = engine.query("SELECT n FROM later").plan
     assert reason(Progress(), later, "UTC") == f"{tmp_path}, which later reads, has no files yet"

@@ -118,7 +118,7 @@ class Restrictions:
                 return
 
     def check_sql(self, sql: str) -> None:
-        """Raise ProgrammingError for a query that calls Java, or reads files by a path as the name of a table.
+        """Raise ProgrammingError for a query that calls Java, or names a path as a table.
 
         Texts and comments that look like it are refused, too: what is one for us might be none for Spark.
         """

@@ -251,7 +251,7 @@ class StandingQuery:
 
     @property
     def failed_in_batch(self) -> bool:
-        """Whether it failed while a micro-batch was handed over, and not between two."""
+        """Whether it failed within a micro-batch, not between two."""
         return self._sink.error is not None
 
     @property
@@ -269,7 +269,7 @@ class StandingQuery:
 
     @property
     def idle(self) -> bool:
-        """Whether it has done all batches that there are, and waits for input."""
+        """Whether all batches are done, and it waits for input."""
         if self._done.is_set() or self._sink.thread is not None:
             return False
         try:
@@ -291,7 +291,7 @@ class StandingQuery:
         return draw_progress(list(self._moments))
 
     def rows(self, timeout: float | None = None) -> Iterator[pa.Table]:
-        """Yield the rows of each batch that has some, until the query has ended or none came for `timeout` seconds.
+        """Yield the rows of each batch that is not empty, until the query ends or `timeout` seconds without rows.
 
         Raises InterfaceError if the query was started with a sink of its own, and the error that ended the query.
         """
@@ -304,7 +304,7 @@ class StandingQuery:
             raise self._error
 
     def await_(self, timeout: float | None = None) -> bool:
-        """Wait for the end, at most `timeout` seconds; tell whether it came.
+        """Wait for the end, at most `timeout` seconds; return whether it came.
 
         Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself, and
         for a timeout that is no number.
@@ -318,7 +318,7 @@ class StandingQuery:
         return ended
 
     def explain_match(self, key: object = None) -> "MatchExplanation":
-        """Explain what the query holds of a key after its last batch: which matches are open, and for what they wait.
+        """Explain what the query holds of a key after its last batch: open matches, and what they wait for.
 
         key: as for `Query.explain_match`, which reads the input again and also shows decided matches.
         Raises InterfaceError if the query has no MATCH_RECOGNIZE or its checkpoint was temporary and is gone,
@@ -329,7 +329,7 @@ class StandingQuery:
         return self._options.explain(key)
 
     def process_available(self) -> None:
-        """Wait until all input that is there now has been processed; for tests and replays.
+        """Wait until all current input has been processed; for tests and replays.
 
         Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself.
         """
