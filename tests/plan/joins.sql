@@ -460,3 +460,23 @@ Query  stream  sym string, id bigint
       scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream orders  csv  watermark at - 0 seconds
+====
+SELECT o.id, t.price FROM orders AS o JOIN ticks AS t ON (t.sym = o.customer AND t.price > o.id) OR (t.qty = 1 AND t.sym = o.customer) QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id ORDER BY t.price DESC) = 1 EMIT CHANGES
+----
+Query  stream  id bigint, price double, op string
+  Sql  SELECT __result.__0 AS `id`, __result.__1 AS `price`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __ranked_4.`l_id` AS __0, __ranked_4.`r_price` AS __1, __ranked_4.__identity, __ranked_4.__change FROM __ranked_4 AS __ranked_4
+        Ranks  ROW_NUMBER <= 1
+          partition by: l_id
+          order by: `r_price` DESC
+          state: all rows
+          Sql  SELECT __join_1.`l_id` AS `l_id`, __join_1.`r_price` AS `r_price`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1 WHERE __join_1.`r_price` > __join_1.`l_id` OR __join_1.`r_qty` = 1
+            Join of tables  INNER
+              on: customer = sym
+              state: the rows of both tables
+              scan: Spark's: amount of type DECIMAL(10, 2)
+              Sql  SELECT `o`.`id`, `o`.`customer`, o.__identity, o.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
+                Stream orders  csv  watermark at - 0 seconds
+              Sql  SELECT `t`.`price`, `t`.`qty`, `t`.`sym`, t.__identity, t.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS t
+                Stream ticks  json  watermark ts - 10 seconds

@@ -175,6 +175,28 @@ def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
     return [condition]
 
 
+def with_shared_equalities(condition: exp.Expr) -> list[exp.Expr]:
+    """Return conditions that must all hold for one to hold: equalities of columns that each side of an OR asks stand
+    beside it.
+
+    >>> asked = DIALECT.parse("SELECT a.x = b.y AND a.v OR a.x = b.y AND b.w")[0].selects[0]
+    >>> [sql_of(part) for part in with_shared_equalities(asked)]
+    ['a.x = b.y', 'a.v OR b.w']
+    """
+    sides = [conjuncts(side) for side in condition.unnest().flatten()] if isinstance(condition.unnest(), exp.Or) else []
+    shared = [part for part in sides[0] if all(part in side for side in sides)] if sides else []
+    shared = [part for part in shared if isinstance(part, exp.EQ) and _of_columns(part)]
+    if not shared:
+        return [condition]
+    others = [[part.copy() for part in side if part not in shared] for side in sides]
+    # A side that asks no more than what is shared makes the others idle.
+    return [*shared, exp.or_(*(exp.and_(*parts) for parts in others))] if all(others) else shared
+
+
+def _of_columns(equality: exp.EQ) -> bool:
+    return isinstance(equality.this, exp.Column) and isinstance(equality.expression, exp.Column)
+
+
 def without_tables(expression: exp.Expr) -> exp.Expr:
     """Return an expression whose columns have no table before their names."""
     copy = expression.copy()

@@ -11,7 +11,7 @@ from cepsql.analysis.operators.pair_conditions import check_pair_condition
 from cepsql.analysis.operators.valid_times import asking_parts, is_clock
 from cepsql.analysis.sql.fleeting import is_fleeting
 from cepsql.analysis.sql.inner_stars import refuse_inner_stars
-from cepsql.analysis.sql.plain_sql import conjuncts, spoken_type, sql_of, without_tables
+from cepsql.analysis.sql.plain_sql import conjuncts, spoken_type, sql_of, with_shared_equalities, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
@@ -415,6 +415,10 @@ class _TableChanges:
         rest = without_parts(where, asked)
         aliases = left.alias_or_name.lower(), right.alias_or_name.lower()
         keys, own, further = self._split(asked, aliases)
+        if not keys:
+            shared = (part for one in further for part in with_shared_equalities(one))
+            keys, of_sides, further = self._split(shared, aliases)
+            own = [[*one, *more] for one, more in zip(own, of_sides, strict=True)]
         inner, null_safe, condition = KINDS[kind] == JoinKind.INNER, frozenset[int](), None
         if inner:
             rest += further
