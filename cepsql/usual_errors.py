@@ -41,7 +41,7 @@ USUAL_ERRORS: dict[str, tuple[UsualError, ...]] = {
         UsualError(
             "rows would be kept for ever",
             "a join of streams does not bound the time between its rows",
-            "[add a bound](joins.md#two-streams) in both directions to `ON`",
+            "[add a bound](joins.md#two-streams) in both directions to `ON`, or end the query in `EMIT CHANGES`",
         ),
         UsualError(
             "needs to know how late they come out",

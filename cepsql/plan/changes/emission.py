@@ -8,7 +8,7 @@ from cepsql.analysis.match.aggregate_calls import aggregates_of, own_aggregates
 from cepsql.analysis.operators.emission import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
 from cepsql.language.statements import EmitClause
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.changes.composed_aggregates import is_total
@@ -18,7 +18,7 @@ from cepsql.plan.changes.ranked_rows import call_that_changes
 from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
-from cepsql.plan.joins.stream_join import joins_streams
+from cepsql.plan.joins.stream_join import hoist_joins, joins_streams
 from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.tree.changelogs import changelog_read
@@ -80,23 +80,24 @@ def _changing(root: Sql, checked: Checked, place: Span) -> bool:
         return True
     if isinstance(root.query, exp.SetOperation) and not is_union_all(root.query):
         return True
-    if _joins_without_times(root) or (asks_now(root) and not _has_window(root)):
+    if _joins_for_ever(root, checked, place) or (asks_now(root) and not _has_window(root)):
         return True
     if any(asks_first_rows(query) and _reads_stream(query, root) for query in root.query.find_all(exp.Query)):
         return True
     return _needs_values(root) and not _has_window(root)
 
 
-def _joins_without_times(root: Sql) -> bool:
-    """Tell whether a query joins streams, one of which has no event time: no bound says until when rows meet."""
+def _joins_for_ever(root: Sql, checked: Checked, place: Span) -> bool:
+    """Tell whether a query joins streams and no bound says until when their rows meet."""
     streams = {flat_name(name): node for name, node in root.inputs.items() if node.properties.streaming}
-    if _has_window(root) or all(node.properties.watermark is not None for node in streams.values()):
+    if _has_window(root) or any(not isinstance(node, Read | Sql) for node in walk(root)):
         return False
-    plain = [node for node in walk(root) if not isinstance(node, Read | Sql)]
-    return not plain and any(
-        joins_streams(select, set(streams)) and not any(map(temporal_call, select.walk()))
-        for select in without_ctes(root.query).find_all(exp.Select)
-    )
+    selects = [one for one in without_ctes(root.query).find_all(exp.Select) if joins_streams(one, set(streams))]
+    if all(any(map(temporal_call, select.walk())) for select in selects):
+        return False
+    if any(node.properties.watermark is None for node in streams.values()):
+        return True
+    return isinstance(answer(lambda: hoist_joins(root, None, checked, place)), Error)
 
 
 def _groups_below(root: Sql) -> bool:
