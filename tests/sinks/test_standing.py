@@ -62,7 +62,7 @@ def test_a_sink_is_given_by_its_name(query, spark, tmp_path):
         engine.query(QUERY).start(sink="alarms")
     with pytest.raises(InterfaceError, match="a sink is given by its name or as a Sink, not as int"):
         engine.query(QUERY).start(sink=5)
-    for trigger in ("5 sec", "soon", 5):
+    for trigger in ("5 parsecs", "soon", 5):
         with pytest.raises(InterfaceError, match=f"trigger is a time such as '5 seconds', not {trigger!r}"):
             engine.query(QUERY).start(print, trigger=trigger)
     with pytest.raises(InterfaceError, match="on_rows is a function, not 5"):
