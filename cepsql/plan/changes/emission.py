@@ -25,6 +25,7 @@ from cepsql.plan.tree.changelogs import changelog_read
 from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Read, Sql, walk
 from cepsql.plan.tree.reader import Checked
+from cepsql.plan.tree.rows_below import read_nodes
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
 
@@ -97,7 +98,17 @@ def _joins_for_ever(root: Sql, checked: Checked, place: Span) -> bool:
         return False
     if any(node.properties.watermark is None for node in streams.values()):
         return True
-    return isinstance(answer(lambda: hoist_joins(root, None, checked, place)), Error)
+    return any(_keeps_rows(select, root, checked, place) for select in selects)
+
+
+def _keeps_rows(select: exp.Select, root: Sql, checked: Checked, place: Span) -> bool:
+    """Tell whether what a SELECT asks of its streams does not say until when their rows meet."""
+    joined = exp.select("1")
+    for part in ("from_", "joins", "where"):
+        value = select.args.get(part)
+        joined.set(part, [one.copy() for one in value] if isinstance(value, list) else value and value.copy())
+    rows = Sql(joined, read_nodes(joined, root.inputs))
+    return isinstance(answer(lambda: hoist_joins(rows, None, checked, place)), Error)
 
 
 def _groups_below(root: Sql) -> bool:
