@@ -38,10 +38,10 @@ class AsOfJoin(StreamJoin):
     forward:  the nearest at or after its time, not the nearest at or before it.
     strict:   not one with an equal time.
     outer:    a row of the left that finds none comes out, too.
-    deletion: a condition over the columns of the right: from the time of such a row on there is none of its key.
+    deletion: a condition over the columns of the right; such a row ends what its key has, from its time on.
     tolerance: how many microseconds the times may lie apart; None for any.
     conditions: what must hold of a pair. The nearest row is taken among those for which it holds; with `versions` the
-              nearest one is taken, and is none where it does not hold.
+              nearest row of all is taken, and left out if it does not hold.
     null_safe: the places of the keys of which NULL equals NULL.
     The others as of `IntervalJoin`.
     """
@@ -149,7 +149,7 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     declared = [column.name.lower() for column in node.side(1).properties.columns]
     plain = [name for name in declared if name != time and (name in needed or comparable(name))]
     # A row that deletes comes before one of the same time that sets values.
-    # One of which nobody knows whether it deletes sets values.
+    # If it is not known whether a row deletes, it sets values.
     gone = None if node.deletion is None else f"coalesce(({sql_of(node.deletion)}), false)"
     order = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
     names = needed_columns(node, 0), plain

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from cepsql.analysis.operators.deduplicate import FirstRows
 from cepsql.analysis.sql.properties import Properties
 from cepsql.cached_property import cached_property
-from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.catalog import Watermark
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.plan.tree.spoken_times import spoken_delays, spoken_length
 
@@ -19,6 +18,7 @@ class Deduplicate(Ordered):
     once = True
     hosts = True
     keeps_order = True
+    arrival = True
     row_words = "the first rows of a stream"
 
     rows: FirstRows
@@ -29,7 +29,7 @@ class Deduplicate(Ordered):
     def properties(self) -> Properties:
         """What is known of the rows: they come out as soon as they are released."""
         rows, streaming = self.rows, any(node.properties.streaming for node in self.inputs)
-        columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
+        columns = self.with_bound(rows.columns)
         return Properties(rows.name, columns, streaming, Watermark(rows.time, 0) if streaming else None, streaming)
 
     def describe(self) -> dict:
@@ -55,10 +55,6 @@ class Deduplicate(Ordered):
     def layout(self) -> RowLayout:
         """Return the columns of its rows that travel."""
         return self.rows.layout
-
-    def by_arrival(self, number: int) -> bool:
-        """Tell whether rows of one time of an input come in the order in which their source has them."""
-        return True
 
 
 def _deduplicate_state(within: int | None) -> str:

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from cepsql.analysis.operators.fill import FilledGroups
 from cepsql.analysis.sql.properties import Properties
 from cepsql.cached_property import cached_property
-from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.operators.fill import FillKind
 from cepsql.operators.window_grids import CalendarGrid
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.plan.tree.spoken_times import spoken_length
 
@@ -30,7 +28,7 @@ class Fill(Ordered):
     def properties(self) -> Properties:
         """What is known of the rows: those of a gap may wait for its end."""
         groups, streaming = self.groups, any(node.properties.streaming for node in self.inputs)
-        columns = (*groups.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.columns
+        columns = self.with_bound(groups.columns)
         return Properties(groups.name, columns, streaming, groups.watermark if streaming else None, streaming)
 
     def describe(self) -> dict:

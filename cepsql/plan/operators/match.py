@@ -16,7 +16,6 @@ from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.ir import dump as dump_pattern
 from cepsql.pattern.program import MatchId, MatchNumber, MatchProgram
 from cepsql.plan.tree.event_time import match_event_time, missing_event_time
-from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.plan.tree.spoken_times import spoken_delays, spoken_hold, spoken_length
 
@@ -31,6 +30,7 @@ class Match(Ordered):
 
     once = True
     hosts = True
+    arrival = True
     row_words = "the matches of a stream"
 
     match: MatchPlan
@@ -41,9 +41,7 @@ class Match(Ordered):
     def properties(self) -> Properties:
         """What is known of the matches."""
         match = self.match
-        columns = tuple(ColumnDefinition(column.name, column.type) for column in match.output)
-        if self.markers:
-            columns = (*columns, ColumnDefinition(BOUND, "bigint"))
+        columns = self.with_bound(ColumnDefinition(column.name, column.type) for column in match.output)
         mark = match_event_time(match.program, match.output, match.time) if match.streaming else None
         return Properties(match.clause.name, columns, match.streaming, mark, match.streaming)
 
@@ -91,10 +89,6 @@ class Match(Ordered):
     def layout(self) -> RowLayout:
         """Return the columns of its rows that travel."""
         return row_layout(self.match.program)
-
-    def by_arrival(self, number: int) -> bool:
-        """Tell whether rows of one time of an input come in the order in which their source has them."""
-        return True
 
     def missing_time(self, follower: str, place: Span | None) -> Error:
         """Return why `follower` cannot stand over matches without event time."""

@@ -8,10 +8,9 @@ from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
 from cepsql.cached_property import cached_property
-from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.plan.tree.spoken_times import spoken_delays, spoken_hold, spoken_length
 
@@ -23,6 +22,7 @@ class Over(Ordered):
 
     hosts = True
     keeps_order = True
+    arrival = True
     row_words = "window functions of a stream"
 
     frames: Frames
@@ -33,9 +33,7 @@ class Over(Ordered):
     def properties(self) -> Properties:
         """What is known of the rows: they come out when the rows after them that their frames read are there."""
         frames, reach = self.frames, self.frames.reach
-        columns = (*frames.columns, *(call.column for call in frames.calls))
-        if self.markers:
-            columns = (*columns, ColumnDefinition(BOUND, "bigint"))
+        columns = self.with_bound((*frames.columns, *(call.column for call in frames.calls)))
         streaming = any(node.properties.streaming for node in self.inputs)
         time = None if reach.waits or not streaming else Watermark(frames.time, reach.micros_after)
         return Properties(frames.name, columns, streaming, time, streaming)
@@ -72,10 +70,6 @@ class Over(Ordered):
     def layout(self) -> RowLayout:
         """Return the columns of its rows that travel."""
         return self.frames.layout
-
-    def by_arrival(self, number: int) -> bool:
-        """Tell whether rows of one time of an input come in the order in which their source has them."""
-        return True
 
     def missing_time(self, follower: str, place: Span | None) -> Error:
         """Return why `follower` cannot stand over window functions without event time."""

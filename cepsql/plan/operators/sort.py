@@ -7,9 +7,8 @@ from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
 from cepsql.cached_property import cached_property
-from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.catalog import Watermark
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.plan.tree.spoken_times import spoken_delays
 
@@ -19,6 +18,8 @@ class Sort(Ordered):
     """An ordered operator: all rows in the order of event time. `inputs` and `markers` as of `Match`; it stands over
     streams only."""
 
+    arrival = True
+
     rows: RowOrder
     inputs: tuple[Node, ...]
     markers: bool = False
@@ -27,7 +28,7 @@ class Sort(Ordered):
     def properties(self) -> Properties:
         """What is known of the rows: they come out as soon as they are released."""
         rows = self.rows
-        columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
+        columns = self.with_bound(rows.columns)
         return Properties(rows.name, columns, True, Watermark(rows.time, 0), True)
 
     def describe(self) -> dict:
@@ -46,7 +47,3 @@ class Sort(Ordered):
     def layout(self) -> RowLayout:
         """Return the columns of its rows that travel."""
         return self.rows.layout
-
-    def by_arrival(self, number: int) -> bool:
-        """Tell whether rows of one time of an input come in the order in which their source has them."""
-        return True

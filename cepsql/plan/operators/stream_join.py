@@ -16,7 +16,6 @@ from cepsql.operators.pair_condition import PairColumn
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.tree.after_match import JOINED
-from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.scalar.tree import Call, Expression, Session
 
@@ -72,7 +71,7 @@ class StreamJoin(Ordered):
             if column.name.lower() in names
         ]
         given.append(ColumnDefinition(LATER, self.time_type))
-        return (*given, ColumnDefinition(BOUND, "bigint")) if self.markers else tuple(given)
+        return self.with_bound(given)
 
     def _followed(self, holds: Mapping[str, int | None]) -> Properties:
         """Return what is known of its rows; `holds`: how long a row can lie behind each event time, microseconds, None
@@ -140,12 +139,16 @@ def side_layout(
     by_arrival: bool = False,
 ) -> RowLayout:
     """Return the layout of a side; `values` are further ones, Spark SQL by the name under which they travel."""
-    keys = [f"CAST(({sql_of(pair[side])}) AS {kind})" for pair, kind in zip(node.keys, kinds, strict=True)]
     traveling = [Column(f"v{i}", quoted(name)) for i, name in enumerate(names)]
     traveling += [Column(name, f"({sql})") for name, sql in (values or {}).items()]
     time = Column("t", quoted(node.side(side).properties.event_time.column))
-    named = tuple(Column(f"k{i}", sql) for i, sql in enumerate(keys))
-    return RowLayout(named, time, order, tuple(traveling), by_arrival=by_arrival)
+    return RowLayout(key_columns(node.keys, side, kinds), time, order, tuple(traveling), by_arrival=by_arrival)
+
+
+def key_columns(keys: Sequence[tuple[exp.Expr, exp.Expr]], side: int, kinds: Sequence[str]) -> tuple[Column, ...]:
+    """Return the keys of a side of a join, as the types in which they are compared."""
+    pairs = zip(keys, kinds, strict=True)
+    return tuple(Column(f"k{i}", f"CAST(({sql_of(pair[side])}) AS {kind})") for i, (pair, kind) in enumerate(pairs))
 
 
 def needed_columns(node: StreamJoin, side: int) -> list[str]:

@@ -17,6 +17,7 @@ from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
+from cepsql.plan.operators.stream_join import key_columns
 from cepsql.plan.tree.change_layout import HIDDEN
 from cepsql.plan.tree.nodes import ChangeOperator, Node
 from cepsql.plan.tree.scans import key_types
@@ -51,10 +52,6 @@ class TableJoin(ChangeOperator):
     def single(self) -> bool:
         """Whether only the left side comes out."""
         return self.kind in (JoinKind.SEMI, JoinKind.ANTI)
-
-    def key_sql(self, number: int, side: int) -> str:
-        """Return the SQL of a key, over the columns of a side."""
-        return sql_of(self.keys[number][side])
 
     @cached_property
     def properties(self) -> Properties:
@@ -93,9 +90,7 @@ class TableJoin(ChangeOperator):
 
     def layouts(self, session: Session) -> list[RowLayout]:
         """Return the columns that travel, of each input; raises Unlike for keys whose types only Spark knows."""
-        kinds = key_types(self.keys, self.inputs, self.sides, session)
-        found = table_join_layout(self, kinds)
-        return [found.layouts[side] for side in self.sides]
+        return list(table_join_layout(self, key_types(self.keys, self.inputs, self.sides, session)).layouts)
 
 
 @dataclass(frozen=True)
@@ -137,5 +132,4 @@ def table_join_layout(node: TableJoin, kinds: Sequence[str]) -> TableJoinLayout:
 
 
 def _side_layout(node: TableJoin, side: int, kinds: Sequence[str], values: tuple[Column, ...]) -> RowLayout:
-    keys = tuple(Column(f"k{i}", f"CAST(({node.key_sql(i, side)}) AS {kind})") for i, kind in enumerate(kinds))
-    return RowLayout(keys, AT_ONCE, values=(*values, *HIDDEN), any_order=True)
+    return RowLayout(key_columns(node.keys, side, kinds), AT_ONCE, values=(*values, *HIDDEN), any_order=True)

@@ -17,10 +17,8 @@ from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
 from cepsql.cached_property import cached_property
-from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.plan.tree.spoken_times import spoken_delays, spoken_hold, spoken_length
 
@@ -41,7 +39,7 @@ class WindowAggregate(Ordered):
     def properties(self) -> Properties:
         """What is known of the groups: they come out as soon as their window is over."""
         groups = self.groups
-        columns = (*groups.output, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.output
+        columns = self.with_bound(groups.output)
         others = () if groups.watermark is None else groups.others
         return Properties(groups.name, columns, True, groups.watermark, True, others=others)
 

@@ -15,8 +15,8 @@ KIND = Column(change_rows.KIND, CHANGE)
 HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), KIND)
 
 
-class RowsInOrder(Protocol):
-    """An operator that puts the rows of a table in order; `read` are the columns of these that it takes."""
+class OrderedPartitions(Protocol):
+    """An operator over partitions of a table, whose rows it puts in order; `read` are the columns that it takes."""
 
     @property
     def inputs(self) -> tuple[Node, ...]: ...
@@ -31,7 +31,7 @@ class RowsInOrder(Protocol):
     def read(self) -> tuple[str, ...]: ...
 
 
-def ordered_layout(node: RowsInOrder, plain: Callable[[str], bool]) -> tuple[RowLayout, dict[str, str]]:
+def ordered_layout(node: OrderedPartitions, plain: Callable[[str], bool]) -> tuple[RowLayout, dict[str, str]]:
     """Return the layout of rows that are put in order, and which of its columns each column is, by lower-case name.
 
     plain: whether values of a column that are equal are alike to the last bit, so that a key need not travel twice.

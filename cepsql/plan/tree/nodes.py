@@ -138,6 +138,7 @@ class Ordered:
     compares:  rows of its sides meet by keys, which have a type in common.
     hosts:     an operator over it may run in its stage.
     keeps_order: it gives out the rows of each of its keys in their order.
+    arrival:   rows of one time of its inputs come in the order in which their source has them.
     row_words: what messages call its rows.
     """
 
@@ -148,6 +149,7 @@ class Ordered:
     compares: ClassVar[bool] = False
     hosts: ClassVar[bool] = False
     keeps_order: ClassVar[bool] = False
+    arrival: ClassVar[bool] = False
     row_words: ClassVar[str] = _ROWS
 
     @property
@@ -201,7 +203,7 @@ class Ordered:
 
     def by_arrival(self, number: int) -> bool:
         """Tell whether rows of one time of an input come in the order in which their source has them."""
-        return False
+        return self.arrival
 
     def reads_versions(self, number: int) -> bool:
         """Tell whether the rows of an input are the versions of a table, some of which end others."""
@@ -218,6 +220,10 @@ class Ordered:
     def with_branches(self, branches: Sequence[Sequence["Node"]]) -> "Ordered":
         """Return the operator over the branches of each input side by side."""
         return self.changed(inputs=tuple(branch for parts in branches for branch in parts))
+
+    def with_bound(self, columns: Iterable[ColumnDefinition]) -> tuple[ColumnDefinition, ...]:
+        """Return the columns of its rows, and BOUND if it gives markers."""
+        return (*columns, ColumnDefinition(BOUND, "bigint")) if self.markers else tuple(columns)
 
     def changed(self, **parts: Any) -> Self:
         """Return the operator with other parts."""
@@ -253,10 +259,8 @@ class ChangeOperator(Ordered):
         return self
 
     def _changing(self, columns: Iterable[ColumnDefinition]) -> Properties:
-        hidden = [ColumnDefinition(IDENTITY, "string"), ColumnDefinition(CHANGE, "tinyint")]
-        if self.markers:
-            hidden.append(ColumnDefinition(BOUND, "bigint"))
-        return Properties(self.name, (*columns, *hidden), True, None, True, changes=True)
+        hidden = ColumnDefinition(IDENTITY, "string"), ColumnDefinition(CHANGE, "tinyint")
+        return Properties(self.name, self.with_bound((*columns, *hidden)), True, None, True, changes=True)
 
 
 @dataclass(frozen=True)
