@@ -8,7 +8,7 @@ from cepsql.analysis.match.aggregate_calls import aggregates_of, own_aggregates
 from cepsql.analysis.operators.emission import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.changes.composed_aggregates import is_total
@@ -18,14 +18,13 @@ from cepsql.plan.changes.ranked_rows import call_that_changes
 from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
-from cepsql.plan.joins.stream_join import hoist_joins, joins_streams
+from cepsql.plan.joins.stream_join import joined_events, joins_streams
 from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.tree.changelogs import changelog_read
 from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Read, Sql, walk
 from cepsql.plan.tree.reader import Checked
-from cepsql.plan.tree.rows_below import read_nodes
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
 
@@ -98,17 +97,8 @@ def _joins_for_ever(root: Sql, checked: Checked, place: Span) -> bool:
         return False
     if any(node.properties.watermark is None for node in streams.values()):
         return True
-    return any(_keeps_rows(select, root, checked, place) for select in selects)
-
-
-def _keeps_rows(select: exp.Select, root: Sql, checked: Checked, place: Span) -> bool:
-    """Tell whether what a SELECT asks of its streams does not say until when their rows meet."""
-    joined = exp.select("1")
-    for part in ("from_", "joins", "where"):
-        value = select.args.get(part)
-        joined.set(part, [one.copy() for one in value] if isinstance(value, list) else value and value.copy())
-    rows = Sql(joined, read_nodes(joined, root.inputs))
-    return isinstance(answer(lambda: hoist_joins(rows, None, checked, place)), Error)
+    one = [exp.Literal.number(1)]
+    return any(isinstance(joined_events(select, one, root.inputs, checked, place), Error) for select in selects)
 
 
 def _groups_below(root: Sql) -> bool:

@@ -41,7 +41,7 @@ from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import groups_windows, over_groups, window_call
 from cepsql.plan.joins.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.joins.semi_joins import with_semi_joins
-from cepsql.plan.joins.stream_join import hoist_joins
+from cepsql.plan.joins.stream_join import joined_events
 from cepsql.plan.joins.value_joins import with_value_joins
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
@@ -331,12 +331,8 @@ class _TableChanges:
             names.setdefault(key, exp.to_identifier(own, quoted=True))
             column.set("this", names[key].copy())
         given = [exp.alias_(exp.column(name, table=table, quoted=True), new) for (table, name), new in names.items()]
-        inner = exp.select(*given or [exp.alias_(exp.Literal.number(1), "__one")])
-        for part in ("from_", "joins", "where"):
-            value = select.args.get(part)
-            inner.set(part, [one.copy() for one in value] if isinstance(value, list) else value and value.copy())
-        joined = Sql(inner, read_nodes(inner, self.nodes))
-        events = answer(lambda: hoist_joins(joined, None, self.checked, self.place))
+        items = given or [exp.alias_(exp.Literal.number(1), "__one")]
+        events = joined_events(select, items, self.nodes, self.checked, self.place)
         if isinstance(events, Error):
             return select
         name = self._enter("__events", events)

@@ -1,6 +1,6 @@
 """SELECTs that join streams within a time become ordered operators, two streams at a time."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -9,7 +9,7 @@ from cepsql.analysis.operators.pair_conditions import check_pair_condition
 from cepsql.analysis.sql.plain_sql import conjuncts, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
 from cepsql.language.temporal_joins import VERSION_AT, temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
@@ -41,7 +41,7 @@ from cepsql.plan.tree.join_order import relations, streams_first
 from cepsql.plan.tree.markers import join_kind
 from cepsql.plan.tree.nodes import Node, Sql, missing_time
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
-from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
+from cepsql.plan.tree.rows_below import hoist_selects, read_nodes, rows_read
 from cepsql.plan.tree.stand_ins import stand_in
 from cepsql.plan.tree.time_bound import own_limit, time_limits
 
@@ -89,6 +89,15 @@ def _with_joins(below: Sql, made: list[Node], checked: Checked, place: Span) -> 
 
     query = hoist_selects(flat, lambda select, _: joins_streams(select, streams), hoisted, place)
     return query if joined or query is not flat else below
+
+
+def joined_events(
+    select: exp.Select, items: Sequence[exp.Expr], nodes: Mapping[str, Node], checked: Checked, place: Span
+) -> Sql | Error:
+    """Return `items` of the rows of streams that a SELECT joins within a time, or why it does not."""
+    read = rows_read(select, items)
+    rows = Sql(read, read_nodes(read, nodes))
+    return answer(lambda: hoist_joins(rows, None, checked, place))
 
 
 def joins_streams(select: exp.Select, streams: Collection[str]) -> bool:

@@ -94,6 +94,12 @@ def _copied(part: Any) -> Any:
     )
 
 
+def rows_read(select: exp.Select, items: Sequence[exp.Expr]) -> exp.Select:
+    """Return a SELECT of items from what `select` joins and filters."""
+    read = {part: _copied(value) for part in ("from_", "joins", "where") if (value := select.args.get(part))}
+    return exp.Select(**read, expressions=list(items))
+
+
 def without_types(query: T) -> T:
     """Take the types off a tree that is resolved anew, for each copy of it would have copies of them; return it."""
     for part in query.walk():
