@@ -31,7 +31,7 @@ def doubtful(node: Apply, values: list[Value]) -> Value | None:
     elif node.operation in ("neg", "abs") and node.type in INTEGERS:
         return _least(node, *values)
     elif node.operation == "mul" and is_decimal(node.type) and is_rounded(node):
-        return pc.is_null(rounded_product(node, *values))
+        return _overflown(node, *values)
     elif _is_harmless(node):
         return None
     elif node.operation in ("div", "mod"):
@@ -68,6 +68,11 @@ def _is_harmless(node: Apply) -> bool:
 def _least(node: Apply, a: Value) -> Value:
     """The least of all has no opposite."""
     return pc.equal(a, pa.scalar(-LIMITS[node.type.name], a.type))
+
+
+def _overflown(node: Apply, a: Value, b: Value) -> Value:
+    """Of NULLs the product is NULL, too, and no error."""
+    return pc.and_(pc.is_null(rounded_product(node, a, b)), pc.and_(pc.is_valid(a), pc.is_valid(b)))
 
 
 def _divided_whole(node: Apply, a: Value, b: Value) -> Value:

@@ -135,12 +135,18 @@ def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
 
 def _with_short_identities(query: exp.Query) -> exp.Query:
     """Return a query that does not write rows that are added as texts in order to tell them from one another."""
+    if not any(map(_is_identity, query.find_all(exp.Alias))):
+        return query
     found = query.copy()
-    for item in found.find_all(exp.Alias):
-        if item.alias == IDENTITY and not isinstance(item.this, exp.Column):
-            columns = [column.copy() for column in item.this.find_all(exp.Column)]
-            item.set("this", exp.Anonymous(this=ROW_IDENTITY, expressions=columns))
+    for item in filter(_is_identity, list(found.find_all(exp.Alias))):
+        columns = [column.copy() for column in item.this.find_all(exp.Column)]
+        item.set("this", exp.Anonymous(this=ROW_IDENTITY, expressions=columns))
     return found
+
+
+def _is_identity(item: exp.Alias) -> bool:
+    """Tell whether an item of a SELECT makes the identity of its rows, and does not pass it on."""
+    return item.alias == IDENTITY and not isinstance(item.this, exp.Column)
 
 
 def key_types(
