@@ -198,7 +198,7 @@ class _Reader:
 
 
 def type_hint(word: str) -> str | None:
-    """Return the hint for a word in capital letters that is taken for a type, None for one that nobody has."""
+    """Return the hint for a type of another engine, in capital letters; None for an unknown word."""
     known = _ELSEWHERE.get(word)
     return None if known is None else f"Spark's is {known}"
 

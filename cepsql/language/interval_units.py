@@ -56,7 +56,7 @@ def spark_interval(interval: exp.Interval, tokens: list[Token], sql: str) -> exp
     """Return a constant interval in units of Spark's, None for one that is.
 
     tokens: of the expression in which it stands, in the text `sql`.
-    Raises ProgrammingError for a unit that nobody has, or of which there is no part.
+    Raises ProgrammingError for an unknown unit, and for a fraction of one that takes whole numbers.
     """
     value, unit = interval.this, interval.args.get("unit")
     if isinstance(unit, exp.IntervalSpan) or not isinstance(value, exp.Literal):

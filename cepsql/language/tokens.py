@@ -76,7 +76,8 @@ class Text:
         return self.sql[span.start : span.end] if j > i else ""
 
     def kept(self, span: Span) -> str:
-        """Return a part of the text, characters, as it means the same where nobody knows the user's functions."""
+        """Return a part of the text, given in characters, with the user's functions in backquotes: it means the same in
+        every session."""
         pieces, at = [], span.start
         for token in (self.tokens[i] for i in self._own_calls):
             if at <= token.start < span.end:

@@ -200,10 +200,11 @@ class _Lowering:
                 return None
             return {self._canonical(row)}
         found: set[RowRef] = set()
-        # The name of a function in backquotes is an expression, too.
-        for child in (
-            child for child in node.iter_expressions() if not (isinstance(node, exp.Anonymous) and child is node.this)
-        ):
+        name = node.this if isinstance(node, exp.Anonymous) else None
+        for child in node.iter_expressions():
+            # The name of a function in backquotes is an expression, too.
+            if child is name:
+                continue
             rows = self.rows(child)
             if rows is None:
                 return None

@@ -95,7 +95,7 @@ def whole_reach(call: exp.Window, reach: Reach) -> Reach:
     if exclusion(call) is not None:
         return replace(reach, before=EVERY_ROW)
     plain = answer(lambda: with_plain_argument(call, lambda argument: exp.column("x"), span_of(call) or Span(0, 0)))
-    # A wrong call of ours is told later, where it is planned.
+    # A wrong call of MIGHT_HAVE_SEEN is refused later, when it is planned.
     goes_on = not isinstance(plain, Error) or is_seen(called_function(call.this))
     return reach if goes_on else replace(reach, before=EVERY_ROW)
 

@@ -27,7 +27,7 @@ def made_time(column: str) -> str:
 
 
 def time_hint(column: str, kind: str, otherwise: str) -> str:
-    """Return what to write where a relation is to be in the order of a time, and the column is none."""
+    """Return the hint for a clause that needs a time and was given a column of another type."""
     if kind.lower() not in ("bigint", "long"):
         return otherwise
     return f"FROM (SELECT *, {made_time(column)} AS time FROM ...) has one"

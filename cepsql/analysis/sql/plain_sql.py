@@ -183,9 +183,11 @@ def with_shared_equalities(condition: exp.Expr) -> list[exp.Expr]:
     >>> [sql_of(part) for part in with_shared_equalities(asked)]
     ['a.x = b.y', 'a.v OR b.w']
     """
-    sides = [conjuncts(side) for side in condition.unnest().flatten()] if isinstance(condition.unnest(), exp.Or) else []
-    shared = [part for part in sides[0] if all(part in side for side in sides)] if sides else []
-    shared = [part for part in shared if isinstance(part, exp.EQ) and _of_columns(part)]
+    plain = condition.unnest()
+    if not isinstance(plain, exp.Or):
+        return [condition]
+    sides = [conjuncts(side) for side in plain.flatten()]
+    shared = [part for part in sides[0] if _equates_columns(part) and all(part in side for side in sides)]
     if not shared:
         return [condition]
     others = [[part.copy() for part in side if part not in shared] for side in sides]
@@ -193,8 +195,8 @@ def with_shared_equalities(condition: exp.Expr) -> list[exp.Expr]:
     return [*shared, exp.or_(*(exp.and_(*parts) for parts in others))] if all(others) else shared
 
 
-def _of_columns(equality: exp.EQ) -> bool:
-    return isinstance(equality.this, exp.Column) and isinstance(equality.expression, exp.Column)
+def _equates_columns(condition: exp.Expr) -> bool:
+    return isinstance(condition, exp.EQ) and all(isinstance(side, exp.Column) for side in condition.iter_expressions())
 
 
 def without_tables(expression: exp.Expr) -> exp.Expr:
