@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -39,11 +40,12 @@ from cepsql.scalar.types import Type
 from cepsql.spark.frames.arrow import arrow_schema, map_rows, plain_types
 from cepsql.spark.frames.conditions import value_type
 from cepsql.spark.frames.names import ARRIVAL, FORMER
-from cepsql.spark.frames.rows import column_type, incomparable, layout_columns, typed_columns
+from cepsql.spark.frames.rows import column_type, has_collation, incomparable, layout_columns, typed_columns
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.source import MALFORMED, REACHED
 from cepsql.spark.stages.bounds import BOUND
 from cepsql.spark.stages.join_rows import key_types
+from cepsql.spark.stages.listed_groups import with_listed_calls
 from cepsql.spark.stages.over import is_compared, running_type
 from cepsql.spark.stages.stage import CHANGE as STAGE_CHANGE
 from cepsql.spark.stages.stage import PLACE, Feed
@@ -133,8 +135,12 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     operator = RetractingGroupsOperator(layout, tuple(calls), plain_types(given), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
-    named += [quoted(call.name) for call in calls]
+    listed = [call for _, call in node.listed]
+    lists = {call.values.name for call in listed}
+    named += [quoted(call.name) for call in (*calls, *listed) if call.name not in lists]
     staged = change_stage(node, operator, feeds, [*keys, *given], named, retracting)
+    if listed:
+        staged = replace(staged, gathered=partial(with_listed_calls, listed))
     return replace(staged, begins=not node.keys)
 
 
@@ -158,7 +164,9 @@ def _group_type(call: GroupCall, rows: DataFrame) -> DataType:
     kind = rows.schema[call.column].dataType
     if call.function in ("count", "sum", "avg", "min", "max"):
         return running_type(RunningCall(call.name, call.function, call.column), rows)
-    if not is_compared(kind):
+    # Maps, which Spark does not compare, are listed in the order of their entries.
+    listed = call.function == "list" and not call.distinct and incomparable(kind) == "MAP" and not has_collation(kind)
+    if not is_compared(kind) and not listed:
         raise NotSupportedError(
             f"an aggregate of {kind.simpleString().upper()} that needs the values of a group that changes is not "
             "supported",
