@@ -119,9 +119,9 @@ class Binder:
         names = {table_name(table): table for table in catalog_tables(query)}
         nodes = {name: matches.get(name) or self._node(table) for name, table in names.items()}
         refuse_made_in_where(query, nodes)
-        query, nodes = with_emitted_rows(query, nodes)
+        query, read = with_emitted_rows(query, nodes)
         # Rules that write a query otherwise leave what its text says.
-        return Sql(query, nodes, text=None if text is None else replace(text, tree=query))
+        return Sql(query, read, text=None if text is None else replace(text, tree=query))
 
     def _node(self, table: exp.Table) -> Node:
         name = table_name(table)

@@ -16,11 +16,6 @@ from cepsql.plan.changes.list_aggregates import OF_LISTS
 from cepsql.plan.changes.listed_aggregates import listed_call
 from cepsql.plan.operators.retracting_groups import ListedCall
 
-_KNOWN = (
-    "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, MAX_BY, MIN_BY, BOOL_AND, BOOL_OR, ARRAY_AGG, COLLECT_SET, LISTAGG, STDDEV, "
-    "VARIANCE, CORR, COVAR_POP, REGR_SLOPE and the like, BIT_AND, BIT_OR, BIT_XOR, MEDIAN, PERCENTILE, "
-    "PERCENTILE_APPROX, APPROX_COUNT_DISTINCT, MODE, FIRST_VALUE and LAST_VALUE are"
-)
 _TOTALS = ("count", "sum", "avg", "min", "max")
 _LIST = "ARRAYAGG"
 _STATISTICS = {
@@ -98,7 +93,7 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall 
         listed = listed_call(name, call, take)
         if listed is not None:
             return listed
-        hint = f"{_KNOWN}; a window in GROUP BY takes every aggregate"
+        hint = "all aggregates of Spark's are; ORDER BY in WITHIN GROUP has one direction, and NULL first if it ascends"
         raise NotSupportedError(f"{sql_of(without_tables(call))} of groups that change is not supported", place, hint)
     return GroupCall(name, found.function, found.column, distinct and found.function not in ("min", "max"))
 

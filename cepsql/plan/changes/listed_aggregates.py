@@ -20,6 +20,8 @@ def listed_call(name: str, call: exp.Expr, take: Take) -> ListedCall | None:
     taken = aggregate_call(call)
     if taken is None or taken.order is not None or not _is_of_spark(taken):
         return None
+    if taken.name == "PERCENTILE" and any(share.find(exp.Column) for share in taken.arguments[1:2]):
+        return None
     function, fields = taken.function.copy(), list[exp.Expr]()
     for distinct in list(function.find_all(exp.Distinct)):
         spread_distinct(function, distinct)

@@ -7,7 +7,6 @@ from sqlglot import exp
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.tree.join_order import own_columns, relations
-from cepsql.plan.tree.markers import join_kind
 
 
 def with_plain_joins(select: exp.Select, name: Callable[[str], str], place: Span) -> exp.Select:
@@ -48,14 +47,7 @@ def _put_below(select: exp.Select, item: exp.Expr, alias: str) -> None:
     first = _within(item).copy()
     joins = first.args.pop("joins", None) or []
     inner = exp.Select(from_=exp.From(this=first), joins=joins)
-    kinds = [join_kind(join) for join in joins]
-    given = relations(inner)
-    # The right side of a semi-join gives no columns.
-    shown = [
-        given[0],
-        *(one for one, kind in zip(given[1:], kinds, strict=True) if "SEMI" not in kind and "ANTI" not in kind),
-    ]
-    own = {one.alias_or_name.lower() for one in shown}
+    own = {one.alias_or_name.lower() for one in relations(inner)}
     columns = [column for column in own_columns(select) if column.table.lower() in own]
     names: dict[tuple[str, str], str] = {}
     for column in columns:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -145,7 +146,7 @@ class _TableChanges:
         refuse_inner_stars(query, self.place)
         if self.now is not None:
             query = with_asking_branches(query)
-        if query.args.get("from_") is None:
+        if query.args.get("from_") is None and self._reads_stream(query):
             # What it asks of streams is joined to a row.
             query = query.from_(exp.select(exp.alias_(exp.Literal.number(1), "__one")).subquery(self._name("__row")))
         query = with_plain_joins(query, self._name, self.place)
@@ -157,7 +158,7 @@ class _TableChanges:
         if self.frames and not groups_windows(query, self.nodes):
             query = with_groups_below(query, self._name)
         if window_calls(query) and has_subqueries(query):
-            found = answer(lambda: self._selected(query))
+            found = answer(partial(self._selected, query))
             if not isinstance(found, NotSupportedError):
                 return granted(found)
             query = with_values_below(query, self._name("__valued"))

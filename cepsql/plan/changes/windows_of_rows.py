@@ -37,9 +37,9 @@ def with_windows_of_rows(select: exp.Select, nodes: Mapping[str, Node], place: S
     array = parse_one(window_structs(windows, sql_of(call.expressions[0])), dialect=DIALECT)
     for one in [node for part in _parts(copy) for node in part.find_all(exp.Anonymous) if node == call]:
         one.replace(exp.column(_WINDOW, table=_TABLE, quoted=True))
-    for one in [node for part in _parts(copy) for node in part.find_all(exp.Column) if _is_bound(node)]:
-        bound = exp.Dot(this=exp.column(_WINDOW, table=_TABLE, quoted=True), expression=exp.to_identifier(one.name))
-        one.replace(bound)
+    for column in [node for part in _parts(copy) for node in part.find_all(exp.Column) if _is_bound(node)]:
+        window = exp.column(_WINDOW, table=_TABLE, quoted=True)
+        column.replace(exp.Dot(this=window, expression=exp.to_identifier(column.name)))
     alias = exp.TableAlias(this=exp.to_identifier(_TABLE), columns=[exp.to_identifier(_WINDOW, quoted=True)])
     copy.append("laterals", exp.Lateral(this=exp.Explode(this=array), view=True, alias=alias))
     return copy

@@ -34,8 +34,8 @@ from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, is_followed_by
 _HELD = "__held"
 NO_SESSIONS = "sessions of a table that changes are not supported"
 INSTEAD = (
-    "TUMBLING, HOPPING and CUMULATING windows are; LAG(ts) OVER (PARTITION BY k ORDER BY ts) tells where a session begins, "
-    "and a SUM over that numbers them"
+    "TUMBLING, HOPPING and CUMULATING windows are; LAG(ts) OVER (PARTITION BY k ORDER BY ts) tells where a session "
+    "begins, and a SUM over that numbers them"
 )
 
 

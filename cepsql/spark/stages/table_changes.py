@@ -137,7 +137,8 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     listed = [call for _, call in node.listed]
     lists = {call.values.name for call in listed}
-    named += [quoted(call.name) for call in (*calls, *listed) if call.name not in lists]
+    named += [quoted(call.name) for call in calls if call.name not in lists]
+    named += [quoted(call.name) for call in listed]
     staged = change_stage(node, operator, feeds, [*keys, *given], named, retracting)
     if listed:
         staged = replace(staged, gathered=partial(with_listed_calls, listed))
