@@ -79,11 +79,23 @@ def test_aggregates_give_what_spark_gives_of_the_rows(spark):
                 groups[values[0]] = values
         there = {row[0]: row for batch in batches[: number + 1] for row in batch}
         spark.createDataFrame([row[:-1] for row in there.values() if not row[-1]], COLUMNS).createOrReplaceTempView("t")
-        wanted = {row[0]: list(row) for row in spark.sql(text).collect()}
+        wanted = _at_rest(spark)
         assert groups.keys() == wanted.keys()
         for key, values in wanted.items():
-            for call, one, other in zip(("k", *COMPARED), groups[key], values, strict=True):
+            for call, one, other in zip(COMPARED, groups[key][1:], values, strict=True):
                 assert _alike(one, other), (number, key, call, one, other)
+
+
+def _at_rest(spark) -> dict:
+    """Return the aggregates of each group; Spark 4.3 stumbles over LISTAGG beside several aggregates with DISTINCT."""
+    found: dict = {}
+    for kind in (True, False):
+        chosen = {call: number for number, call in enumerate(COMPARED) if call.startswith("LISTAGG") == kind}
+        for key, *values in spark.sql(f"SELECT k, {', '.join(chosen)} FROM t GROUP BY k").collect():
+            row = found.setdefault(key, [None] * len(COMPARED))
+            for number, value in zip(chosen.values(), values, strict=True):
+                row[number] = value
+    return found
 
 
 def _changes(chance) -> list[tuple]:

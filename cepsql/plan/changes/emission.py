@@ -8,7 +8,7 @@ from cepsql.analysis.match.aggregate_calls import aggregates_of, own_aggregates
 from cepsql.analysis.operators.emission import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer, granted
 from cepsql.language.statements import EmitClause
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.changes.composed_aggregates import is_of_one_row, is_total
@@ -70,20 +70,28 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         if branched is not root:
             return over_table_changes(branched, clause.span, checked)
     emitted = hoist_emitted_groups(root, emission, clause.span, checked)
-    if emitted is root and (emission.changing or emission.lateness) and any(isinstance(n, Fill) for n in walk(root)):
+    if emitted is root and (emission.changing or emission.lateness) and _is_filled(root):
         hint = "a window is known to be empty when it is complete: leave out EMIT, or FILL"
         raise NotSupportedError(f"{spoken} of windows with FILL is not supported", clause.span, hint)
     if emitted is root and emission.kind == CHANGES and not emission.lateness:
         if _needs_values(root):
             return over_table_changes(root, clause.span, checked)
         # The windows below are over when their groups are counted.
-        emitted = hoist_changing_groups(root, clause.span, checked)
-        if emitted is root:
+        groups = answer(lambda: hoist_changing_groups(root, clause.span, checked))
+        if groups is root or isinstance(groups, NotSupportedError):
             return over_table_changes(root, clause.span, checked)
+        emitted = granted(groups)
     if emitted is root and (emission.changing or emission.lateness):
         hint = "write it behind the GROUP BY of the subquery, within the brackets, and EMIT CHANGES at the end"
         raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
     return with_whole_updates(emitted) if emission.changing and emitted is not root else emitted
+
+
+def _is_filled(root: Sql) -> bool:
+    """Tell whether the outermost SELECT gives windows with FILL."""
+    source = root.query.args.get("from_")
+    table = source.this if source is not None else None
+    return isinstance(table, exp.Table) and isinstance(root.inputs.get(table_name(table)), Fill)
 
 
 def _changing(root: Sql, checked: Checked, place: Span) -> bool:
