@@ -15,14 +15,14 @@ COLUMNS = (
 )
 COMPARED = (
     "COUNT(*)", "COUNT(x)", "COUNT(DISTINCT x)", "COUNT(DISTINCT x, s)", "COUNT_IF(x > 1)", "SUM(x)", "SUM(DISTINCT x)",
-    "SUM(x) FILTER (WHERE x > 1)", "AVG(x)", "MEAN(d)", "MIN(s)", "MAX(l)", "MIN(r)", "ANY(x > 1)", "SOME(x > 1)",
-    "EVERY(x > 1)", "BOOL_AND(x > 1)", "BOOL_OR(x > 1)", "APPROX_COUNT_DISTINCT(x)", "APPROX_PERCENTILE(x, 0.5)",
-    "PERCENTILE_APPROX(x, array(0.25, 0.75), 100)", "sort_array(ARRAY_AGG(x))", "sort_array(COLLECT_LIST(l))",
-    "sort_array(COLLECT_LIST(r))", "sort_array(COLLECT_SET(x))", "sort_array(COLLECT_SET(l))",
-    "sort_array(transform(ARRAY_AGG(m), one -> to_json(one)))", "BIT_AND(x)", "BIT_OR(x)", "BIT_XOR(x)", "CORR(x, d)",
-    "COVAR_POP(x, d)", "COVAR_SAMP(x, d)", "REGR_COUNT(x, d)", "REGR_AVGX(x, d)", "REGR_AVGY(x, d)",
-    "REGR_INTERCEPT(x, d)", "REGR_R2(x, d)", "REGR_SLOPE(x, d)", "REGR_SXX(x, d)", "REGR_SXY(x, d)", "REGR_SYY(x, d)",
-    "hex(COUNT_MIN_SKETCH(x, 0.5D, 0.5D, 1))", "HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(x))",
+    "SUM(x) FILTER (WHERE x > 1)", "AVG(x)", "MEAN(d)", "MIN(s)", "MAX(l)", "to_json(MIN(r))", "ANY(x > 1)",
+    "SOME(x > 1)", "EVERY(x > 1)", "BOOL_AND(x > 1)", "BOOL_OR(x > 1)", "APPROX_COUNT_DISTINCT(x)",
+    "APPROX_PERCENTILE(x, 0.5)", "PERCENTILE_APPROX(x, array(0.25, 0.75), 100)", "sort_array(ARRAY_AGG(x))",
+    "sort_array(COLLECT_LIST(l))", "to_json(sort_array(COLLECT_LIST(r)))", "sort_array(COLLECT_SET(x))",
+    "sort_array(COLLECT_SET(l))", "sort_array(transform(ARRAY_AGG(m), one -> to_json(one)))", "BIT_AND(x)", "BIT_OR(x)",
+    "BIT_XOR(x)", "CORR(x, d)", "COVAR_POP(x, d)", "COVAR_SAMP(x, d)", "REGR_COUNT(x, d)", "REGR_AVGX(x, d)",
+    "REGR_AVGY(x, d)", "REGR_INTERCEPT(x, d)", "REGR_R2(x, d)", "REGR_SLOPE(x, d)", "REGR_SXX(x, d)", "REGR_SXY(x, d)",
+    "REGR_SYY(x, d)", "hex(COUNT_MIN_SKETCH(x, 0.5D, 0.5D, 1))", "HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(x))",
     "HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(s, 12) FILTER (WHERE x > 1))", "THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(x))",
     "KLL_SKETCH_GET_QUANTILE_BIGINT(KLL_SKETCH_AGG_BIGINT(x), 0.5)",
     "hex(BITMAP_CONSTRUCT_AGG(BITMAP_BIT_POSITION(x)))", "KURTOSIS(x)", "SKEWNESS(x)", "STD(x)", "STDDEV(x)",
@@ -82,8 +82,8 @@ def test_aggregates_give_what_spark_gives_of_the_rows(spark):
         wanted = _at_rest(spark)
         assert groups.keys() == wanted.keys()
         for key, values in wanted.items():
-            for call, one, other in zip(COMPARED, groups[key][1:], values, strict=True):
-                assert _alike(one, other), (number, key, call, one, other)
+            pairs = zip(COMPARED, groups[key][1:], values, strict=True)
+            assert [pair for pair in pairs if not _alike(*pair[1:])] == [], (number, key)
 
 
 def _at_rest(spark) -> dict:
