@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from cepsql.views.reading import Reading
     from cepsql.views.relation import Rules
 
+FEW_BUCKETS = 2
+"""With so many, operators over changes are quicker one after another in one task than spread over two."""
+
 MOST_ROWS = 2**31 - 1
 """The greatest number of rows that Spark can be told to give."""
 
@@ -236,6 +239,11 @@ class Query:
 
         count = self._engine.settings.get("cepsql.buckets")
         return session_buckets(self._engine.spark, int(count) if count else None)
+
+    def _in_one_task(self) -> bool:
+        """Tell whether operators over changes run in one task where they can."""
+        asked = self._engine.settings.get("cepsql.one_task", "auto")
+        return self._buckets().count <= FEW_BUCKETS if asked == "auto" else asked == "true"
 
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
@@ -527,7 +535,8 @@ class Query:
             folder = check_tables(origins, folder)
             refresh = TableRefresh(self._engine.spark, folder.files, tables, folder.mounts)
             refresh.begin()
-            sharing = Sharing(folder.shared)
+            tasks = folder.tasks if folder.tasks is not None or self._in_one_task() else frozenset()
+            sharing = Sharing(folder.shared, begun_tasks=tasks)
             scan = scan if plain else folder.scan
             writer = uuid.uuid4().hex
             known = self._frame if plain else None
@@ -548,7 +557,7 @@ class Query:
                 # Nothing follows the end.
                 sys.maxsize if drain else None,
             )
-            folder = keep_shared(folder, sharing.found)
+            folder = keep_shared(folder, sharing.found, sharing.found_tasks)
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, frame)
@@ -586,9 +595,8 @@ class Query:
         from cepsql.spark.stages.neighbours import Sharing
 
         def explain(key: Key) -> "MatchExplanation":
-            return explain_held(
-                self._engine.spark, self._valued, self._asked(key), folder.spark, Sharing(folder.shared)
-            )
+            sharing = Sharing(folder.shared, begun_tasks=folder.tasks)
+            return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark, sharing)
 
         origins = self._valued.origins
         late = _late_files(origins)

@@ -26,6 +26,7 @@ QUERY_OPTIONS = (
     "trigger",
     "start",
     "checkpoint",
+    "cepsql.one_task",
     "cepsql.scan",
     "cepsql.strict",
     "cepsql.step_budget",

@@ -52,6 +52,7 @@ class Checkpoint:
     part:     the name of the folder that is Spark's own.
     shared:   which operators share a stage, and a state (`cepsql.spark.stages.neighbours.Sharing`); None: it is not
               known yet.
+    tasks:    the same of operators that share a task.
     files:    what it keeps of tables; None: nothing.
     forgot:   of files that were read, it knows none any more that were changed so many seconds before the newest one;
               None: it knows all.
@@ -72,6 +73,7 @@ class Checkpoint:
     rebuilds: bool = False
     part: str = SPARK
     shared: frozenset[int] | None = None
+    tasks: frozenset[int] | None = None
     files: HostFiles | None = None
     forgot: float | None = None
     packets: Path | None = None
@@ -199,9 +201,10 @@ def _opened(
             checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds, part=part)
         else:
             buckets = plan["buckets"] and Buckets(**plan["buckets"])
-            # A checkpoint of a version that shared no stage says nothing of it.
-            shared = plan.get("shared", [])
-            kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
+            kept = {"scan": plan["scan"], "buckets": buckets}
+            # A checkpoint of a version that shared no stage, or no task, says nothing of it.
+            shares = {name: plan.get(name, []) for name in ("shared", "tasks")}
+            kept |= {name: None if numbers is None else frozenset(numbers) for name, numbers in shares.items()}
             kept |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
             checkpoint = replace(checkpoint, **kept, epoch=epoch)
         forget_unbegun(checkpoint.folder)
@@ -213,11 +216,15 @@ def _opened(
     return checkpoint
 
 
-def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
-    """Record which operators share a stage, if it is not known yet; return the checkpoint that knows it."""
-    if checkpoint.shared is not None:
+def keep_shared(checkpoint: Checkpoint, shared: Iterable[int], tasks: Iterable[int]) -> Checkpoint:
+    """Record which operators share a stage or a task, if it is not known yet; return the checkpoint that knows it."""
+    if checkpoint.shared is not None and checkpoint.tasks is not None:
         return checkpoint
-    known = replace(checkpoint, shared=frozenset(shared))
+    known = replace(
+        checkpoint,
+        shared=frozenset(shared) if checkpoint.shared is None else checkpoint.shared,
+        tasks=frozenset(tasks) if checkpoint.tasks is None else checkpoint.tasks,
+    )
     _write_plan(known, finished=False)
     return known
 
@@ -331,6 +338,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "rebuilds": checkpoint.rebuilds,
         "spark": checkpoint.part,
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
+        "tasks": None if checkpoint.tasks is None else sorted(checkpoint.tasks),
         "forgot": checkpoint.forgot,
         "records": dict(checkpoint.records),
         "mounts": dict(checkpoint.mounts),

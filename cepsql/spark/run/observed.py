@@ -42,7 +42,7 @@ def observed_in(query: StreamingQuery, dropping: bool) -> dict[str, dict[str, An
     """
     execution = query._jsq.streamingQuery().lastExecution()
     rows = items(execution.observedMetrics().toSeq())
-    found = {pair._1(): gathered(json.loads(pair._2().json())) for pair in rows}
+    found = gathered({pair._1(): json.loads(pair._2().json()) for pair in rows})
     if dropping:
         operators = [node for node in nodes(execution.executedPlan()) if node.nodeName() in _DROPPING]
         for number, operator in enumerate(operators):

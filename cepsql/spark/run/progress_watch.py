@@ -36,7 +36,7 @@ from cepsql.spark.jvm.gateway import remember_path
 from cepsql.spark.run.late_counts import LEFT_OUT
 from cepsql.spark.sources.notices import warn
 from cepsql.spark.sources.time_alerts import LateAlert, TimeAlerts
-from cepsql.spark.stages.observations import BELOW_MATCH, INPUT_COUNTS, PART, SAID, STANDING
+from cepsql.spark.stages.observations import BELOW_MATCH, INPUT_COUNTS, OBSERVATION, PART, SAID, STANDING
 
 _COUNTED = {
     "read": "rows_read",
@@ -258,20 +258,19 @@ def observed_by(event: StreamingQueryProgress) -> Observed:
     dropped = [
         operator.numRowsDroppedByWatermark for operator in event.stateOperators if operator.operatorName in _DROPPING
     ]
-    found = {name: gathered(row.asDict()) for name, row in event.observedMetrics.items()}
+    found = gathered({name: row.asDict() for name, row in event.observedMetrics.items()})
     return found | {f"{LEFT_OUT} {number}": {"late": late} for number, late in enumerate(dropped)}
 
 
-def gathered(values: dict[str, Any]) -> dict[str, Any]:
-    """Return what was observed under one name; what the buckets of a stage said in one, as SAID tells."""
-    if SAID not in values:
-        return values
-    totals: dict[str, int] = {}
-    for said in map(json.loads, values[SAID]):
+def gathered(observed: Observed) -> dict[str, Mapping[str, Any]]:
+    """Return what was observed, of each stage what its buckets said in one, as SAID tells."""
+    found = {name: values for name, values in observed.items() if SAID not in values}
+    for said in (json.loads(text) for values in observed.values() for text in values.get(SAID, ())):
+        totals = found.setdefault(said.pop(OBSERVATION), {})
         for name, number in said.items():
             if number is not None:
                 totals[name] = _JOINED.get(name, add)(totals[name], number) if name in totals else number
-    return totals
+    return found
 
 
 def counted(progress: Progress, observed: Observed) -> Progress:

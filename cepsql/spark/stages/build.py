@@ -32,6 +32,7 @@ from cepsql.plan.tree.arrival import keeps_arrival
 from cepsql.plan.tree.markers import carry_markers, inline_ctes
 from cepsql.plan.tree.nodes import (
     AddedRows,
+    ChangeOperator,
     LabelledChanges,
     Node,
     Ordered,
@@ -79,14 +80,15 @@ from cepsql.spark.sources.source import (
 )
 from cepsql.spark.sources.time_marks import with_time_marks
 from cepsql.spark.stages.bounds import BOUND, with_match_watermark
+from cepsql.spark.stages.dataflow import StagedFlow, run_flow, typed_rows
 from cepsql.spark.stages.finished_rows import finished_rows
 from cepsql.spark.stages.neighbours import Sharing, neighbour
 from cepsql.spark.stages.observations import BELOW_MATCH, PART
 from cepsql.spark.stages.pair_filter import with_filter
 from cepsql.spark.stages.registry import OPERATORS
 from cepsql.spark.stages.side_by_side import side_by_side
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.stage_rows import StageRows
+from cepsql.spark.stages.stage import Feed, packets_of_stage
+from cepsql.spark.stages.stage_rows import OutputPackets, StageRows
 from cepsql.spark.stages.staged import Staged, run_staged, staged_rows
 from cepsql.spark.stages.table_changes import (
     labelled_changes,
@@ -305,6 +307,13 @@ class _Builder:
         self.observed = {} if observed is None else observed
         self.sharing = sharing or Sharing()
         self._built: dict[int, Staged] = {}
+        # Operators over changes, by their identity: with what they run, and which run with others or may not.
+        self._flows: dict[int, StagedFlow] = {}
+        self._inside: set[int] = set()
+        self._apart: set[int] = set()
+        # While the input of one is built, whether only types of rows are asked for, and those of which nodes were.
+        self._in_task = False
+        self._typed_only: list[Ordered] = []
         self.control, self.buckets, self.limits = control, buckets, limits
         self.packet_folder = packet_folder
         self.scan, self.write_late = scan, write_late
@@ -361,7 +370,7 @@ class _Builder:
                 assert table is not None
                 return table(node, self.inputs(node)[0], self)
             case Ordered():
-                return self._staged_rows(node, self.staged(node), node.markers, over)
+                return self._staged_rows(node, node.markers, over)
             case LabelledChanges(_, below):
                 return self._labelled(self.frame(below))
             case AddedRows(_, below):
@@ -374,16 +383,56 @@ class _Builder:
         """How many rows leave a bucket in one micro-batch because their time is over."""
         return -(-self.expired // (self.buckets or session_buckets(self.spark)).count)
 
-    def _staged_rows(
-        self, node: Ordered, staged: Staged, markers: bool = False, over: exp.Query | None = None
-    ) -> DataFrame:
-        if over is not None:
-            staged = with_filter(staged, over)
-        observation = self._observation()
-        self.observed[observation] = tuple(each.properties.name for each in staged.nodes or (node,))
-        rows = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
+    def _staged_rows(self, node: Ordered, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
+        """Return the rows of an operator over streams."""
+        in_task = self._in_task and isinstance(node, ChangeOperator) and id(node) not in self._apart
+        if isinstance(node, ChangeOperator) and self.sharing.tasks:
+            flow = self._flow(node)
+            staged, observation = flow.staged, flow.observation
+        else:
+            flow, staged = None, self.staged(node)
+            staged = staged if over is None else with_filter(staged, over)
+            observation = self._observed(node, staged)
+        given = staged.schema, staged.output, staged.hold or 0
+        if in_task:
+            # What reads them runs in the same task, and asks for their types only.
+            self._typed_only.append(node)
+            return self._known(typed_rows(staged, markers), StageRows(None, *given, flow=flow))
+        if flow is not None and flow.below:
+            stage = run_flow(flow, self.buckets or session_buckets(self.spark), self.packet_folder, self.control)
+            rows = StageRows(stage, *given)
+        else:
+            rows = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
         found = staged_rows(staged, rows.stage, markers)
         return found if staged.gathered is not None else self._known(found, rows)
+
+    def _observed(self, node: Ordered, staged: Staged) -> str:
+        """Return the name under which a stage is observed."""
+        observation = self._observation()
+        self.observed[observation] = tuple(each.properties.name for each in staged.nodes or (node,))
+        return observation
+
+    def _flow(self, node: ChangeOperator) -> StagedFlow:
+        """Return an operator over changes, and those below it that run in its task."""
+        if id(node) in self._flows:
+            return self._flows[id(node)]
+        staged = self.staged(node)
+        below: dict[int, tuple[StagedFlow, OutputPackets]] = {}
+        apart = []
+        for number, feed in enumerate(staged.feeds):
+            if feed.rows is None or feed.rows.flow is None:
+                continue
+            flow, packets = feed.rows.flow, packets_of_stage(staged.operator, feed)
+            if self.sharing.in_task(packets is not None) and packets is not None:
+                below[number] = flow, packets
+            else:
+                apart.append(flow.node)
+        if apart:
+            self._apart |= set(map(id, apart))
+            staged = self.staged(node)
+        self._inside |= {id(flow.node) for flow, _ in below.values()}
+        self._flows[id(node)] = StagedFlow(node, staged, self._observed(node, staged), below)
+        return self._flows[id(node)]
 
     def _labelled(self, changes: DataFrame) -> DataFrame:
         found, rows = labelled_changes(changes), self.stage_rows(changes)
@@ -417,10 +466,25 @@ class _Builder:
             elif not node.properties.streaming:
                 frames.append(self._bounded_rows(below))
             else:
-                label, placed = self._label(node, number), node.by_arrival(number)
-                frames.append(self.frame(below, label, timed=node.timed, placed=placed))
+                frames.append(self._input(node, number))
             self._refuse_capitals(frames[-1].columns)
         return frames
+
+    def _input(self, node: Ordered, number: int) -> DataFrame:
+        """Return the rows of an input of an operator over streams, only their types where they come in its task."""
+        label, placed = self._label(node, number), node.by_arrival(number)
+        before = self._in_task, self._typed_only
+        self._in_task, self._typed_only = isinstance(node, ChangeOperator) and self.sharing.tasks, []
+        try:
+            frame = self.frame(node.inputs[number], label, timed=node.timed, placed=placed)
+            rows = self.stage_rows(frame)
+            if self._typed_only and (rows is None or rows.flow is None):
+                # Spark makes more of them than types.
+                self._apart |= set(map(id, self._typed_only))
+                frame = self.frame(node.inputs[number], label, timed=node.timed, placed=placed)
+        finally:
+            self._in_task, self._typed_only = before
+        return frame
 
     def _bounded_rows(self, node: Node) -> DataFrame:
         """Return the rows of a bounded input: those of a UNION ALL know their branch, as those of streams do."""
@@ -474,7 +538,7 @@ class _Builder:
         """Yield the stages up to a node that was built, in the order in which Spark counts them; None for others than
         `staged` makes."""
         staged = self._built.get(id(node))
-        if isinstance(node, Ordered):
+        if isinstance(node, Ordered) and id(node) not in self._inside:
             yield staged
         for below in inputs(node if staged is None else staged.nodes[0]):
             yield from self.stages(below)
