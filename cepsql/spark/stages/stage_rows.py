@@ -114,6 +114,8 @@ def selected(queries: Sequence[exp.Query], columns: Columns, session: Session) -
 def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputPackets | None":
     """Return how rows become packets for an operator, None where only Spark makes of them what it reads.
 
+    Of rows that come in the task of the operator nothing tells which bucket they are for: there is one.
+
     layout: of what the operator reads.
     frame:  the rows as Spark has them, with BOUND where markers come between them.
     """
@@ -126,7 +128,7 @@ def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputP
         )
     except Unlike:
         return None
-    hashed = all(is_hashed(key.type) for key in made.keys.values())
+    hashed = rows.flow is not None or all(is_hashed(key.type) for key in made.keys.values())
     if not hashed or not has_types(made, layout, frame):
         return None
     return OutputPackets(rows.stage, made, rows.hold if BOUND in frame.columns else None)
