@@ -204,6 +204,7 @@ class Query:
         from cepsql.spark.jvm.zone import session_zone
         from cepsql.spark.sources.view_frame import view_frames
         from cepsql.spark.stages.build import EXPIRED_ROWS, build
+        from cepsql.spark.stages.neighbours import Sharing
         from cepsql.views.points import asked_point
 
         with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):
@@ -221,7 +222,7 @@ class Query:
                 self._engine.search_limits,
                 scan,
                 files,
-                sharing,
+                sharing or Sharing(begun_tasks=self._new_tasks()),
                 writer,
                 by_spark,
                 packet_folder,
@@ -240,10 +241,11 @@ class Query:
         count = self._engine.settings.get("cepsql.buckets")
         return session_buckets(self._engine.spark, int(count) if count else None)
 
-    def _in_one_task(self) -> bool:
-        """Tell whether operators over changes run in one task where they can."""
+    def _new_tasks(self) -> frozenset[int] | None:
+        """Return which operators over changes share a task in a new checkpoint: all that can (None), or none."""
         asked = self._engine.settings.get("cepsql.one_task", "auto")
-        return self._buckets().count <= FEW_BUCKETS if asked == "auto" else asked == "true"
+        together = self._buckets().count <= FEW_BUCKETS if asked == "auto" else asked == "true"
+        return None if together else frozenset()
 
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
@@ -535,8 +537,7 @@ class Query:
             folder = check_tables(origins, folder)
             refresh = TableRefresh(self._engine.spark, folder.files, tables, folder.mounts)
             refresh.begin()
-            tasks = folder.tasks if folder.tasks is not None or self._in_one_task() else frozenset()
-            sharing = Sharing(folder.shared, begun_tasks=tasks)
+            sharing = Sharing(folder.shared, begun_tasks=self._new_tasks() if folder.tasks is None else folder.tasks)
             scan = scan if plain else folder.scan
             writer = uuid.uuid4().hex
             known = self._frame if plain else None

@@ -24,9 +24,9 @@ SETTINGS = {
     "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
     "cepsql.expired_rows": "rows that leave a result in one micro-batch because their time is over (WHERE at > NOW() - "
     "...); more follow at once; default 100000",
-    "cepsql.one_task": "true: operators over changes run in one task, which saves the time that Spark takes for each of "
-    "them in each micro-batch; false: each has tasks of its own, among which its keys are spread; auto: true with one or "
-    "two shuffle partitions; a checkpoint keeps its own",
+    "cepsql.one_task": "true: operators over changes run in one task, and Spark plans one stage for all of "
+    "them; false: each is spread over tasks by its keys; auto: true with one or two shuffle partitions; a "
+    "checkpoint keeps what it was begun with",
     "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
     "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",

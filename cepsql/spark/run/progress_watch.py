@@ -262,9 +262,9 @@ def observed_by(event: StreamingQueryProgress) -> Observed:
     return found | {f"{LEFT_OUT} {number}": {"late": late} for number, late in enumerate(dropped)}
 
 
-def gathered(observed: Observed) -> dict[str, Mapping[str, Any]]:
+def gathered(observed: Observed) -> dict[str, dict[str, Any]]:
     """Return what was observed, of each stage what its buckets said in one, as SAID tells."""
-    found = {name: values for name, values in observed.items() if SAID not in values}
+    found = {name: dict(values) for name, values in observed.items() if SAID not in values}
     for said in (json.loads(text) for values in observed.values() for text in values.get(SAID, ())):
         totals = found.setdefault(said.pop(OBSERVATION), {})
         for name, number in said.items():

@@ -89,7 +89,7 @@ from cepsql.spark.stages.registry import OPERATORS
 from cepsql.spark.stages.side_by_side import side_by_side
 from cepsql.spark.stages.stage import Feed, packets_of_stage
 from cepsql.spark.stages.stage_rows import OutputPackets, StageRows
-from cepsql.spark.stages.staged import Staged, run_staged, staged_rows
+from cepsql.spark.stages.staged import Staged, given_rows, run_staged, staged_rows
 from cepsql.spark.stages.table_changes import (
     labelled_changes,
     with_moves,
@@ -385,26 +385,29 @@ class _Builder:
 
     def _staged_rows(self, node: Ordered, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
         """Return the rows of an operator over streams."""
-        in_task = self._in_task and isinstance(node, ChangeOperator) and id(node) not in self._apart
         if isinstance(node, ChangeOperator) and self.sharing.tasks:
-            flow = self._flow(node)
-            staged, observation = flow.staged, flow.observation
-        else:
-            flow, staged = None, self.staged(node)
-            staged = staged if over is None else with_filter(staged, over)
-            observation = self._observed(node, staged)
-        given = staged.schema, staged.output, staged.hold or 0
+            return self._changes(node, markers)
+        staged = self.staged(node)
+        if over is not None:
+            staged = with_filter(staged, over)
+        observation = self._observed(node, staged)
+        stage = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
+        found = staged_rows(staged, stage, markers)
+        return found if staged.gathered is not None else self._known(found, given_rows(staged, stage))
+
+    def _changes(self, node: ChangeOperator, markers: bool) -> DataFrame:
+        """Return the rows of an operator over changes, only their types where they are read in its task."""
+        in_task = self._in_task and id(node) not in self._apart
+        flow = self._flow(node)
         if in_task:
-            # What reads them runs in the same task, and asks for their types only.
             self._typed_only.append(node)
-            return self._known(typed_rows(staged, markers), StageRows(None, *given, flow=flow))
-        if flow is not None and flow.below:
-            stage = run_flow(flow, self.buckets or session_buckets(self.spark), self.packet_folder, self.control)
-            rows = StageRows(stage, *given)
+            return self._known(typed_rows(flow.staged, markers), given_rows(flow.staged, None, node))
+        if flow.below:
+            buckets = self.buckets or session_buckets(self.spark)
+            stage = run_flow(flow, buckets, self.packet_folder, self.control)
         else:
-            rows = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
-        found = staged_rows(staged, rows.stage, markers)
-        return found if staged.gathered is not None else self._known(found, rows)
+            stage = run_staged(flow.staged, flow.observation, self.buckets, self.packet_folder, self.control)
+        return self._known(staged_rows(flow.staged, stage, markers), given_rows(flow.staged, stage))
 
     def _observed(self, node: Ordered, staged: Staged) -> str:
         """Return the name under which a stage is observed."""
@@ -420,18 +423,19 @@ class _Builder:
         below: dict[int, tuple[StagedFlow, OutputPackets]] = {}
         apart = []
         for number, feed in enumerate(staged.feeds):
-            if feed.rows is None or feed.rows.flow is None:
+            read = None if feed.rows is None else feed.rows.node
+            if read is None:
                 continue
-            flow, packets = feed.rows.flow, packets_of_stage(staged.operator, feed)
+            packets = packets_of_stage(staged.operator, feed)
             if self.sharing.in_task(packets is not None) and packets is not None:
-                below[number] = flow, packets
+                below[number] = self._flows[id(read)], packets
+                self._inside.add(id(read))
             else:
-                apart.append(flow.node)
+                apart.append(read)
         if apart:
             self._apart |= set(map(id, apart))
             staged = self.staged(node)
-        self._inside |= {id(flow.node) for flow, _ in below.values()}
-        self._flows[id(node)] = StagedFlow(node, staged, self._observed(node, staged), below)
+        self._flows[id(node)] = StagedFlow(staged, self._observed(node, staged), below)
         return self._flows[id(node)]
 
     def _labelled(self, changes: DataFrame) -> DataFrame:
@@ -478,7 +482,7 @@ class _Builder:
         try:
             frame = self.frame(node.inputs[number], label, timed=node.timed, placed=placed)
             rows = self.stage_rows(frame)
-            if self._typed_only and (rows is None or rows.flow is None):
+            if self._typed_only and (rows is None or rows.node is None):
                 # Spark makes more of them than types.
                 self._apart |= set(map(id, self._typed_only))
                 frame = self.frame(node.inputs[number], label, timed=node.timed, placed=placed)

@@ -16,7 +16,6 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from cepsql.ordered.dataflow import Channel, Dataflow, advance_all
 from cepsql.ordered.stage import Stage
-from cepsql.plan.tree.nodes import ChangeOperator
 from cepsql.spark.checkpoint.begin import begin_packets
 from cepsql.spark.frames.buckets import Buckets
 from cepsql.spark.frames.packet_files import Packing, fetched
@@ -43,12 +42,10 @@ _STAGE = "stage"
 class StagedFlow:
     """An operator, and those below it that run in its task.
 
-    node:        it, in the plan.
     observation: name under which each batch's progress shows its counts.
     below:       these, by the number of the input that has their rows, with what makes packets of them.
     """
 
-    node: ChangeOperator
     staged: Staged
     observation: str
     below: Mapping[int, tuple["StagedFlow", OutputPackets]] = field(default_factory=dict)

@@ -71,6 +71,7 @@ def finished_rows(rows: StageRows, frame: DataFrame, writer: str | None) -> Data
         return None
     ddl = ", ".join(f"{_COLUMN}{i} {field.dataType.simpleString()}" for i, field in enumerate(fields))
     finish = _Finish(changes, made, writer)
+    assert rows.stage is not None
     found = rows.stage.mapInArrow(finish, ddl)
     return found.selectExpr(*(f"{_COLUMN}{i} AS {quoted(field.name)}" for i, field in enumerate(fields)))
 

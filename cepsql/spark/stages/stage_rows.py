@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +14,7 @@ from cepsql.ordered.packet import PACKET_DDL
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE, RowLayout
 from cepsql.ordered.stage import Advanced
 from cepsql.plan.tree.markers import BOUND
+from cepsql.plan.tree.nodes import ChangeOperator
 from cepsql.scalar.tree import Constant, Session
 from cepsql.scalar.tree import Node as Expression
 from cepsql.scalar.types import BIGINT, parse_type
@@ -29,9 +29,6 @@ from cepsql.spark.frames.packet_files import Packing
 from cepsql.spark.frames.rows import layout_fields
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.arrow_scan import scan_session, session_obstacle
-
-if TYPE_CHECKING:
-    from cepsql.spark.stages.dataflow import StagedFlow
 
 CHANGE = "__change"
 """The TINYINT column of the output that tells what each row does (`cepsql.ordered.operator.Change`), where an operator
@@ -49,7 +46,7 @@ class StageRows:
     hold:   how many microseconds the event time of rows may lie behind the bound at which they come out.
     above:  the queries over them, each over the one before.
     labelled: how many of these stand below what tells users what each change does; None: nothing does.
-    flow:   what gives the rows, where `stage` is None.
+    node:   what gives the rows, where `stage` is None.
     """
 
     stage: DataFrame | None
@@ -58,7 +55,7 @@ class StageRows:
     hold: int
     above: tuple[exp.Query, ...] = ()
     labelled: int | None = None
-    flow: "StagedFlow | None" = None
+    node: ChangeOperator | None = None
 
     def under(self, query: exp.Query) -> "StageRows | None":
         """Return the rows of a query over these, None where it does more than to filter them and to compute columns."""
@@ -128,7 +125,7 @@ def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputP
         )
     except Unlike:
         return None
-    hashed = rows.flow is not None or all(is_hashed(key.type) for key in made.keys.values())
+    hashed = rows.node is not None or all(is_hashed(key.type) for key in made.keys.values())
     if not hashed or not has_types(made, layout, frame):
         return None
     return OutputPackets(rows.stage, made, rows.hold if BOUND in frame.columns else None)

@@ -45,8 +45,8 @@ from cepsql.spark.sources.source import MALFORMED, REACHED
 from cepsql.spark.stages.bounds import BOUND
 from cepsql.spark.stages.join_rows import key_types
 from cepsql.spark.stages.over import is_compared, running_type
-from cepsql.spark.stages.stage_rows import CHANGE as STAGE_CHANGE
 from cepsql.spark.stages.stage import PLACE, Feed
+from cepsql.spark.stages.stage_rows import CHANGE as STAGE_CHANGE
 from cepsql.spark.stages.staged import Staged
 from cepsql.spark.stages.stream_join import typed_condition
 
