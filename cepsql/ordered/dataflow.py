@@ -11,6 +11,8 @@ from cepsql.ordered.stage import Advanced, Stage, advance
 _MAGIC, _VERSION = b"CEPF", 1
 _HEADER = struct.Struct("<4sBI")
 _ABSENT = -1
+_MOST_BYTES = 2**31 - 2**20
+"""Spark keeps no longer value."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,13 @@ def advance_all(
 
 
 def _joined(states: Sequence[bytes | None]) -> bytes:
-    """Return the states of stages as one."""
+    """Return the states of stages as one; raises OperationalError for more than Spark keeps."""
     sizes = [_ABSENT if state is None else len(state) for state in states]
+    if sum(sizes) > _MOST_BYTES:
+        raise OperationalError(
+            f"the operators of the query hold {sum(sizes) / 10**9:.1f} GB in one task, more than Spark keeps of one",
+            hint="SET 'cepsql.one_task' = 'false', start with a new checkpoint and replay the input",
+        )
     lengths = struct.pack(f"<{len(states)}q", *sizes)
     return b"".join([_HEADER.pack(_MAGIC, _VERSION, len(states)), lengths, *(state or b"" for state in states)])
 

@@ -402,6 +402,8 @@ class _Builder:
         if in_task:
             self._typed_only.append(node)
             return self._known(typed_rows(flow.staged, markers), given_rows(flow.staged, None, node))
+        # A view that is read twice runs twice.
+        flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
             buckets = self.buckets or session_buckets(self.spark)
             stage = run_flow(flow, buckets, self.packet_folder, self.control)
