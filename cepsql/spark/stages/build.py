@@ -80,6 +80,7 @@ from cepsql.spark.sources.source import (
 from cepsql.spark.sources.time_marks import with_time_marks
 from cepsql.spark.stages.bounds import BOUND, with_match_watermark
 from cepsql.spark.stages.finished_rows import finished_rows
+from cepsql.spark.stages.labelled_changes import labelled_changes
 from cepsql.spark.stages.neighbours import Sharing, neighbour
 from cepsql.spark.stages.observations import BELOW_MATCH, PART
 from cepsql.spark.stages.pair_filter import with_filter
@@ -88,10 +89,7 @@ from cepsql.spark.stages.side_by_side import side_by_side
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.stage_rows import StageRows
 from cepsql.spark.stages.staged import Staged, run_staged, staged_rows
-from cepsql.spark.stages.table_changes import (
-    labelled_changes,
-    with_moves,
-)
+from cepsql.spark.stages.upserts import with_moves
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
