@@ -25,13 +25,11 @@ from cepsql.language.interval_units import in_sparks_units
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS, MatchProgram
 from cepsql.plan.identity import describe_plan
-from cepsql.plan.operators.temporal_filter import TemporalFilter
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.start import started_at
 from cepsql.plan.tree.match_id_column import match_id_column
 from cepsql.plan.tree.matched_series import matched_series
-from cepsql.plan.tree.nodes import walk
 from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.view_sources import view_sources
 from cepsql.scan.choose import Choice
@@ -600,7 +598,7 @@ class Query:
             heartbeat=min(
                 filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
-            expires=next((node.clock for node in walk(self.plan.root) if isinstance(node, TemporalFilter)), None),
+            expires=next((node.expires for node in self.plan.stages if node.expires is not None), None),
             late_files=late,
             file_age=_file_age(origins),
             folders=_listed_folders(origins),

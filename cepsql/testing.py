@@ -24,7 +24,6 @@ from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
-from cepsql.plan.operators.sort import Sort
 from cepsql.query import Query, no_python_type
 from cepsql.render.html import html_text
 from cepsql.spark.frames.names import ARRIVAL
@@ -135,7 +134,7 @@ def _played(
         table = engine.sql(f"SELECT * FROM {name}")
         assert isinstance(table, Query)
         late[name] = _rows(table.arrow(), zone)
-    return Played(seen, late, any(isinstance(node, Sort) for node in query.plan.stages))
+    return Played(seen, late, any(node.sorts for node in query.plan.stages))
 
 
 def _move_late_rows(engine: "Engine", folder: Path) -> None:

@@ -20,7 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.catalog.working_for import QUERY, thread_beside
 from cepsql.errors import Error, InterfaceError, OperationalError
-from cepsql.plan.operators.temporal_filter import Clock
+from cepsql.plan.tree.clock import Clock
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint.checkpoint import Checkpoint, discard, finish, keep_forgotten, keep_records
 from cepsql.spark.checkpoint.checkpoint_files import (

@@ -25,7 +25,6 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
-from cepsql.plan.operators.match import Match
 from cepsql.plan.planner import Plan
 from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.tree.arrival import keeps_arrival
@@ -213,7 +212,7 @@ def match_feeds(
 
     Their frames have columns of equal names and types. No late row is written.
     """
-    node = next(n for n in plan.stages if isinstance(n, Match) and n.match.clause == match.clause)
+    node = next(n for n in plan.stages if n.searches(match))
     builder = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False)
     frames = builder.inputs(node)
     return builder.feeds(node, frames) if node.properties.streaming else [Feed(frame, 0) for frame in frames]
@@ -230,7 +229,7 @@ def stage_of_match(spark: SparkSession, plan: Plan, match: MatchPlan, sharing: S
     found = [
         (staged, number)
         for number, staged in enumerate(builder.stages(plan.root))
-        if staged is not None and any(isinstance(n, Match) and n.match.clause == match.clause for n in staged.nodes)
+        if staged is not None and any(n.searches(match) for n in staged.nodes)
     ]
     if len(found) > 1:
         raise NotSupportedError(

@@ -9,7 +9,6 @@ from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.operators import change_rows
 from cepsql.operators.changing_groups import EVER
 from cepsql.ordered.operator import Operator
-from cepsql.plan.operators.temporal_filter import TemporalFilter
 from cepsql.plan.tree.nodes import ChangeOperator
 from cepsql.spark.stages.stage import CHANGE as STAGE_CHANGE
 from cepsql.spark.stages.stage import Feed
@@ -39,5 +38,5 @@ def change_stage(
     output = (*named, f"{change_rows.IDENTITY} AS {IDENTITY}", f"{STAGE_CHANGE} AS {CHANGE}")
     # Whatever row it gives out, later ones may be of any time.
     hold = 0 if node.markers else None
-    endless = node.markers or isinstance(node, TemporalFilter)
+    endless = node.markers or node.expires is not None
     return Staged(operator, feeds, identity, schema, output, hold, lateness=EVER, endless=endless)
