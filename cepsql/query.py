@@ -453,7 +453,10 @@ class Query:
         _check_arguments(on_rows, sink, checkpoint, trigger)
         if isinstance(sink, str):
             sink = self._engine.sink(sink)
-        if not hasattr(self._engine.spark, "_jsparkSession"):
+        spark = self._engine.spark
+        from cepsql.spark.jvm.classic import has_java
+
+        if not has_java(spark):
             raise NotSupportedError(
                 "a standing query over Spark Connect is not supported: each batch, its counts and its checkpoint are "
                 "handled where Spark's driver runs",

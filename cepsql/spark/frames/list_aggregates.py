@@ -12,7 +12,7 @@ from cepsql.analysis.match.list_aggregates import ELEMENT, ListAggregate
 from cepsql.language.tokens import quoted
 from cepsql.spark.frames.nullable_types import with_nulls_inside
 from cepsql.spark.jvm.failures import translate_failure
-from cepsql.spark.jvm.spark_plan import jvm
+from cepsql.spark.jvm.spark_plan import analyzed, jvm
 
 _ROW, _PLACE = "__cepsql_row", "__place"
 
@@ -47,7 +47,7 @@ def without_lists(found: DataFrame, aggregates: Sequence[ListAggregate]) -> Data
 
 def has_list_aggregates(frame: DataFrame) -> bool:
     """Tell whether a frame was made by `with_aggregates`."""
-    return _ROW in frame._jdf.queryExecution().analyzed().toString()
+    return _ROW in analyzed(frame).toString()
 
 
 def check_streaming(frame: DataFrame) -> None:
@@ -59,7 +59,7 @@ def check_streaming(frame: DataFrame) -> None:
     checker = java.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
     mode = java.org.apache.spark.sql.streaming.OutputMode.Append()
     try:
-        checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
+        checker.checkForStreaming(analyzed(frame), mode)
     except Exception as failure:
         raise translate_failure(failure) from failure
 

@@ -5,6 +5,7 @@ import os
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
 from cepsql.spark.jvm.java_classes import load_own, own_package
 from cepsql.spark.jvm.spark_plan import jvm
 
@@ -59,7 +60,7 @@ def _set_modes_in_java(spark: SparkSession) -> None:
     micro-batch makes ten files and more.
     """
     java = jvm(spark)
-    given = spark.sparkContext._jsc.hadoopConfiguration()
+    given = hadoop_configuration(spark)
     if given.get(_FILES_CLASS):
         return
     package = own_package(spark, "files", _SOURCE)
@@ -78,7 +79,7 @@ def _forget_files_of_settings(spark: SparkSession) -> None:
     Else Spark sends it with every task and every state, each name compressed by itself: a tenth of a small micro-batch.
     """
     java = jvm(spark)
-    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    settings = hadoop_configuration(spark)
     # With the first file system come the settings of all kinds of them, and all settings are read once more.
     java.org.apache.hadoop.fs.FileSystem.get(java.java.net.URI(_FILES), settings)
     field = settings.getClass().getDeclaredField("updatingResource")

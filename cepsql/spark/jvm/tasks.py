@@ -1,10 +1,15 @@
-"""How much of its work Spark has done, in tasks."""
+"""How much of its work Spark has done, in tasks.
+
+Relies on: `_jsc.sc().statusTracker()` knows jobs by tag and group, and their stages.
+"""
 
 from collections.abc import Iterable
 from contextlib import suppress
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
+
+from cepsql.spark.jvm.classic import has_java
 
 Tasks = tuple[int, int]
 """How many tasks are done, and how many there are as far as Spark has planned."""
@@ -24,7 +29,7 @@ def grouped_tasks(spark: SparkSession, group: str) -> Tasks | None:
 
 
 def _counted(spark: SparkSession, jobs_of) -> Tasks | None:
-    if not hasattr(spark, "_jsparkSession"):
+    if not has_java(spark):
         return None
     # Java may have died.
     with suppress(Py4JError, OSError):
