@@ -160,12 +160,13 @@ def _play(
     from cepsql.spark.jvm.failures import translated_failures
     from cepsql.spark.run.replay import Replay, write_batch
     from cepsql.spark.sources.late_rows import late_files
+    from cepsql.spark.stages.frame_options import FrameOptions
 
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
     kept = folder / "checkpoint"
     checkpoint = open_checkpoint(kept, query.identity())
-    frame = query.build(checkpoint.control, frames, files=host_files(kept))
+    frame = query.build(FrameOptions(checkpoint.control, frames, files=host_files(kept)))
     seen: list[pa.Table | None] = []
     late = tuple(files for files in map(late_files, sources) if files is not None)
     with Replay(frame, checkpoint, query.patterns, late) as replay:

@@ -114,17 +114,9 @@ class Checkpoint:
         return None if path is None else covering(self.mounts.get(place), path)
 
 
-def open_checkpoint(
-    folder: CheckpointPath | None,
-    identity: object,
-    drain: bool = False,
-    scan: str = SPARK_SCAN,
-    buckets: Buckets | None = None,
-    epoch: int | None = None,
-    upgrades: bool = False,
-    file_age: float | None = None,
-) -> Checkpoint:
-    """Open or make the checkpoint of the query with that identity; None makes a temporary one.
+@dataclass(frozen=True)
+class CheckpointDemands:
+    """What a start asks of a checkpoint.
 
     drain: the query is to be drained, so a checkpoint whose drain was cut short will do: it is brought to its end.
     scan, buckets: of a new checkpoint (ARROW_SCAN or SPARK_SCAN); an old one keeps its own.
@@ -133,13 +125,28 @@ def open_checkpoint(
     upgrades: one of another text of the query will do, if the plans are compatible or replayable
               (`cepsql.plan.upgrade`).
     file_age: by how many seconds a file that Spark reads may be older than the newest one, None: by any.
+    """
+
+    drain: bool = False
+    scan: str = SPARK_SCAN
+    buckets: Buckets | None = None
+    epoch: int | None = None
+    upgrades: bool = False
+    file_age: float | None = None
+
+
+def open_checkpoint(
+    folder: CheckpointPath | None, identity: object, demands: CheckpointDemands = CheckpointDemands()
+) -> Checkpoint:
+    """Open or make the checkpoint of the query with that identity; None makes a temporary one.
+
     `discard` must be called when the query has ended.
     Raises OperationalError if the folder is in use, belongs to another query, another version of cepsql, no query at
     all, or one whose input was ended, or has forgotten files that Spark would read again.
     """
     temporary = folder is None
     path = temporary_folder("cepsql-checkpoint-") if folder is None else folder
-    checkpoint = Checkpoint(path, identity, temporary, scan, buckets, epoch=epoch or 1)
+    checkpoint = Checkpoint(path, identity, temporary, demands.scan, demands.buckets, epoch=demands.epoch or 1)
     with used(path):
         if not (path / "plan.json").exists() and path.is_dir() and not _is_barely_begun(path):
             message = f"{path} holds other files and no checkpoint of cepsql"
@@ -148,11 +155,11 @@ def open_checkpoint(
             if isinstance(path, Path):
                 check_mounted(path, "a checkpoint")
             make_folder(path)
-            lock = lock_checkpoint(path, epoch)
+            lock = lock_checkpoint(path, demands.epoch)
             checkpoint = replace(checkpoint, folder=lock.folder, lock=lock)
     try:
         with used(path, "read"):
-            return _opened(checkpoint, drain, epoch, upgrades, file_age)
+            return _opened(checkpoint, demands)
     except BaseException:
         discard(checkpoint)
         raise
@@ -178,20 +185,18 @@ def kept_identity(folder: CheckpointPath) -> dict | None:
     return plan["plan"]
 
 
-def _opened(
-    checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bool, file_age: float | None
-) -> Checkpoint:
+def _opened(checkpoint: Checkpoint, demands: CheckpointDemands) -> Checkpoint:
     """Return a checkpoint with what is kept of it, and keep what is new."""
     file = checkpoint.folder / "plan.json"
     if file.exists():
         plan = _read_plan(file)
-        kind = _verify(checkpoint, plan, drain, upgrades)
-        _check_forgotten(checkpoint.folder, plan, file_age)
+        kind = _verify(checkpoint, plan, demands.drain, demands.upgrades)
+        _check_forgotten(checkpoint.folder, plan, demands.file_age)
         checkpoint = replace(checkpoint, part=plan.get("spark", SPARK))
         put_in_place(checkpoint.folder, plan["id"], checkpoint.part)
         check_files(checkpoint.spark_folder)
         forget_unplanned(checkpoint.spark_folder, last_planned(checkpoint.spark_folder))
-        epoch = plan["epoch"] + 1 if epoch is None else epoch
+        epoch = plan["epoch"] + 1 if demands.epoch is None else demands.epoch
         checkpoint = replace(checkpoint, records=plan.get("records", {}), mounts=plan.get("mounts", {}))
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.

@@ -107,16 +107,30 @@ class Feed:
         return Input(self.delay, self.side, self.chained, self.name, *clock, self.untimed)
 
 
+@dataclass(frozen=True)
+class StageOptions:
+    """How a stage runs.
+
+    buckets:  how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
+    lateness: as of `cepsql.ordered.stage.Stage`.
+    packet_folder: where tasks leave large packets, as of `cepsql.spark.frames.packet_files.Packing`.
+    begin:    further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
+    endless:  as of `cepsql.ordered.stage.Stage`.
+    """
+
+    buckets: Buckets | None = None
+    lateness: int | None = None
+    packet_folder: Path | None = None
+    begin: DataFrame | None = None
+    endless: bool = False
+
+
 def run_stage(
     operator: Operator,
     feeds: Sequence[Feed],
     identity: str,
     observation: str,
-    buckets: Buckets | None = None,
-    lateness: int | None = None,
-    packet_folder: Path | None = None,
-    begin: DataFrame | None = None,
-    endless: bool = False,
+    options: StageOptions = StageOptions(),
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -125,24 +139,21 @@ def run_stage(
     observation: name under which each batch's progress shows what its buckets said, each in a text of its own, which
                  `cepsql.spark.run.progress_watch.gathered` puts together: `observed_counts`, the `bound`, and what is
                  held: `STANDING`. The name of a single input follows it.
-    buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
-    lateness:    as of `cepsql.ordered.stage.Stage`.
-    packet_folder: where tasks leave large packets, as of `cepsql.spark.frames.packet_files.Packing`.
-    begin:       further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
-    endless:     as of `cepsql.ordered.stage.Stage`.
     """
-    spark = feeds[0].frame.sparkSession
-    buckets = buckets or session_buckets(spark)
+    begin = options.begin
+    buckets = options.buckets or session_buckets(feeds[0].frame.sparkSession)
     # Another bucket, to which empty packets go, too, would begin as well.
     count = buckets.count if begin is None else 1
-    packets = [_packets(operator, feed, Packing(count, i, folder=packet_folder)) for i, feed in enumerate(feeds)]
+    packets = [
+        _packets(operator, feed, Packing(count, i, folder=options.packet_folder)) for i, feed in enumerate(feeds)
+    ]
     united = packets[0]
     for more in [*packets[1:], *([] if begin is None else [begin])]:
         united = united.unionAll(more)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     inputs = tuple(feed.input for feed in feeds)
-    stage = Stage(operator, inputs, identity, lateness, endless)
+    stage = Stage(operator, inputs, identity, options.lateness, options.endless)
     late = tuple(feed.late for feed in feeds)
     batches = united.groupBy("bucket").applyInPandasWithState(
         partial(_advance, stage, late),
