@@ -23,7 +23,7 @@ _CATALOG = "spark.sql.catalogImplementation"
 """Spark's setting for where functions are kept that are not of one session."""
 
 
-class Session:
+class EngineSession:
     """Makes, gives and ends the Spark session of an engine with this catalog.
 
     given:  the session that the engine was made with, if any.
