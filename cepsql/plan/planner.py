@@ -63,9 +63,9 @@ class Plan(Readable):
     @property
     def columns(self) -> tuple[ColumnDefinition, ...]:
         """The columns that the query gives, by the names that they are called."""
-        known = self.properties.columns
-        spoken = {name.lower(): name for name in self.names}
-        return tuple(replace(column, name=spoken.get(column.name, column.name)) for column in known)
+        columns = self.properties.columns
+        written = {name.lower(): name for name in self.names}
+        return tuple(replace(column, name=written.get(column.name, column.name)) for column in columns)
 
     @property
     def changes(self) -> bool:

@@ -206,9 +206,9 @@ def _opened(checkpoint: Checkpoint, demands: CheckpointDemands) -> Checkpoint:
             buckets = plan["buckets"] and Buckets(**plan["buckets"])
             # A checkpoint of a version that shared no stage says nothing of it.
             shared = plan.get("shared", [])
-            kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
-            kept |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
-            checkpoint = replace(checkpoint, **kept, epoch=epoch)
+            parts = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
+            parts |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
+            checkpoint = replace(checkpoint, **parts, epoch=epoch)
         forget_unbegun(checkpoint.folder)
     with used(checkpoint.folder):
         checkpoint.control_folder.mkdir(parents=True, exist_ok=True)
@@ -222,9 +222,9 @@ def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
     """Record which operators share a stage, if it is not known yet; return the checkpoint that knows it."""
     if checkpoint.shared is not None:
         return checkpoint
-    known = replace(checkpoint, shared=frozenset(shared))
-    _write_plan(known, finished=False)
-    return known
+    changed = replace(checkpoint, shared=frozenset(shared))
+    _write_plan(changed, finished=False)
+    return changed
 
 
 def keep_records(
@@ -237,9 +237,9 @@ def keep_records(
     mounts = {place: str(mount_point(path)) for place, path in (paths or {}).items() if path is not None}
     if records.items() <= checkpoint.records.items() and mounts.items() <= checkpoint.mounts.items():
         return checkpoint
-    known = replace(checkpoint, records={**checkpoint.records, **records}, mounts={**checkpoint.mounts, **mounts})
-    _write_plan(known, finished=False)
-    return known
+    changed = replace(checkpoint, records={**checkpoint.records, **records}, mounts={**checkpoint.mounts, **mounts})
+    _write_plan(changed, finished=False)
+    return changed
 
 
 @contextlib.contextmanager
@@ -262,9 +262,9 @@ def keep_forgotten(checkpoint: Checkpoint, age: float) -> Checkpoint:
     checkpoint that knows it."""
     if checkpoint.forgot is not None and checkpoint.forgot <= age:
         return checkpoint
-    known = replace(checkpoint, forgot=age)
-    _write_plan(known, finished=False)
-    return known
+    changed = replace(checkpoint, forgot=age)
+    _write_plan(changed, finished=False)
+    return changed
 
 
 def finish(checkpoint: Checkpoint) -> None:
@@ -303,14 +303,14 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool, upgrades: bool) -> 
     """Return how the query compares with the one of the checkpoint; raise OperationalError if it cannot go on."""
     folder = checkpoint.folder
     _check_format(folder, plan)
-    found = upgrade(plan["plan"], json.loads(canonical_json(checkpoint.identity)))
-    if found.kind != SAME and not (upgrades and found.kind in (COMPATIBLE, REPLAYABLE)):
-        message = f"the checkpoint {folder} belongs to a different query: {found.differences}"
+    comparison = upgrade(plan["plan"], json.loads(canonical_json(checkpoint.identity)))
+    if comparison.kind != SAME and not (upgrades and comparison.kind in (COMPATIBLE, REPLAYABLE)):
+        message = f"the checkpoint {folder} belongs to a different query: {comparison.differences}"
         raise OperationalError(message, hint=_WAY_OUT)
     if plan.get("finished") or (is_ended(checkpoint.control_folder) and not drain):
         message = f"the input of checkpoint {folder} was ended: every further row would be late"
         raise OperationalError(message, hint=_WAY_OUT)
-    return found.kind
+    return comparison.kind
 
 
 def _check_forgotten(folder: CheckpointPath, plan: dict, file_age: float | None) -> None:

@@ -60,16 +60,16 @@ def _set_modes_in_java(spark: SparkSession) -> None:
     micro-batch makes ten files and more.
     """
     java = jvm(spark)
-    given = hadoop_configuration(spark)
-    if given.get(_FILES_CLASS):
+    configuration = hadoop_configuration(spark)
+    if configuration.get(_FILES_CLASS):
         return
     package = own_package(spark, "files", _SOURCE)
     load_own(spark, package, _CLASS, _SOURCE)
-    settings = java.org.apache.hadoop.conf.Configuration(given)
+    settings = java.org.apache.hadoop.conf.Configuration(configuration)
     settings.set(_FILES_CLASS, f"{package}.{_CLASS}")
     files = java.java.net.URI(_FILES)
     # Hadoop keeps the file system of the first who asks, for all that ask later, whatever their settings say.
-    java.org.apache.hadoop.fs.FileSystem.get(files, given).close()
+    java.org.apache.hadoop.fs.FileSystem.get(files, configuration).close()
     java.org.apache.hadoop.fs.FileSystem.get(files, settings)
 
 

@@ -122,9 +122,9 @@ def _place(aggregate) -> _Place | None:
         return None
     path = [(aggregate, 0)]
     place = _Place(tuple(path), time)
-    found = _descent(path, time)
-    if found is not None:
-        time = found
+    below = _descent(path, time)
+    if below is not None:
+        time = below
         if _child(*path[-1]).nodeName() == "Filter" and _child(*path[-1]).condition().nodeName() == "IsNotNull":
             path.append((_child(*path[-1]), 0))
         place = _Place(tuple(path), time)
@@ -157,7 +157,7 @@ def _descent(path: list, time):
 
 def _below_multiplying(place: _Place, read: list) -> _Place:
     """Return the place below the last node that makes several rows of one and passes the columns of these ids on."""
-    path, found = list(place.path), place
+    path, lowest = list(place.path), place
     node = _child(*path[-1])
     while node is not None:
         number = next((i for i, child in enumerate(children(node)) if all(_has(child, id) for id in read)), None)
@@ -165,9 +165,9 @@ def _below_multiplying(place: _Place, read: list) -> _Place:
             break
         path.append((node, number))
         if node.nodeName() in _MULTIPLYING:
-            found = _Place(tuple(path), place.time)
+            lowest = _Place(tuple(path), place.time)
         node = _child(node, number)
-    return found
+    return lowest
 
 
 def _computed(node, wanted):
@@ -178,8 +178,8 @@ def _computed(node, wanted):
         return None if number is None else node.projections().apply(0).apply(number)
     if node.nodeName() != "Project":
         return None
-    found = next((item for item in items(node.projectList()) if item.exprId().equals(wanted)), None)
-    return found.child() if found is not None and found.nodeName() == "Alias" else None
+    item = next((each for each in items(node.projectList()) if each.exprId().equals(wanted)), None)
+    return item.child() if item is not None and item.nodeName() == "Alias" else None
 
 
 def _child(node, number: int = 0):

@@ -205,15 +205,15 @@ def _read_and_late(progress: Progress, streams: Iterable[str]) -> dict[str, tupl
     return {name: inputs.get(name, whole) for name in streams}
 
 
-def watch(spark: SparkSession, name: str, found: Watch) -> None:
-    """Follow the streaming query that will be started next under this name, counting on from what was found."""
+def watch(spark: SparkSession, name: str, following: Watch) -> None:
+    """Follow the streaming query that will be started next under this name, counting on from what it holds."""
     with _LOCK:
         if spark not in _LISTENERS:
             _LISTENERS[spark] = _Listener()
             spark.streams.addListener(_LISTENERS[spark])
             remember_names_of_events()
-    found.ended.clear()
-    _LISTENERS[spark].expected[name] = found
+    following.ended.clear()
+    _LISTENERS[spark].expected[name] = following
 
 
 def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Observed) -> Progress:
@@ -250,8 +250,8 @@ def observed_by(event: StreamingQueryProgress) -> Observed:
     dropped = [
         operator.numRowsDroppedByWatermark for operator in event.stateOperators if operator.operatorName in _DROPPING
     ]
-    found = {name: gathered(row.asDict()) for name, row in event.observedMetrics.items()}
-    return found | {f"{LEFT_OUT} {number}": {"late": late} for number, late in enumerate(dropped)}
+    observed = {name: gathered(row.asDict()) for name, row in event.observedMetrics.items()}
+    return observed | {f"{LEFT_OUT} {number}": {"late": late} for number, late in enumerate(dropped)}
 
 
 def gathered(values: dict[str, Any]) -> dict[str, Any]:
@@ -269,8 +269,8 @@ def gathered(values: dict[str, Any]) -> dict[str, Any]:
 def counted(progress: Progress, observed: Observed) -> Progress:
     """Return the totals with those of one batch added, and what it left held."""
     totals: dict[str, Any] = {"batches": progress.batches + 1}
-    for name, given in observed.items():
-        values = dict(given)
+    for name, observation in observed.items():
+        values = dict(observation)
         unused = {name: values.get(name) or 0 for name in ("malformed", "ahead", "punctuation")}
         if name.startswith(LEFT_OUT):
             # The counts of sources take what operators of Spark leave out for used.
@@ -343,16 +343,16 @@ class _Listener(TextListener):
         self._running: dict[str, Watch] = {}
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        if found := self.expected.pop(event.name or "", None):
-            self._running[str(event.runId)] = found
+        if following := self.expected.pop(event.name or "", None):
+            self._running[str(event.runId)] = following
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        if found := self._running.get(str(event.progress.runId)):
-            found.add(event.progress)
+        if following := self._running.get(str(event.progress.runId)):
+            following.add(event.progress)
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        if found := self._running.pop(str(event.runId), None):
-            found.ended.set()
+        if following := self._running.pop(str(event.runId), None):
+            following.ended.set()
 
 
 _LISTENERS: "weakref.WeakKeyDictionary[SparkSession, _Listener]" = weakref.WeakKeyDictionary()
