@@ -13,10 +13,9 @@ from cepsql.explain.match_key import Key, asked_match
 from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
-from cepsql.pattern.ir import dump
-from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan
 from cepsql.plan.start import started_at
+from cepsql.plan.view_sources import view_sources
 from cepsql.query.converted_rows import first_rows, pandas_rows, polars_rows
 from cepsql.query.drawn_series import drawn_series
 from cepsql.query.host import Host
@@ -67,7 +66,7 @@ class Query:
 
         kind = "a stream" if self.streaming else "bounded"
         columns = [(column.name, column.type.lower()) for column in self.plan.columns]
-        drawn = [html_text("\n".join(draw(program.pattern))) for program in self._programs]
+        drawn = [html_text("\n".join(draw(program.pattern))) for program in self._planned.programs]
         plan = f"<details><summary>plan</summary>{html_text(explain_logical(self.plan))}</details>"
         return f"<p>cepsql query, {kind}</p>{html_table(columns, None)}{''.join(drawn)}{plan}"
 
@@ -97,11 +96,7 @@ class Query:
     @property
     def patterns(self) -> str:
         """The row patterns as text, separated by semicolons."""
-        return "; ".join(dump(program.pattern) for program in self._programs)
-
-    @property
-    def _programs(self) -> list[MatchProgram]:
-        return [program for match in self.plan.matches for program in match.program.programs]
+        return self._planned.patterns
 
     @property
     def origins(self) -> list[Source | Registered]:
@@ -158,6 +153,8 @@ class Query:
     @cached_property
     def _how_read(self) -> "tuple[Reading | None, str | None]":
         """How a query over views is answered without Spark, or why Spark answers it."""
+        if self.streaming or not view_sources(self.plan):
+            return None, None
         from cepsql.query.view_answers import how_read
 
         return how_read(self._planned)
@@ -363,7 +360,7 @@ class Query:
         """
         from cepsql.plots.matches import draw_matches
 
-        return draw_matches(*drawn_series(self, self._of_plan, x, y), most)
+        return draw_matches(*drawn_series(self, self._of_statement, x, y), most)
 
     def drawing(self, x: str, y: str, width: int = 78, height: int = 20) -> str:
         """Draw y over x as text: the matches of the partition that has the most, or the rows of a query without any.
@@ -375,9 +372,9 @@ class Query:
         """
         from cepsql.plots.characters import draw_characters
 
-        return draw_characters(*drawn_series(self, self._of_plan, x, y), width, height)
+        return draw_characters(*drawn_series(self, self._of_statement, x, y), width, height)
 
-    def _of_plan(self, query: st.Query) -> "Query":
+    def _of_statement(self, query: st.Query) -> "Query":
         return Query(self._engine, self._engine.plan(query))
 
     def rows_now(self) -> "pa.Table":

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from cepsql.cached_property import cached_property
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
+from cepsql.pattern.ir import dump
+from cepsql.pattern.program import MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import with_values
@@ -31,6 +33,16 @@ class PlannedQuery:
     def valued(self) -> Plan:
         """The plan with the values of the references in its options, which were asked for when it was first run."""
         return with_values(self.plan)
+
+    @property
+    def programs(self) -> list[MatchProgram]:
+        """The programs of its row patterns."""
+        return [program for match in self.plan.matches for program in match.program.programs]
+
+    @property
+    def patterns(self) -> str:
+        """The row patterns as text, separated by semicolons."""
+        return "; ".join(dump(program.pattern) for program in self.programs)
 
     def checkpoint_path(self, location: str | Path) -> "CheckpointPath":
         """Return the folder of a checkpoint, which may be in a file system of Hadoop's."""

@@ -8,7 +8,6 @@ from cepsql.datagen.fields import DATAGEN
 from cepsql.explain.match_explanation import MatchExplanation
 from cepsql.explain.match_key import Key
 from cepsql.kafka.reader import PYTHON, reader_of
-from cepsql.pattern.ir import dump
 from cepsql.plan.references import hidden_values
 from cepsql.query.planned_query import PlannedQuery
 from cepsql.spark.checkpoint.checkpoint import Checkpoint
@@ -37,7 +36,7 @@ def run_options(planned: PlannedQuery, checkpoint: Checkpoint, sink: Sink | None
     return StartOptions(
         secrets=tuple(value for one in plan.origins if isinstance(one, Source) for value in hidden_values(one)),
         sql=plan.text,
-        patterns=patterns_of(planned),
+        patterns=planned.patterns,
         explain=explain if plan.matches else None,
         heartbeat=min(filter(None, (every for m in marks for every in (m.heartbeat, m.idle))), default=None),
         expires=next((node.expires for node in plan.stages if node.expires is not None), None),
@@ -54,11 +53,6 @@ def run_options(planned: PlannedQuery, checkpoint: Checkpoint, sink: Sink | None
             if one.watermark is not None and one.watermark.late_alert is not None
         },
     )
-
-
-def patterns_of(planned: PlannedQuery) -> str:
-    """Return the row patterns of a query as text, separated by semicolons."""
-    return "; ".join(dump(program.pattern) for match in planned.plan.matches for program in match.program.programs)
 
 
 def longest_age(origins: Iterable[Source | Registered]) -> float | None:

@@ -3,16 +3,13 @@
 import pyarrow as pa
 
 from cepsql.errors import in_text
-from cepsql.plan.view_sources import view_sources
 from cepsql.query.planned_query import PlannedQuery
 from cepsql.scan.expression import Unlike
 from cepsql.views.reading import Reading, in_zone, reading
 
 
 def how_read(planned: PlannedQuery) -> tuple[Reading | None, str | None]:
-    """Return how a query over views is answered without Spark, or why Spark answers it; neither if it reads no view."""
-    if planned.plan.streaming or not view_sources(planned.plan):
-        return None, None
+    """Return how a query over views is answered without Spark, or why Spark answers it."""
     try:
         return reading(planned.plan, planned.host.reading_rules()), None
     except Unlike as unlike:
