@@ -16,9 +16,8 @@ from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, LEAP, ROW
 from cepsql.pattern.steps import UnknownRow
 from cepsql.scalar.columns import plain_values
 
-Watch: TypeAlias = Callable[[int, str, int | None], None]
-"""Takes before which row a path ends, why, as `Attempt.stop` of `cepsql.pattern.trace`, and which variable would have
-come next, if one would."""
+Watch: TypeAlias = Callable[[int, str], None]
+"""Takes before which row an anchor ends a path, and why, as `Attempt.stop` of `cepsql.pattern.trace`."""
 
 UNKNOWN = 2
 """The verdict on a row whose condition reads a row that is not known yet."""
@@ -150,7 +149,7 @@ class Search:
         plan = self._plan
         operations, xs, ys, pickers, fail = plan.operations, plan.xs, plan.ys, plan.pickers, len(plan.operations) - 1
         flat, deep, tests, functions, labels = self._flat, self._deep, self._tests, self._functions, self._labels
-        marks, leaps, leaping, watch = plan.marks, plan.leaps, self._leaping, self._watch
+        marks, leaps, leaping = plan.marks, plan.leaps, self._leaping
         low, high, at_end = self._low, self._high, self.partitions.bound == END_OF_TIME
         registers = plan.steps.begin(start, number)
         pc, row, loops, stack = 0, start, 0, []
@@ -196,17 +195,13 @@ class Search:
                         loops = 0
                         if row > furthest:
                             furthest = row
-                    else:
-                        if watch is not None:
-                            passed = "within" if limit < high or not at_end else "end"
-                            watch(row, passed if closed else "future", xs[pc])
-                        elif not closed:
-                            return Outcome.UNDECIDED, row
-                        if closed:
-                            self._cut = True
-                            if self._timeouts and partial is None and row > start:
-                                partial = labels[start:row]
+                    elif closed:
+                        self._cut = True
+                        if self._timeouts and partial is None and row > start:
+                            partial = labels[start:row]
                         pc = fail
+                    else:
+                        return Outcome.UNDECIDED, row
                 elif operation == SPLIT:
                     stack.append((ys[pc], row, loops, registers))
                     pc = xs[pc]
@@ -239,24 +234,18 @@ class Search:
                     empty = loops & xs[pc]
                     loops ^= empty
                     pc = ys[pc] if empty else pc + 1
-                elif operation == START_ANCHOR:
-                    if row == low:
+                elif row == (low if operation == START_ANCHOR else high):
+                    if operation == START_ANCHOR or at_end:
                         pc += 1
+                    elif self._watch is None:
+                        return Outcome.UNDECIDED, row
                     else:
+                        self._watch(row, "future")
                         pc = fail
-                        if watch is not None:
-                            watch(row, "^", None)
-                elif row < high:
-                    pc = fail
-                    if watch is not None:
-                        watch(row, "$", None)
-                elif at_end:
-                    pc += 1
-                elif watch is not None:
-                    watch(row, "future", None)
-                    pc = fail
                 else:
-                    return Outcome.UNDECIDED, row
+                    if self._watch is not None:
+                        self._watch(row, "^" if operation == START_ANCHOR else "$")
+                    pc = fail
         finally:
             self.steps += allowed - left
             self._furthest = furthest

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.pattern.budget import Budget
 from cepsql.pattern.found import FoundBuilder
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
@@ -100,6 +102,18 @@ class _Path:
     trials: list[Trial] = field(default_factory=list)
 
 
+class _BudgetOfOneRowLess(Budget):
+    """The budget of a search that is asked about the row at its limit, too."""
+
+    def __init__(self, steps: int, of_row: int):
+        super().__init__(steps)
+        self._of_row = of_row
+
+    def allowed(self, needed: int) -> int:
+        """Return how many steps the next attempt may take; `needed` counts one row too many."""
+        return super().allowed(needed - self._of_row)
+
+
 class _WatchedSearch(Search):
     """The search of one partition, which notes where paths end. Where rows to come may decide otherwise it goes on for
     what would be the match without them.
@@ -114,13 +128,13 @@ class _WatchedSearch(Search):
         self.tried, self.held = [0] * len(program.variables), [0] * len(program.variables)
         self.jumped_steps = 0
         self._verdicts = self._tests
+        self._budget = _BudgetOfOneRowLess(program.step_budget, len(self._plan.operations))
         self.enter(0)
-        # Whatever a row is, a function of ours is asked about it.
-        self._tests = [b"\1" * partition.rows.num_rows] * len(program.variables)
-        self._leaping = False
+        # A function of ours is asked about each row, and about the one at the limit, too.
+        self._tests = [b"\1" * (partition.rows.num_rows + 1)] * len(program.variables)
         self._functions = [partial(self._test, v, function) for v, function in enumerate(self._functions)]
-        self._watch = self._ended
-        self._begin(0, counting=False)
+        self._leaping = False
+        self._watch = self._note
 
     def describe(self, start: int, number: int, jumped: bool = False) -> Attempt:
         """Try to match from a row, and tell what happened."""
@@ -128,7 +142,7 @@ class _WatchedSearch(Search):
         steps = self.steps
         attempt = self._attempt(number, self.attempt(start, number))
         self.jumped_steps += self.steps - steps if jumped else 0
-        if attempt.outcome is not Outcome.NONE or (self._cut and self.program.within is not None):
+        if attempt.outcome is not Outcome.NONE or self._cut_off:
             # The states on the path of a match did not fail, and those cut off by a deadline may not fail elsewhere.
             self.forget(start)
         return replace(attempt, jumped=jumped)
@@ -142,13 +156,18 @@ class _WatchedSearch(Search):
 
         _deepest: the most preferred of the paths that came furthest; once one waits for rows to come, that one.
         _partial_path: the first path that the deadline or the end of the partition cut off after a row.
+        _cut_off: whether WITHIN cut a path off.
         """
-        self._start, self._counting, self._waits = start, counting, False
+        self._start, self._counting, self._waits, self._cut_off = start, counting, False, False
+        self._limit, self._closed = super()._reach(start)
         self._deepest: _Path | None = None
         self._partial_path: _Path | None = None
 
     def _test(self, variable: int, function: Callable | None, registers: tuple, row: int) -> tuple | None:
         """Return the registers if a row can be mapped to a variable, else None."""
+        if row == self._limit:
+            self._note(row, self._reason_of_limit(), Trial(variable, None))
+            return None
         verdict = self._verdicts[variable][row]
         changed: tuple | None = registers
         try:
@@ -167,10 +186,18 @@ class _WatchedSearch(Search):
             return None
         return changed
 
-    def _ended(self, row: int, stop: str, variable: int | None) -> None:
-        self._note(row, stop, None if variable is None else Trial(variable, None))
+    def _reach(self, start: int) -> tuple[int, bool]:
+        # No path comes past the limit.
+        return self._limit + 1, True
 
-    def _note(self, row: int, stop: str, trial: Trial | None) -> None:
+    def _reason_of_limit(self) -> str:
+        """Return why no row at the limit may be read."""
+        if not self._closed:
+            return "future"
+        self._cut_off |= self.program.within is not None
+        return "within" if self._limit < self._high or self.partitions.bound != END_OF_TIME else "end"
+
+    def _note(self, row: int, stop: str, trial: Trial | None = None) -> None:
         """Note that the path ends before a row."""
         depth, waits = row - self._start, stop == "future" and not self._waits
         if waits or self._deepest is None or (depth > len(self._deepest.labels) and not self._waits):
