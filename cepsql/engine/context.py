@@ -21,7 +21,7 @@ from cepsql.engine.inferred_files import InferredFiles, file_format, file_source
 from cepsql.engine.owned_start import start_owned
 from cepsql.engine.prepared import PreparedStatements
 from cepsql.engine.registered_frames import Frames, registered
-from cepsql.engine.session import Session
+from cepsql.engine.session import EngineSession
 from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting
 from cepsql.errors import Error, Span, UncheckedError, at_place
 from cepsql.language import statements as st
@@ -64,7 +64,7 @@ class Context:
     ):
         self.catalog = catalog or Catalog()
         self.restrictions = restrictions
-        self.session = Session(self.catalog, spark, master, conf)
+        self.session = EngineSession(self.catalog, spark, master, conf)
         self.given_settings = Settings(self.session)
         self.settings = self.given_settings.own
         self.prepared = PreparedStatements(lambda: None if self.checking else self.catalog.store)

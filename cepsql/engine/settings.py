@@ -12,7 +12,7 @@ from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
-    from cepsql.engine.session import Session
+    from cepsql.engine.session import EngineSession
 
 ANSI = "spark.sql.ansi.enabled"
 """Spark's setting that makes 1/0, overflows and casts that fail errors."""
@@ -42,7 +42,7 @@ class Settings:
     own: settings of cepsql.
     """
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: "EngineSession") -> None:
         self.own: dict[str, str] = {}
         self._session = session
         self._names_quoted: bool | None = None

@@ -17,7 +17,7 @@ from cepsql.catalog.postgresql_link import connection_settings, set_in_transacti
 from cepsql.errors import ProgrammingError
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, Type, is_decimal, parse_type
 from cepsql.sinks.columns import Columns
-from cepsql.sinks.database import Database, update_clause
+from cepsql.sinks.database import SinkDatabase, update_clause
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import is_nested, json_texts
 
@@ -45,7 +45,7 @@ _PLACE = "cepsql_place"
 _JSON_ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
-class PostgreSQL(Database):
+class PostgreSQL(SinkDatabase):
     """A database of a server."""
 
     key_constraint = "UNIQUE"

@@ -1,10 +1,9 @@
 """A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,11 +20,9 @@ from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
 from cepsql.language.guard import no_collection
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
-from cepsql.pattern.program import MatchProgram
 from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
-from cepsql.plan.operators.match import Match
 from cepsql.plan.planner import Plan
 from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.tree.arrival import keeps_arrival
@@ -50,8 +47,7 @@ from cepsql.scan.projection import ArrowScan
 from cepsql.spark.checkpoint.begin import added_rows
 from cepsql.spark.checkpoint.checkpoint import SPARK_SCAN
 from cepsql.spark.checkpoint.control import with_watermark
-from cepsql.spark.checkpoint.host_files import HostFiles
-from cepsql.spark.frames.buckets import Buckets, session_buckets
+from cepsql.spark.frames.buckets import session_buckets
 from cepsql.spark.frames.column_types import frame_columns
 from cepsql.spark.frames.frame_sql import frame_sql
 from cepsql.spark.frames.frames import alike
@@ -82,6 +78,8 @@ from cepsql.spark.sources.time_marks import with_time_marks
 from cepsql.spark.stages.bounds import BOUND, with_match_watermark
 from cepsql.spark.stages.dataflow import StagedFlow, run_flow, typed_rows
 from cepsql.spark.stages.finished_rows import finished_rows
+from cepsql.spark.stages.frame_options import EXPIRED_ROWS, FrameOptions
+from cepsql.spark.stages.labelled_changes import labelled_changes
 from cepsql.spark.stages.neighbours import Sharing, neighbour
 from cepsql.spark.stages.observations import BELOW_MATCH, PART
 from cepsql.spark.stages.pair_filter import with_filter
@@ -90,10 +88,7 @@ from cepsql.spark.stages.side_by_side import side_by_side
 from cepsql.spark.stages.stage import Feed, packets_of_stage
 from cepsql.spark.stages.stage_rows import OutputPackets, StageRows
 from cepsql.spark.stages.staged import Staged, given_rows, run_staged, staged_rows
-from cepsql.spark.stages.table_changes import (
-    labelled_changes,
-    with_moves,
-)
+from cepsql.spark.stages.upserts import with_moves
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
@@ -104,63 +99,15 @@ SOURCE_OBSERVATION = "cepsql_source"
 ARROW = "\0arrow"
 """The reader of rows that no frame of Spark's reads."""
 
-EXPIRED_ROWS = 100_000
-"""How many rows leave an operator in one micro-batch because their time is over, unless a setting says otherwise."""
-
 _numbers = itertools.count()
 
 
-def build(
-    spark: SparkSession,
-    plan: Plan,
-    control: str | None = None,
-    buckets: Buckets | None = None,
-    replaced: dict[str, DataFrame] | None = None,
-    limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
-    scan: str = SPARK_SCAN,
-    files: HostFiles | None = None,
-    sharing: Sharing | None = None,
-    writer: str | None = None,
-    by_spark: DataFrame | None = None,
-    packet_folder: Path | None = None,
-    observed: dict[str, tuple[str, ...]] | None = None,
-    expired: int = EXPIRED_ROWS,
-) -> DataFrame:
+def build(spark: SparkSession, plan: Plan, options: FrameOptions) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
-    control:   folder through which the input of a match over a stream can be ended.
-    buckets:   how the keys of a match over a stream are spread; default `session_buckets`.
-    replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
-    limits:    gives a program the limits of its search.
-    scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
-    files:     those that the query's checkpoint keeps of tables. None: tables with REFRESH EVERY are read as they are
-               now, and streams without their history.
-    sharing:    which operators share a stage; default: those that can. It is told which do.
-    writer:    whose tasks may write the rows; see `cepsql.spark.frames.task_files`.
-    by_spark:  the same plan as Spark reads it, if it has been built: a plan without operators is not built again for
-               its types only.
-    packet_folder: where the tasks of a running query leave large packets; None: Spark takes them.
-    observed:  is given, by the name of each stage's observation, the names of the operators in the stage.
-    expired:   how many rows leave each operator in a micro-batch because their time is over.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
-    builder = _Builder(
-        spark,
-        plan.streaming,
-        control,
-        buckets,
-        replaced or {},
-        limits,
-        scan,
-        text=plan.text,
-        files=files,
-        sharing=sharing,
-        several=_reads_several(plan.root),
-        root=plan.root,
-        packet_folder=packet_folder,
-        observed=observed,
-        expired=expired,
-    )
+    builder, by_spark, writer = _Builder(spark, plan, options, plan.root), options.by_spark, options.writer
     try:
         with in_text(plan.text), no_collection():
             scanned = None if by_spark is None else _scanned_plain(builder, plan, by_spark, writer)
@@ -217,8 +164,8 @@ def match_feeds(
 
     Their frames have columns of equal names and types. No late row is written.
     """
-    node = next(n for n in plan.stages if isinstance(n, Match) and n.match.clause == match.clause)
-    builder = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False)
+    node = next(n for n in plan.stages if n.searches(match))
+    builder = _Builder(spark, plan, FrameOptions(replaced=replaced or {}, write_late=False))
     frames = builder.inputs(node)
     return builder.feeds(node, frames) if node.properties.streaming else [Feed(frame, 0) for frame in frames]
 
@@ -229,12 +176,12 @@ def stage_of_match(spark: SparkSession, plan: Plan, match: MatchPlan, sharing: S
     sharing: as for `build`.
     Raises NotSupportedError where several stages run the match.
     """
-    builder = _Builder(spark, plan.streaming, None, None, {}, write_late=False, sharing=sharing)
+    builder = _Builder(spark, plan, FrameOptions(write_late=False, sharing=sharing))
     builder.frame(plan.root)
     found = [
         (staged, number)
         for number, staged in enumerate(builder.stages(plan.root))
-        if staged is not None and any(isinstance(n, Match) and n.match.clause == match.clause for n in staged.nodes)
+        if staged is not None and any(n.searches(match) for n in staged.nodes)
     ]
     if len(found) > 1:
         raise NotSupportedError(
@@ -283,29 +230,19 @@ def _spark_keeps_state(frame: DataFrame) -> bool:
 class _Builder:
     """Builds one query; every relation that a query names several times is read once."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        streaming: bool,
-        control: str | None,
-        buckets: Buckets | None,
-        replaced: dict[str, DataFrame],
-        limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
-        scan: str = SPARK_SCAN,
-        write_late: bool = True,
-        text: str = "",
-        files: HostFiles | None = None,
-        sharing: Sharing | None = None,
-        several: bool = False,
-        root: Node | None = None,
-        packet_folder: Path | None = None,
-        observed: dict[str, tuple[str, ...]] | None = None,
-        expired: int = EXPIRED_ROWS,
-    ):
-        self.expired = expired
-        self.spark, self.streaming = spark, streaming
-        self.observed = {} if observed is None else observed
-        self.sharing = sharing or Sharing()
+    def __init__(self, spark: SparkSession, plan: Plan, options: FrameOptions, root: Node | None = None):
+        """Build for a plan; `root`: all that is built of it, None: parts, whose inputs are not told apart."""
+        self.spark, self.streaming, self.text = spark, plan.streaming, plan.text
+        self.control, self.buckets, self.limits = options.control, options.buckets, options.limits
+        self.scan, self.files, self.packet_folder = options.scan, options.files, options.packet_folder
+        self.expired = options.expired or EXPIRED_ROWS
+        self.observed = {} if options.observed is None else options.observed
+        self.sharing = options.sharing or Sharing()
+        self.replaced = {name.lower(): frame for name, frame in options.replaced.items()}
+        self.write_late = options.write_late
+        self.aggregate = with_aggregates
+        self.untimed: list[Source | Registered] = []
+        self.clocked: list[Source | Registered] = []
         self._built: dict[int, Staged] = {}
         # Operators over changes, by their identity: with what they run, and which run with others or may not.
         self._flows: dict[int, StagedFlow] = {}
@@ -314,22 +251,14 @@ class _Builder:
         # While the input of one is built, whether only types of rows are asked for, and those of which nodes were.
         self._in_task = False
         self._typed_only: list[Ordered] = []
-        self.control, self.buckets, self.limits = control, buckets, limits
-        self.packet_folder = packet_folder
-        self.scan, self.write_late = scan, write_late
-        self.replaced = {name.lower(): frame for name, frame in replaced.items()}
-        self.aggregate = with_aggregates
-        self.untimed: list[Source | Registered] = []
-        self.clocked: list[Source | Registered] = []
-        self.text, self.files = text, files
         self._readings = itertools.count()
-        self._several = several
+        self._several = root is not None and _reads_several(root)
         self._streams = [relation.name for relation in reads(root)] if root is not None else []
         self._labels: dict[tuple[int, int], str] = {}
         # With the frame, so that no other one gets its identity.
         self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
         self._choices: dict[int, list[Choice[ArrowScan] | None]] = {}
-        self.joined = joined_stream(root) if root is not None and scan != SPARK_SCAN else None
+        self.joined = joined_stream(root) if root is not None and options.scan != SPARK_SCAN else None
         self._part: int | None = None
         self._shared: dict[Source, DataFrame] = {}
 

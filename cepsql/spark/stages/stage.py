@@ -102,16 +102,30 @@ class Feed:
         return Input(self.delay, self.side, self.chained, self.name, *clock, self.untimed)
 
 
+@dataclass(frozen=True)
+class StageOptions:
+    """How a stage runs.
+
+    buckets:  how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
+    lateness: as of `cepsql.ordered.stage.Stage`.
+    packet_folder: where tasks leave large packets, as of `cepsql.spark.frames.packet_files.Packing`.
+    begin:    further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
+    endless:  as of `cepsql.ordered.stage.Stage`.
+    """
+
+    buckets: Buckets | None = None
+    lateness: int | None = None
+    packet_folder: Path | None = None
+    begin: DataFrame | None = None
+    endless: bool = False
+
+
 def run_stage(
     operator: Operator,
     feeds: Sequence[Feed],
     identity: str,
     observation: str,
-    buckets: Buckets | None = None,
-    lateness: int | None = None,
-    packet_folder: Path | None = None,
-    begin: DataFrame | None = None,
-    endless: bool = False,
+    options: StageOptions = StageOptions(),
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -120,17 +134,14 @@ def run_stage(
     observation: name under which each batch's progress shows what its buckets said, each in a text of its own, which
                  `cepsql.spark.run.progress_watch.gathered` puts together: `observed_counts`, the `bound`, and what is
                  held: `STANDING`. The name of a single input follows it.
-    buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
-    lateness:    as of `cepsql.ordered.stage.Stage`.
-    packet_folder: where tasks leave large packets, as of `cepsql.spark.frames.packet_files.Packing`.
-    begin:       further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
-    endless:     as of `cepsql.ordered.stage.Stage`.
     """
-    buckets = buckets or session_buckets(feeds[0].frame.sparkSession)
+    begin = options.begin
+    buckets = options.buckets or session_buckets(feeds[0].frame.sparkSession)
     # Another bucket, to which empty packets go, too, would begin as well.
     count = buckets.count if begin is None else 1
-    packets = [packed(operator, feed, Packing(count, i, folder=packet_folder)) for i, feed in enumerate(feeds)]
-    stage = Stage(operator, tuple(feed.input for feed in feeds), identity, lateness, endless)
+    packets = [packed(operator, feed, Packing(count, i, folder=options.packet_folder)) for i, feed in enumerate(feeds)]
+    inputs = tuple(feed.input for feed in feeds)
+    stage = Stage(operator, inputs, identity, options.lateness, options.endless)
     staged = StageInTask(stage, tuple(feed.late for feed in feeds), observation_name(observation, feeds))
     united = reduce(DataFrame.unionAll, [*packets, *([] if begin is None else [begin])])
     return run_in_buckets(united, partial(_advance, staged), buckets, staged.observation)

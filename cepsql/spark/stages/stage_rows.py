@@ -28,6 +28,7 @@ from cepsql.spark.frames.column_types import struct_of
 from cepsql.spark.frames.packet_files import Packing
 from cepsql.spark.frames.rows import layout_fields
 from cepsql.spark.frames.worker import settle
+from cepsql.spark.jvm.classic import has_java
 from cepsql.spark.sources.arrow_scan import scan_session, session_obstacle
 
 CHANGE = "__change"
@@ -72,7 +73,7 @@ class StageRows:
 
 def arrow_session(spark: SparkSession) -> Session | None:
     """Return the rules of a session, None if Arrow cannot follow them."""
-    if not hasattr(spark, "_jsparkSession") or session_obstacle(spark) is not None:
+    if not has_java(spark) or session_obstacle(spark) is not None:
         return None
     return scan_session(spark)
 

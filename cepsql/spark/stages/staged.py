@@ -14,7 +14,7 @@ from cepsql.plan.tree.nodes import ChangeOperator, Ordered
 from cepsql.spark.checkpoint.begin import begin_packets
 from cepsql.spark.frames.buckets import Buckets
 from cepsql.spark.stages.bounds import BOUND, unpack_bounded
-from cepsql.spark.stages.stage import Feed, run_stage, stage_rows
+from cepsql.spark.stages.stage import Feed, StageOptions, run_stage, stage_rows
 from cepsql.spark.stages.stage_rows import StageRows
 
 
@@ -70,17 +70,8 @@ def run_staged(
     Raises what Spark says of columns.
     """
     begin = begin_packets(staged.feeds[0].frame.sparkSession, control) if staged.begins else None
-    return run_stage(
-        staged.operator,
-        staged.feeds,
-        staged.identity,
-        observation,
-        buckets,
-        staged.lateness,
-        packet_folder,
-        begin,
-        staged.endless,
-    )
+    options = StageOptions(buckets, staged.lateness, packet_folder, begin, staged.endless)
+    return run_stage(staged.operator, staged.feeds, staged.identity, observation, options)
 
 
 def given_rows(staged: Staged, stage: DataFrame | None, node: ChangeOperator | None = None) -> StageRows:
