@@ -25,6 +25,7 @@ SINK_OPTIONS: dict[str, tuple[str, ...]] = {
 QUERY_OPTIONS = (
     "trigger",
     "start",
+    "keep_last",
     "checkpoint",
     "cepsql.scan",
     "cepsql.strict",
