@@ -684,8 +684,8 @@ class Query:
         finally:
             target.close()
 
-    def summary(self) -> tuple[tuple[object, ...], ...]:
-        """Return a row for each column of a bounded query, as SUMMARIZE has them; errors as for `collect`."""
+    def summary(self) -> tuple[tuple[tuple[object, ...], ...], int]:
+        """Return what SUMMARIZE tells of each column of a bounded query, and its number of rows."""
         from cepsql.spark.run.summary import summarized
 
         return self._run(lambda: summarized(self.df))
