@@ -32,8 +32,10 @@ SHOTS = {
     "functions": Shot("functions.html", 1280, 1000),
     "pattern-dark": Shot("patterns.html", 1280, 1000, dark=True),
     "shell": Shot("pictures/shell.svg", 1000, 760),
-    "notebook": Shot("pictures/notebook.svg", 900, 620),
-    "matches": Shot("pictures/matches.svg", 900, 500),
+    "notebook": Shot("pictures/notebook.svg", 960, 820),
+    "matches": Shot("pictures/matches.svg", 1100, 640),
+    "concepts-dark": Shot("concepts.html", 1280, 1600, dark=True),
+    "syntax-phone": Shot("syntax.html", 500, 1000),
 }
 
 
