@@ -22,7 +22,7 @@ from cepsql.runner.pager import pager_command
 from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
 from cepsql.runner.working import working
-from cepsql.shell.commands import Change, command, help_text
+from cepsql.shell.commands import NO_QUERIES, Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.opening import OpeningEngine
 from cepsql.shell.prompt import VERTICAL, WORDS, announce, command_within, edited, parts_typed, prompt_session, question
@@ -238,7 +238,7 @@ class _Shell:
 
     def _top(self) -> None:
         if not self._engine.get().catalog.names.queries:
-            self._console.say("no query stands under a name; CREATE QUERY makes one")
+            self._console.say(NO_QUERIES)
             return
         try:
             top(self._engine.query_states, self._console)

@@ -149,7 +149,7 @@ def test_keys_and_the_statements_they_execute(keys, seen):
             f"\\pager more{ENTER}\\pager off{ENTER}",
             "go to more\nbounded results that do not fit the screen are",
         ),
-        (f"\\top{ENTER}", "no query stands under a name; CREATE QUERY makes one"),
+        (f"\\top{ENTER}", "no standing query is defined; \\h CREATE QUERY shows how"),
         (f"select y;{ENTER}", "error: no column y\n  line 1: select y;\n                 ^"),
         (f"select 1;{ENTER}", "1 row, "),
         (f"stream;{ENTER}", "limit reached: 2 rows"),
