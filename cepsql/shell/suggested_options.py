@@ -25,8 +25,8 @@ SINK_OPTIONS: dict[str, tuple[str, ...]] = {
 QUERY_OPTIONS = (
     "trigger",
     "start",
-    "keep_last",
     "checkpoint",
+    "keep_last",
     "cepsql.scan",
     "cepsql.strict",
     "cepsql.step_budget",
