@@ -295,8 +295,8 @@ class Query:
 
         return write_once(self._planned, self._rows, sink)
 
-    def summary(self) -> tuple[tuple[object, ...], ...]:
-        """Return a row for each column of a bounded query, as SUMMARIZE has them; errors as for `collect`."""
+    def summary(self) -> tuple[tuple[tuple[object, ...], ...], int]:
+        """Return what SUMMARIZE tells of each column of a bounded query, and its number of rows."""
         from cepsql.spark.run.summary import summarized
 
         return self._rows.run(lambda: summarized(self.df))

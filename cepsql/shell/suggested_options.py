@@ -26,6 +26,7 @@ QUERY_OPTIONS = (
     "trigger",
     "start",
     "checkpoint",
+    "keep_last",
     "cepsql.one_task",
     "cepsql.scan",
     "cepsql.strict",
