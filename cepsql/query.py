@@ -14,7 +14,7 @@ from cepsql.analysis.sql.intervals import is_duration
 from cepsql.cached_property import cached_property
 from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
-from cepsql.catalog.view_store import ViewSource
+from cepsql.catalog.view_store import GroupSink, ViewSink, ViewSource
 from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, in_text, suggestion
 from cepsql.explain.match_key import AskedPartition, Key, asked_match, asked_partition
@@ -192,6 +192,7 @@ class Query:
         packet_folder: Path | None = None,
         observed: dict[str, tuple[str, ...]] | None = None,
         expired: int | None = None,
+        positions: bool = False,
     ) -> "DataFrame":
         """Build the DataFrame again; see `cepsql.spark.stages.build.build`. Raises Error."""
         spark = self._engine.spark
@@ -224,6 +225,7 @@ class Query:
                 packet_folder,
                 observed,
                 expired or int(self._engine.settings.get("cepsql.expired_rows", EXPIRED_ROWS)),
+                positions,
             )
 
     @cached_property
@@ -547,6 +549,7 @@ class Query:
                 observed,
                 # Nothing follows the end.
                 sys.maxsize if drain else None,
+                isinstance(sink, ViewSink | GroupSink),
             )
             folder = keep_shared(folder, sharing.found)
             if drain:

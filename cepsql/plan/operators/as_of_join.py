@@ -7,9 +7,10 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
-from cepsql.analysis.sql.properties import DELETED, Properties
+from cepsql.analysis.sql.properties import CAME, DELETED, Properties
 from cepsql.cached_property import cached_property
 from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.tokens import quoted
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import OrderColumn, RowLayout
 from cepsql.plan.operators.stream_join import (
@@ -30,6 +31,9 @@ from cepsql.scan.expression import Unlike
 DELETION = "o0"
 """The column of the right of an as-of join that tells whether a row deletes."""
 
+DELETION_BEHIND = "o1"
+"""The same column where rows of one time follow one another by CAME."""
+
 
 @dataclass(frozen=True)
 class AsOfJoin(StreamJoin):
@@ -43,6 +47,7 @@ class AsOfJoin(StreamJoin):
     conditions: what must hold of a pair. The nearest row is taken among those for which it holds; with `versions` the
               nearest row of all is taken, and left out if it does not hold.
     null_safe: the places of the keys of which NULL equals NULL.
+    numbered: rows of the right of one time follow one another by CAME; else one that deletes comes before others.
     The others as of `IntervalJoin`.
     """
 
@@ -61,6 +66,7 @@ class AsOfJoin(StreamJoin):
     conditions: tuple[exp.Expr, ...] = ()
     versions: bool = False
     null_safe: tuple[int, ...] = ()
+    numbered: bool = False
 
     @cached_property
     def properties(self) -> Properties:
@@ -82,6 +88,8 @@ class AsOfJoin(StreamJoin):
             described["versions"] = self.versions
         if self.null_safe:
             described["null safe"] = list(self.null_safe)
+        if self.numbered:
+            described["order"] = CAME
         return described
 
     def lines(self) -> list[str]:
@@ -118,6 +126,11 @@ class AsOfJoin(StreamJoin):
             self, key_types(self.keys, self.inputs, self.sides, session), plain.__contains__
         ).layouts
 
+    @property
+    def deletion_column(self) -> str | None:
+        """The column of the right that tells whether a row deletes, None if none does."""
+        return None if self.deletion is None else DELETION_BEHIND if self.numbered else DELETION
+
     def by_arrival(self, number: int) -> bool:
         """Tell whether rows of one time of an input come in the order in which their source has them."""
         return self.sides[number] == 1
@@ -152,6 +165,8 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     # If it is not known whether a row deletes, it sets values.
     gone = None if node.deletion is None else f"coalesce(({sql_of(node.deletion)}), false)"
     order = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
+    if gone is not None and node.numbered:
+        order = (OrderColumn("o0", quoted(CAME)), OrderColumn(DELETION_BEHIND, gone))
     names = needed_columns(node, 0), plain
     taken = TakenValues(node, names)
     condition = taken.lowered()
