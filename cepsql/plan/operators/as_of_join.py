@@ -110,11 +110,15 @@ class AsOfJoin(StreamJoin):
             f"  nearest: left.{left.column} {sign} right.{right.column}",
             *([] if self.tolerance is None else [f"  at most apart: {spoken_length(self.tolerance)}"]),
             *(f"  {asked}: {sql_of(spoken_sides(part))}" for part in self.conditions),
-            *([f"  delete when: {_spoken_deletion(self.deletion)}"] if self.deletion is not None else []),
+            *([f"  delete when: {self._spoken_deletion(self.deletion)}"] if self.deletion is not None else []),
             f"  watermark: {left.column} - {spoken_length(left.delay)}, {right.column} - {spoken_length(right.delay)}",
             f"  state: rows not yet released by the watermark; {kept}",
         ]
         return lines if time is None else [*lines, f"  event time: {time.column}, {spoken_hold(time.delay)}"]
+
+    def _spoken_deletion(self, condition: exp.Expr) -> str:
+        """Return when a version ends; what a record without a value says is no column of the user's."""
+        return sql_of(condition).replace(DELETED, "it leaves the view" if self.numbered else "the record has no value")
 
     def joined_layouts(self, session: Session) -> tuple[RowLayout, RowLayout]:
         """Return the columns that travel, of each side; raises Unlike."""
@@ -173,8 +177,3 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     left = side_layout(node, 0, kinds, names[0], taken.values[0])
     right = side_layout(node, 1, kinds, names[1], taken.values[1], order, by_arrival=True)
     return JoinLayout(names, (left, right), condition)
-
-
-def _spoken_deletion(condition: exp.Expr) -> str:
-    """Return when a version ends; what a record without a value says is no column of the user's."""
-    return sql_of(condition).replace(DELETED, "the record has no value")

@@ -86,8 +86,8 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             known = {"reader": reader, "view": self._reading.view.name, "checkpoint": begun.checkpoint}
             if not self._reading.view.versions:
                 return {**known, "batch": begun.batch}
-            last = last_point(self._reading.view) or begun
-            return {**known, "batch": max(last.batch, begun.batch), "first": begun.batch}
+            now = last_point(self._reading.view) or begun
+            return {**known, "batch": max(now.batch, begun.batch), "first": begun.batch}
         last = self._target if self._all else last_point(self._reading.view)
         if last is None or (last.checkpoint == start["checkpoint"] and last.batch <= start["batch"]):
             self._let_be_known(start)
