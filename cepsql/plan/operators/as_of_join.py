@@ -168,7 +168,7 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     # A row that deletes comes before one of the same time that sets values.
     # If it is not known whether a row deletes, it sets values.
     gone = None if node.deletion is None else f"coalesce(({sql_of(node.deletion)}), false)"
-    order = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
+    order: tuple[OrderColumn, ...] = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
     if gone is not None and node.numbered:
         order = (OrderColumn("o0", quoted(CAME)), OrderColumn(DELETION_BEHIND, gone))
     names = needed_columns(node, 0), plain
