@@ -1,5 +1,7 @@
 """A stream joined with the versions of a view: each row meets those of its time, whatever was killed between."""
 
+import random
+
 import pytest
 from chance import draws, examples
 from test_view_changes import MINUTE, Writer, grow_old
@@ -181,3 +183,51 @@ def test_each_row_meets_the_version_of_its_time(spark, tmp_path, number):
             return there[0]["n"] if there else None
 
         assert sorted(found) == [(number, version(*one)) for number, one in enumerate(asked)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_readers_of_versions_survive_kills(tmp_path, seed):
+    """Whatever is planned, computed and committed again, each version comes once, in order."""
+    draw = random.Random(seed)
+    writer = Writer(f"sqlite:///{tmp_path / 'views.db'}", retain="1 minute")
+    reading = Reading(
+        view_versions(writer.source, "timestamp"), ("city", "n", "cepsql_place", "cepsql_gone", VERSION), "q"
+    )
+    reader, planned, rows, found = _StreamReader(reading), [{}], {}, []
+    for batch in range(30):
+        city, n = draw.choice("abc"), draw.randrange(3)
+        said = [("-U", city, rows.pop(city))] if city in rows else []
+        if n:
+            rows[city] = n
+            said.append(("+U" if said else "+I", city, n))
+        grow_old(tmp_path)
+        writer.write(batch, said)
+        if draw.random() < 0.3:
+            reader = _StreamReader(reading)
+        if draw.random() < 0.5:
+            continue
+        end = reader.latestOffset(planned[-1], None)
+        if draw.random() < 0.3:
+            # Killed before it was planned; a first reader that is not known is not waited for in the end.
+            reader = _StreamReader(reading)
+            end = reader.latestOffset(planned[-1], None)
+        if draw.random() < 0.3:
+            reader = _StreamReader(reading)
+        (part,) = reader.partitions(planned[-1], end)
+        came = [tuple(row.values()) for piece in reader.read(part) for row in piece.to_pylist()]
+        found += [row for row in came if row[2] is not None]
+        planned.append(end)
+        if draw.random() < 0.7:
+            reader.commit(end)
+    state: dict[str, int] = {}
+    for city, n, place, gone, time in found:
+        if gone:
+            assert state.pop(city) == n
+        else:
+            assert city not in state
+            state[city] = n
+        assert place >= 0 and time is not None
+    assert [row[2] for row in found if row[2]] == sorted({row[2] for row in found if row[2]})
+    assert [row[4] for row in found] == sorted(row[4] for row in found)
+    with_last = versions_between(reading.view, None, Point("c", planned[-1]["batch"]), planned[-1]["batch"])
+    assert state == {row["city"]: row["n"] for row in with_last.to_pylist() if row[REACHED] is None}
