@@ -8,6 +8,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from cepsql.catalog import Registered, Source
+from cepsql.catalog.view_store import GroupSink, ViewSink
 from cepsql.errors import NotSupportedError
 from cepsql.language.interval_units import in_sparks_units
 from cepsql.query.planned_query import PlannedQuery
@@ -150,6 +151,7 @@ class _Start:
             observed=self._observed,
             # Nothing follows the end.
             expired=sys.maxsize if self._arguments.drain else None,
+            positions=isinstance(self._arguments.sink, ViewSink | GroupSink),
         )
         frame = self._planned.build(options)
         self._checkpoint = keep_shared(checkpoint, sharing.found, sharing.found_tasks)

@@ -134,6 +134,8 @@ class PostgreSQL(SinkDatabase):
             f"INSERT INTO {target} ({names}) SELECT DISTINCT ON ({keys}) {names} FROM {_ROWS} "
             f"ORDER BY {keys}, {_PLACE} DESC" + update_clause(self, columns, key)
         )
+        # Another table of the transaction has one, too.
+        connection.exec_driver_sql(f"DROP TABLE {_ROWS}")
 
     def delete_rows(
         self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
@@ -147,6 +149,7 @@ class PostgreSQL(SinkDatabase):
         where = " AND ".join(f"{target}.{name} = {_GONE}.{name}" for name in map(self.name, key))
         connection.exec_driver_sql(f"DELETE FROM {target} USING {_GONE} WHERE {where}")
         self._delete_null_keys(connection, target, _GONE, key)
+        connection.exec_driver_sql(f"DROP TABLE {_GONE}")
 
     def _delete_null_keys(self, connection: sa.Connection, target: str, of: str, key: Sequence[str]) -> None:
         """Delete rows with the keys that have a NULL in another table: no constraint and no `=` finds them."""

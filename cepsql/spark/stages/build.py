@@ -16,13 +16,14 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.analysis.sql.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, Watermark
-from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
+from cepsql.errors import Error, NotSupportedError, OperationalError, answer, in_text
 from cepsql.language.guard import no_collection
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
 from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
+from cepsql.plan.operators.changing_groups import ChangingGroups
 from cepsql.plan.planner import Plan
 from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.tree.arrival import keeps_arrival
@@ -52,7 +53,7 @@ from cepsql.spark.frames.column_types import frame_columns
 from cepsql.spark.frames.frame_sql import frame_sql
 from cepsql.spark.frames.frames import alike
 from cepsql.spark.frames.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
-from cepsql.spark.frames.rows import column_type
+from cepsql.spark.frames.rows import column_type, event_time
 from cepsql.spark.jvm.bloom_functions import add_bloom_functions
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.settings import is_chain, setting
@@ -67,6 +68,7 @@ from cepsql.spark.sources.source import (
     MALFORMED,
     PRODUCER,
     REACHED,
+    SEEN,
     WHOLE,
     columns_sql,
     observe_source,
@@ -240,6 +242,7 @@ class _Builder:
         self.sharing = options.sharing or Sharing()
         self.replaced = {name.lower(): frame for name, frame in options.replaced.items()}
         self.write_late = options.write_late
+        self.positions = options.positions
         self.aggregate = with_aggregates
         self.untimed: list[Source | Registered] = []
         self.clocked: list[Source | Registered] = []
@@ -276,6 +279,7 @@ class _Builder:
         over: exp.Query | None = None,
         timed: bool = True,
         placed: bool = False,
+        seen: bool = False,
     ) -> DataFrame:
         """Build a node.
 
@@ -286,14 +290,15 @@ class _Builder:
         timed:  whether the operator that reads the rows goes by their event time.
         placed: whether the rows have ORIGIN and PLACE of `cepsql.analysis.sql.properties`, if their source has an
                 order.
+        seen:   whether the rows have SEEN.
         """
         match node:
             case Read(relation) if reader == ARROW:
                 return self._typed("SELECT * FROM source", {"source": relation})
             case Read():
-                return self._relation(node, reader, timed, placed)
+                return self._relation(node, reader, timed, placed, seen)
             case Sql():
-                return self._sql(node, reader, timed, placed)
+                return self._sql(node, reader, timed, placed, seen)
             case Ordered() if not node.properties.streaming:
                 table = OPERATORS[type(node)].table
                 assert table is not None
@@ -407,16 +412,19 @@ class _Builder:
 
     def _input(self, node: Ordered, number: int) -> DataFrame:
         """Return the rows of an input of an operator over streams, only their types where they come in its task."""
-        label, placed = self._label(node, number), node.by_arrival(number)
+        below, label = node.inputs[number], self._label(node, number)
+        rows_of = partial(
+            self.frame, below, label, timed=node.timed, placed=node.by_arrival(number), seen=self._is_seen(node)
+        )
         before = self._in_task, self._typed_only
         self._in_task, self._typed_only = isinstance(node, ChangeOperator) and self.sharing.tasks, []
         try:
-            frame = self.frame(node.inputs[number], label, timed=node.timed, placed=placed)
+            frame = rows_of()
             rows = self.stage_rows(frame)
             if self._typed_only and (rows is None or rows.node is None):
                 # Spark makes more of them than types.
                 self._apart |= set(map(id, self._typed_only))
-                frame = self.frame(node.inputs[number], label, timed=node.timed, placed=placed)
+                frame = rows_of()
         finally:
             self._in_task, self._typed_only = before
         return frame
@@ -492,9 +500,10 @@ class _Builder:
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below, frame)
-        found, reader, keys = self._arrow_scan(node, number), None, None
+        found, reader, keys, seen = self._arrow_scan(node, number), None, None, self._is_seen(node)
         if found is not None:
             source, scan = found
+            scan = scan.with_seen() if seen else scan
             reader = partial(scan_packets, self.spark, source, scan, control)
             if node.compares:
                 keys = scan.projection.key_types
@@ -504,7 +513,7 @@ class _Builder:
         given = next((one for one in marks if one is not None), Watermark("", 0))
         return Feed(
             frame,
-            delay,
+            given.delay if seen else delay,
             side,
             control,
             late,
@@ -514,7 +523,22 @@ class _Builder:
             idle=given.idle,
             keys=keys,
             untimed=untimed,
+            seen=seen,
         )
+
+    def _is_seen(self, node: Ordered) -> bool:
+        """Tell whether the rows of an operator's inputs have SEEN."""
+        if not self.positions or not isinstance(node, ChangingGroups):
+            return False
+        return all(self._tells_time(node, number) for number in range(len(node.inputs)))
+
+    def _tells_time(self, node: Ordered, number: int) -> bool:
+        below, found = node.inputs[number], self._arrow_scan(node, number)
+        marks = [relation.watermark for relation in reads(below) if relation.streaming]
+        if below.properties.ordered or len(marks) != 1 or (found is not None and found[1].time is None):
+            return False
+        # Of producers each must have come so far.
+        return marks[0] is not None and marks[0].producer is None and _lets_through(below)
 
     def _observation(self) -> str:
         part = "" if self._part is None else f"{PART}{self._part}"
@@ -549,7 +573,7 @@ class _Builder:
         # By its place in the plan, so that a batch which comes again writes the same names.
         return None if found is None else replace(found, reading=next(self._readings))
 
-    def _sql(self, node: Sql, reader: str | None, timed: bool, placed: bool) -> DataFrame:
+    def _sql(self, node: Sql, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
         A stream that the query names twice is read twice, and its rows count twice.
@@ -573,7 +597,7 @@ class _Builder:
                 (sources[views[name][-1]],) = reads(node.inputs[name])
                 continue
             below = node.inputs[name]
-            frame = self.frame(below, reader, query, timed, placed or (asked and not below.properties.streaming))
+            frame = self.frame(below, reader, query, timed, placed or (asked and not below.properties.streaming), seen)
             if asked and not below.properties.streaming and ORIGIN not in frame.columns:
                 frame = frame.selectExpr("*", f"CAST(NULL AS STRUCT<rank: BIGINT>) AS {ORIGIN}", f"0L AS {PLACE}")
             if REACHED in frame.columns:
@@ -582,7 +606,7 @@ class _Builder:
                     frame.withColumnRenamed(REACHED, BOUND),
                 )
                 punctuated = True
-            for hidden in (WHOLE, PRODUCER, *((ORIGIN, PLACE) if placed else ())):
+            for hidden in (WHOLE, PRODUCER, SEEN, *((ORIGIN, PLACE) if placed else ())):
                 if hidden in frame.columns:
                     query = carry_column(query, name, hidden)
             frames[views[name][-1]] = frame
@@ -600,13 +624,15 @@ class _Builder:
         selected = None if rows is None else rows.under(query)
         return found if selected is None else self._known(found, selected)
 
-    def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool) -> DataFrame:
+    def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
         watermark."""
         relation = read.relation
         if relation.streaming and self.joined is not None:
             return self._joined_rows(*self.joined)
         frame = self._events(relation, placed=placed)
+        if seen and relation.streaming and relation.watermark is not None:
+            frame = frame.selectExpr("*", f"{event_time(frame, quoted(relation.watermark.column))} AS {SEEN}")
         if not relation.streaming:
             return without_marks(frame)
         name = f"{SOURCE_OBSERVATION if reader is None else BELOW_MATCH}_{next(_numbers)}"
@@ -689,6 +715,16 @@ def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:
             hint="start with a new checkpoint and replay the input",
         )
     return choice.source, choice.scan
+
+
+def _lets_through(node: Node) -> bool:
+    """Tell whether plain SQL gives out a hidden column of the stream that it reads."""
+    if not isinstance(node, Sql) or not node.properties.streaming:
+        return True
+    query = inline_ctes(node.query) if node.query.find(exp.With) else node.query
+    streams = [name for name, below in node.inputs.items() if below.properties.streaming]
+    carried = [answer(partial(carry_column, query, name, SEEN), NotSupportedError) for name in streams]
+    return not any(isinstance(one, Error) for one in carried) and all(map(_lets_through, node.inputs.values()))
 
 
 def _of_branch(number: int, frame: DataFrame) -> DataFrame:

@@ -35,6 +35,7 @@ class FrameOptions:
     limits:    gives a program the limits of its search.
     expired:   how many rows leave each operator in a micro-batch because their time is over; None: EXPIRED_ROWS.
     write_late: whether late rows are written where their streams say.
+    positions: groups of all rows so far, which need no event time, tell how far in it their streams are all the same.
     """
 
     control: str | None = None
@@ -50,3 +51,4 @@ class FrameOptions:
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program
     expired: int | None = None
     write_late: bool = True
+    positions: bool = False

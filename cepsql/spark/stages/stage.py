@@ -32,7 +32,7 @@ from cepsql.spark.frames.packet_files import Packing, fetched
 from cepsql.spark.frames.rows import layout_columns, refuse_collations, typed_columns
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.late_rows import LateFiles, write_rejected
-from cepsql.spark.sources.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
+from cepsql.spark.sources.source import AHEAD, MALFORMED, PRODUCER, REACHED, SEEN, WHOLE
 from cepsql.spark.stages.bounds import BOUND
 from cepsql.spark.stages.observations import INPUT_COUNTS, OBSERVATION, SAID
 from cepsql.spark.stages.stage_rows import OutputPackets, StageRows, packets_of, with_changes
@@ -49,7 +49,7 @@ _MAX_OUTPUT_BYTES = 32 * 2**20
 
 _MARKS = {
     MALFORMED: "malformed", AHEAD: "ahead", PRODUCER: "producer", REACHED: "reached", BOUND: "bound",
-    REPEATED: "repeated",
+    REPEATED: "repeated", SEEN: "seen",
 }  # fmt: skip
 """What the columns are called in packets that mark rows."""
 
@@ -68,7 +68,7 @@ class Feed:
     late:    where rows that are not used are written; the frame then has `__whole`.
     read:    makes the packets without Spark's rows, of which only the types are then used.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
-    heartbeat, idle: as in `cepsql.ordered.stage.Input`.
+    heartbeat, idle, seen: as in `cepsql.ordered.stage.Input`.
     inner:   the rows come from another stage, without BOUND.
     keys:    the types of the keys that `read` gives, to be compared with those of the frame; None: they need not be.
     rows:    the frame's, as another stage gives them out; None: they come from elsewhere, or Spark makes them.
@@ -88,6 +88,7 @@ class Feed:
     keys: tuple[pa.DataType, ...] | None = None
     rows: StageRows | None = None
     untimed: bool = False
+    seen: bool = False
 
     @property
     def chained(self) -> bool:
@@ -99,7 +100,7 @@ class Feed:
         """What the stage knows of it."""
         by_producer = PRODUCER in self.frame.columns
         clock = (self.heartbeat, by_producer, self.idle)
-        return Input(self.delay, self.side, self.chained, self.name, *clock, self.untimed)
+        return Input(self.delay, self.side, self.chained, self.name, *clock, self.untimed, self.seen)
 
 
 @dataclass(frozen=True)
@@ -328,7 +329,7 @@ def _said(stage: Stage, advanced: Advanced, seconds: float, observation: str) ->
     counts = observed_counts(stage, advanced.counts)
     held = asdict(advanced.standing) | {"bytes": len(advanced.state)}
     timed = all(side.time != AT_ONCE for side in stage.operator.sides) or advanced.bound == END_OF_TIME
-    timed = timed or stage.endless
+    timed = timed or stage.endless or all(given.seen for given in stage.inputs)
     worked = {TAKEN: advanced.counts.rows.used, GIVEN_OUT: advanced.output.num_rows, MICROS: seconds * 1_000_000}
     numbers = counts | held | worked | {"bound": advanced.bound if timed else UNTIMED}
     told = {name: None if number is None else int(number) for name, number in numbers.items()}
