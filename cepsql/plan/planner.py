@@ -19,7 +19,7 @@ from cepsql.plan.changes.table_changes import over_table_changes
 from cepsql.plan.names.expand import Expander, Lookup
 from cepsql.plan.passes import BIND, CHECK, EXPAND, LIFT, Asked, Draft, record_step, run_passes, tree_lines
 from cepsql.plan.rules import RULES
-from cepsql.plan.tree.changelogs import changelog_read
+from cepsql.plan.tree.changelogs import changelog_read, emitted_read
 from cepsql.plan.tree.nodes import Node, Ordered, Sql, inputs, matches_of, reads, unshared, walk
 from cepsql.render.readable import Readable
 
@@ -149,7 +149,10 @@ class _Planner:
         draft = self._bound(Draft(query))
         root, place = draft.graph, draft.query.span
         changes = root.resolved.streaming and (
-            changelog_read(root) or groups_joined_streams(root) or call_that_changes(root, self._inputs, place)
+            changelog_read(root)
+            or emitted_read(root)
+            or groups_joined_streams(root)
+            or call_that_changes(root, self._inputs, place)
         )
         if changes:
             return self._changing(root, place), None

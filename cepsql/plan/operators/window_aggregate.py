@@ -95,6 +95,11 @@ class WindowAggregate(Ordered):
         return self if groups.given == time else replace(self, groups=replace(groups, given=time))
 
     @property
+    def retracts(self) -> bool:
+        """Whether its rows may take back earlier ones."""
+        return self.groups.emission.changing
+
+    @property
     def identity_columns(self) -> tuple[str, ...]:
         """The columns that tell one group from another."""
         return (*self.groups.keys, START, END)

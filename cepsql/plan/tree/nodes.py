@@ -174,6 +174,11 @@ class Ordered:
         return True
 
     @property
+    def retracts(self) -> bool:
+        """Whether its rows may take back earlier ones."""
+        return False
+
+    @property
     def identity_columns(self) -> tuple[str, ...]:
         """The columns that tell one row of a result that changes from another."""
         raise NotImplementedError
@@ -279,6 +284,11 @@ class ChangeOperator(Ordered):
     def chained(self) -> bool:
         """Whether it waits for the markers of ordered operators; changes come whenever they come."""
         return self.markers
+
+    @property
+    def retracts(self) -> bool:
+        """Whether its rows may take back earlier ones."""
+        return self.properties.changes
 
     def layout(self) -> RowLayout:
         """Return the columns of its rows that travel; raises Unlike where only Spark can read them."""
@@ -423,7 +433,7 @@ def matches_of(node: Node) -> list[MatchPlan]:
 
 def takes_rows_away(node: Node) -> bool:
     """Tell whether changes take rows away from a table; else they only add rows."""
-    return any(isinstance(below, ChangeOperator) and below.properties.changes for below in walk(node))
+    return any(isinstance(below, Ordered) and below.retracts for below in walk(node))
 
 
 def missing_time(node: Node, follower: str, place: Span | None) -> Error:

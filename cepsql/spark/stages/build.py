@@ -333,7 +333,8 @@ class _Builder:
         """Return the rows of an operator over changes, only their types where they are read in its task."""
         in_task = self._in_task and id(node) not in self._apart
         flow = self._flow(node)
-        if in_task:
+        gathered = flow.staged.gathered is not None
+        if in_task and not gathered:
             self._typed_only.append(node)
             return self._known(typed_rows(flow.staged, markers), given_rows(flow.staged, None, node))
         # A view that is read twice runs twice.
@@ -343,7 +344,8 @@ class _Builder:
             stage = run_flow(flow, buckets, self.packet_folder, self.control)
         else:
             stage = run_staged(flow.staged, flow.observation, self.buckets, self.packet_folder, self.control)
-        return self._known(staged_rows(flow.staged, stage, markers), given_rows(flow.staged, stage))
+        frame = staged_rows(flow.staged, stage, markers)
+        return frame if gathered else self._known(frame, given_rows(flow.staged, stage))
 
     def _observed(self, node: Ordered, staged: Staged) -> str:
         """Return the name under which a stage is observed."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -17,8 +18,9 @@ from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.operators.retracting_groups import RetractingGroups
 from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.arrow import plain_types
-from cepsql.spark.frames.rows import layout_columns
+from cepsql.spark.frames.rows import has_collation, incomparable, layout_columns
 from cepsql.spark.stages.change_stage import change_stage
+from cepsql.spark.stages.listed_groups import with_listed_calls
 from cepsql.spark.stages.over import is_compared, running_type
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
@@ -36,8 +38,13 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     operator = RetractingGroupsOperator(layout, tuple(calls), plain_types(given), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
-    named += [quoted(call.name) for call in calls]
+    listed = [call for _, call in node.listed]
+    lists = {call.values.name for call in listed}
+    named += [quoted(call.name) for call in calls if call.name not in lists]
+    named += [quoted(call.name) for call in listed]
     staged = change_stage(node, operator, feeds, [*keys, *given], named, retracting)
+    if listed:
+        staged = replace(staged, gathered=partial(with_listed_calls, listed))
     return replace(staged, begins=not node.keys)
 
 
@@ -61,7 +68,9 @@ def _group_type(call: GroupCall, rows: DataFrame) -> DataType:
     kind = rows.schema[call.column].dataType
     if call.function in ("count", "sum", "avg", "min", "max"):
         return running_type(RunningCall(call.name, call.function, call.column), rows)
-    if not is_compared(kind):
+    # Maps, which Spark does not compare, are listed in the order of their entries.
+    listed = call.function == "list" and not call.distinct and incomparable(kind) == "MAP" and not has_collation(kind)
+    if not is_compared(kind) and not listed:
         raise NotSupportedError(
             f"an aggregate of {kind.simpleString().upper()} that needs the values of a group that changes is not "
             "supported",
