@@ -143,6 +143,8 @@ class Ordered:
     arrival:   rows of one time of its inputs come in the order in which their source has them.
     windowed:  it gives windows of event time, or the groups in them.
     sorts:     it gives out all rows in one order.
+    fills:     it gives rows for windows in which nothing came.
+    counts_at_once: it takes plain rows whenever they come, and needs no event time.
     row_words: what messages call its rows.
     """
 
@@ -156,6 +158,8 @@ class Ordered:
     arrival: ClassVar[bool] = False
     windowed: ClassVar[bool] = False
     sorts: ClassVar[bool] = False
+    fills: ClassVar[bool] = False
+    counts_at_once: ClassVar[bool] = False
     row_words: ClassVar[str] = _ROWS
 
     @property

@@ -23,7 +23,6 @@ from cepsql.language.tokens import quoted
 from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
-from cepsql.plan.operators.changing_groups import ChangingGroups
 from cepsql.plan.planner import Plan
 from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.tree.arrival import keeps_arrival
@@ -530,7 +529,7 @@ class _Builder:
 
     def _is_seen(self, node: Ordered) -> bool:
         """Tell whether the rows of an operator's inputs have SEEN."""
-        if not self.positions or not isinstance(node, ChangingGroups):
+        if not self.positions or not node.counts_at_once:
             return False
         return all(self._tells_time(node, number) for number in range(len(node.inputs)))
 
