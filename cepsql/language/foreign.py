@@ -94,7 +94,14 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     _refuse_called_relations(tokens, tree, sql)
     for unnest in tree.find_all(exp.Unnest):
         _refuse_unnest(tokens, unnest, sql)
-    found = [node for node in tree.find_all(*_FOREIGN) if _is_foreign(node)]
+    words = [token.text.upper() for token in tokens]
+    # Of FROM_UTC_TIMESTAMP, which is Spark's, sqlglot makes the same.
+    zoned = any(words[i : i + 3] == ["AT", "TIME", "ZONE"] for i in range(len(words)))
+    found = [
+        node
+        for node in tree.find_all(*_FOREIGN)
+        if _is_foreign(node) and (zoned or not isinstance(node, exp.AtTimeZone))
+    ]
     for refused, (spoken, word, hint) in _FOREIGN.items() if found else ():
         if any(isinstance(node, refused) for node in found):
             raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+_FUNCTIONS = "a program gives Spark functions of its own: engine.spark.udf.register('name', function)"
+
 Words = Sequence[str]
 """The tokens of a statement, in capital letters."""
 
@@ -35,6 +37,10 @@ _CLAUSES: tuple[tuple[Callable[[Words, int], bool], str], ...] = (
     (_has("WITH", "MUTUALLY"), "WITH RECURSIVE name AS (SELECT ... UNION ALL SELECT ... FROM name)"),
     (_has("MODEL", "DIMENSION"), "window functions read other rows: LAG(x) OVER (PARTITION BY k ORDER BY ts)"),
     (_has("APPENDS", "("), "a stream gives the rows that are added: CREATE STREAM ...; SELECT * FROM stream"),
+    (_has("GAP_FILL", "("), "FROM t WINDOW TUMBLING (SIZE 1 MINUTE) FILL (LINEAR) GROUP BY window_start, window_end"),
+    (lambda words, index: words[index - 1 : index] in (["TABLE"], ["MODEL"]), _FUNCTIONS),
+    (_has("JSON_TABLE", "("), "LATERAL explode(from_json(x, 'ARRAY<STRUCT<a: INT>>')) AS u(y)"),
+    (_has("ON", "CONFLICT"), "leave it out: a sink with a PRIMARY KEY in a database updates the rows of its keys"),
     (_has("TRUNC", "("), "date_trunc('DAY', ts), or trunc(day, 'MONTH')"),
     (_at("PARTITION BY"), "leave it out; CREATE SINK ... (..., PRIMARY KEY (k)) USING kafka gives records a key"),
     (lambda words, index: words[index - 1 : index + 1] == ["/", "/"], "x div y is the whole part of x / y"),

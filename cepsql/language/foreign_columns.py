@@ -4,12 +4,15 @@ from cepsql.language.esper import STREAMS
 
 NO_COLUMNS = {
     "LOCALTIMESTAMP": "localtimestamp()",
+    "LOCALTIME": "date_format(current_timestamp(), 'HH:mm:ss')",
     # ksqlDB
     "ROWTIME": "the column that WATERMARK FOR names is the event time of a stream",
     "WINDOWSTART": "window_start, of a relation with WINDOW TUMBLING (...) behind it in FROM",
     "WINDOWEND": "window_end, of a relation with WINDOW TUMBLING (...) behind it in FROM",
     "ROWPARTITION": "part INT METADATA FROM 'partition' in CREATE STREAM is the partition of a record",
     "ROWOFFSET": "place BIGINT METADATA FROM 'offset' in CREATE STREAM is the offset of a record",
+    # Trino
+    "AUTO": "GROUP BY ALL groups by all items that are no aggregates",
     # Esper
     **STREAMS,
     # Oracle

@@ -19,6 +19,12 @@ _NO_WATERMARK = (
     "the watermark at a row depends on the batches in which rows come; LATE ROWS INTO keeps the rows behind it, "
     "MAX(ts) OVER (ORDER BY ts) is the latest time so far, and SHOW QUERIES tells how far a query is"
 )
+_PARTS = {
+    "DATE": "CAST(ts AS DATE)", "TIME": "date_format(ts, 'HH:mm:ss')", "DATETIME": "CAST(ts AS TIMESTAMP_NTZ)",
+    "ISOWEEK": "EXTRACT(WEEK FROM ts)", "ISOYEAR": "EXTRACT(YEAROFWEEK FROM ts)",
+}  # fmt: skip
+"""What BigQuery extracts of a time."""
+
 _UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
@@ -45,6 +51,8 @@ def _said(words: list[str], i: int, word: str, before: str, after: str) -> tuple
         return f"{word} of a time", f"date_trunc('{words[i + 4]}', ts)"
     if word == "EXTRACT" and after == "(" and words[i + 2 : i + 4] == ["EPOCH", "FROM"]:
         return "EXTRACT(EPOCH FROM ...)", "unix_seconds(ts) has whole seconds, unix_micros(ts) / 1e6 parts of them, too"
+    if word == "EXTRACT" and after == "(" and words[i + 2] in _PARTS and words[i + 3] == "FROM":
+        return f"EXTRACT({words[i + 2]} FROM ...)", _PARTS[words[i + 2]]
     if word == "ARRAY" and after == "(" and words[i + 2] == "SELECT":
         return "ARRAY of a query", "(SELECT array_agg(x) FROM ...), or sort_array of it"
     if before == "TABLESAMPLE" and word in ("SYSTEM", "BERNOULLI"):

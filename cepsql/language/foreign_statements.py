@@ -26,6 +26,7 @@ ELSEWHERE = {
     "COPY": f"SELECT * FROM 'file.csv' reads a file, CREATE TABLE names it; {WRITES}",
     "UPDATE": WRITES, "DELETE": WRITES, "MERGE": WRITES, "TRUNCATE": WRITES,
     "DEFINE": "cepsql -v NAME=VALUE binds :NAME", "DECLARE": "cepsql -v NAME=VALUE binds :NAME",
+    "REPLACE": _AGAIN,
     "CLEAR": "Ctrl-L clears the screen", "HISTORY": "Ctrl-R in the shell searches the history",
     "HELP": "\\? in the shell lists its commands, cepsql --help options",
     "EXIT": "\\q leaves the shell; a script ends at its end", "QUIT": "\\q leaves the shell; a script ends at its end",

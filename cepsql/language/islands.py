@@ -117,6 +117,12 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
             spark_window(call) or epoch_time(call) or tried(call, tokens, text.sql) or bloom_call(call, text.sql)
         ),
     )
+    # sqlglot puts what stands in the brackets, as in BigQuery, behind them, as in Spark.
+    text.respelt += [
+        token.start
+        for token, after in pairwise(tokens)
+        if after.text == ")" and token.text.upper() in ("IGNORE NULLS", "RESPECT NULLS", "NULLS")
+    ]
     if distinct_collected(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() == "DISTINCT"]
     refuse_distinct(tree, text.sql)

@@ -540,7 +540,8 @@ def _refuse_call(text: Text, at: int) -> None:
     if word in WINDOW_FUNCTIONS and _describes(text, at + 1):
         raise text.error(f"{word} stands within TABLE(...)", at, hint=f"FROM TABLE({word}(...))")
     if word in WINDOW_FUNCTIONS and any(text.word(i) == "INTERVAL" for i in range(at + 2, text.closing[at + 1])):
-        hint = f"FROM TABLE({word}(TABLE {text.raw(at + 2)}, DESCRIPTOR(time), INTERVAL ...))"
+        named = at + 3 if text.word(at + 2) == "TABLE" else at + 2
+        hint = f"FROM TABLE({word}(TABLE {text.raw(named)}, DESCRIPTOR(time), INTERVAL ...))"
         raise text.error(f"{word} is written with TABLE and DESCRIPTOR", at, hint=hint)
     if word == "TABLE" and text.word(at + 2) not in ("", *WINDOW_FUNCTIONS) and _describes(text, at + 3):
         hint = suggestion(text.word(at + 2), WINDOW_FUNCTIONS, "window functions")

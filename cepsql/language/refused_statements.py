@@ -28,6 +28,13 @@ _SCHEMA_OF_EVENTS = (
     "CREATE STREAM {name} (column TYPE, ..., WATERMARK FOR ts AS ts - INTERVAL '10' SECONDS) USING format OPTIONS (...)"
 )
 
+_DEFINED = "SHOW STREAMS, TABLES, VIEWS, SINKS and QUERIES list what is defined"
+_SETTING = "SET name = 'value'; SET alone shows the settings"
+_RUNNING = "SHOW QUERIES lists the queries, DESCRIBE name says all of one"
+_JARS = "cepsql --conf spark.jars=FILE gives Spark jars"
+_SECRETS = "options refer to a secret: '${{NAME}}' is an environment variable, '${{file:/path}}' a file"
+_NO_INDEXES = "leave it out: a query keeps what it looks up by its keys"
+
 _TOLD = {
     "CREATE FUNCTION": _FUNCTIONS,
     "CREATE TEMPORARY FUNCTION": _FUNCTIONS,
@@ -54,7 +61,7 @@ _TOLD = {
     "CREATE CONNECTION":
         "options say where rows are: CREATE STREAM ... USING kafka OPTIONS (kafka.bootstrap.servers "
         "'host:9092', subscribe 'topic')",
-    "CREATE SECRET": "options refer to a secret: '${{NAME}}' is an environment variable, '${{file:/path}}' a file",
+    "CREATE SECRET": _SECRETS,
     "CREATE CLUSTER": _MASTER,
     "CREATE WAREHOUSE": _MASTER,
     "CREATE VIEW GROUP":
@@ -72,9 +79,11 @@ _TOLD = {
     "CREATE TEMPORARY TABLE": _FILES,
     "CREATE GLOBAL TEMPORARY TABLE": _FILES,
     "CREATE UNLOGGED TABLE": _FILES,
-    "CREATE INDEX": "leave it out: a query keeps what it looks up by its keys",
-    "CREATE UNIQUE INDEX": "leave it out: a query keeps what it looks up by its keys",
-    "CREATE DEFAULT INDEX": "leave it out: a query keeps what it looks up by its keys",
+    "CREATE INDEX": _NO_INDEXES,
+    "CREATE UNIQUE INDEX": _NO_INDEXES,
+    "CREATE DEFAULT INDEX": _NO_INDEXES,
+    "CREATE SEARCH INDEX": _NO_INDEXES,
+    "CREATE VECTOR INDEX": _NO_INDEXES,
     "CREATE SEQUENCE": "ROW_NUMBER() OVER (ORDER BY x) numbers rows",
     "CREATE PROCEDURE": _SCRIPT,
     "CREATE TRIGGER": _QUERY,
@@ -87,6 +96,9 @@ _TOLD = {
         "CREATE VIEW {name} AS SELECT ... names rows; OVER (ORDER BY ts RANGE BETWEEN INTERVAL '10' MINUTES "
         "PRECEDING AND CURRENT ROW) bounds them in a query",
     "DROP FUNCTION": _FUNCTIONS,
+    "DROP TEMPORARY FUNCTION": _FUNCTIONS,
+    "DROP TEMPORARY SYSTEM FUNCTION": _FUNCTIONS,
+    "DROP MODEL": _FUNCTIONS,
     "DROP TYPE": "types have no names; DROP STREAM, TABLE or VIEW drops what has columns of it",
     "DROP CONNECTOR": _CONNECT,
     "DROP SOURCE": "DROP STREAM {name}",
@@ -98,7 +110,18 @@ _TOLD = {
     "DROP INDEX": "there are no indexes: a query keeps what it looks up by its keys",
     "SHOW FULL TABLES": "SHOW TABLES, SHOW STREAMS and SHOW VIEWS list what is defined",
     "SHOW ALL TABLES": "SHOW TABLES, SHOW STREAMS and SHOW VIEWS list what is defined",
-    "SHOW FULL": "cepsql --conf spark.jars=FILE gives Spark jars",
+    "SHOW FULL": _JARS,
+    "SHOW USER FUNCTIONS": "SHOW FUNCTIONS lists them",
+    "SHOW PROCEDURES": _SCRIPT,
+    "SHOW MODELS": _FUNCTIONS,
+    "SHOW INTERNAL": "SHOW EXTENDED QUERIES shows how much state each query keeps",
+    "SHOW PROCESSLIST": _RUNNING,
+    "SHOW CURSORS": _RUNNING,
+    "SHOW CONNECTIONS": _DEFINED,
+    "SHOW SECRETS": _SECRETS,
+    "SHOW OBJECTS": _DEFINED,
+    "SHOW CREATE SOURCE": "SHOW CREATE STREAM {name}",
+    "SHOW ALL TOPICS": "CREATE STREAM ... USING kafka OPTIONS (subscribe 'topic', ...) reads a topic",
     "SHOW PARTITIONS": "SELECT DISTINCT day FROM {name} gives what is in a column of partitions",
     "SHOW STATS": "DESCRIBE EXTENDED name says what is known of it",
     "SHOW SESSION": "SET shows the settings",
@@ -121,10 +144,16 @@ _TOLD = {
     "SHOW GRANTS": _NO_RIGHTS,
     "SHOW ROLES": _NO_RIGHTS,
     "ALTER SOURCE": "CREATE OR REPLACE STREAM {name} (...) USING format OPTIONS (...) defines it again",
+    "ALTER CLUSTER": _MASTER,
+    "ALTER FUNCTION": _FUNCTIONS,
     "ALTER SESSION": "SET spark.sql.session.timeZone = 'Europe/Paris', and SET for other settings",
     "ALTER SYSTEM": "SET shows and changes settings",
     "DESCRIBE FUNCTION": "SHOW FUNCTIONS LIKE '{name}'",
     "DESCRIBE CONNECTOR": _CONNECT,
+    "DESCRIBE JOB": _RUNNING,
+    "DESCRIBE CATALOG": ONE_CATALOG,
+    "DESCRIBE DATABASE": ONE_CATALOG,
+    "DESCRIBE SCHEMA": ONE_CATALOG,
     "DESCRIBE INPUT": "a statement says what its parameters are: ? and :name stand where they are bound",
     "DESCRIBE OUTPUT": "CREATE VIEW v AS SELECT ...; DESCRIBE v shows the columns of a query",
     "DESCRIBE FRAGMENTS": "EXPLAIN PHYSICAL SELECT ... shows what Spark executes",
@@ -133,6 +162,7 @@ _TOLD = {
     "DESCRIBE SELECT": "CREATE VIEW v AS SELECT ...; DESCRIBE v shows the columns of a query",
     "SET SESSION": "SET name = 'value'; SET alone shows the settings",
     "RESET SESSION": "RESET name",
+    "SET ROLE": _NO_RIGHTS,
     "SET TIME ZONE": "SET spark.sql.session.timeZone = 'Europe/Paris'",
     "PAUSE ALL": "PAUSE QUERY name pauses one; SHOW QUERIES lists their names",
     "RESUME ALL": "RESUME QUERY name resumes one; SHOW QUERIES lists their names",
@@ -140,11 +170,24 @@ _TOLD = {
     "START TRANSACTION": "each statement that changes something is a transaction of its own",
     "EXECUTE STATEMENT SET": "CREATE QUERY name INTO sink AS SELECT ... for each of its INSERTs, and START QUERY name",
     "BEGIN STATEMENT SET": "CREATE QUERY name INTO sink AS SELECT ... for each of its INSERTs, and START QUERY name",
+    "EXPLAIN STATEMENT SET": "EXPLAIN SELECT ... explains one query",
+    "EXPLAIN OPTIMIZED": "EXPLAIN REWRITTEN SELECT ... shows the plan as it is run, EXPLAIN SPARK what Spark executes",
+    "EXPLAIN DECORRELATED": "EXPLAIN LOGICAL SELECT ... shows the plan before it is rewritten",
     "COMPILE PLAN": "a checkpoint keeps what a query means; EXPLAIN REPLACE QUERY tells what another text would change",
     "EXECUTE PLAN": "START QUERY name resumes from its checkpoint",
     "CALL": _SCRIPT,
-    "LOAD MODULE": "cepsql --conf spark.jars=FILE gives Spark jars",
-    "UNLOAD MODULE": "cepsql --conf spark.jars=FILE gives Spark jars",
+    "LOAD MODULE": _JARS,
+    "UNLOAD MODULE": _JARS,
+    "REMOVE JAR": _JARS,
+    "LOAD DATA": _STORED,
+    "IF": _SCRIPT,
+    "LOOP": _SCRIPT,
+    "WHILE": _SCRIPT,
+    "CANCEL": "STOP QUERY name stops a query; SHOW QUERIES lists their names",
+    "TERMINATE CLUSTER": "STOP QUERY name stops a query; SHOW QUERIES lists their names",
+    "VALIDATE CONNECTION": _DEFINED,
+    "INTO TABLE": _EPL_TRIGGER,
+    "DENY": _NO_RIGHTS,
     "ANALYZE": _NO_UPKEEP,
     "VACUUM": _NO_UPKEEP,
     "CHECKPOINT": "CREATE QUERY ... OPTIONS (trigger '10 seconds') says how often a query keeps its state",
@@ -237,6 +280,17 @@ def refused_ending(text: Text, begin: int, at: int) -> NotSupportedError | None:
     if words[:1] == ["CREATE"] and "STREAM" in words[:4] and words[-1] == "ON":
         hint = f"{text.slice(begin, at)} (...) USING format OPTIONS (path '...') follows the files of a table"
         return NotSupportedError("ON is not supported here", text.span(at, at + 1), hint, text.sql)
+    if words[:1] == ["SET"] and words[-1] == "TO":
+        return NotSupportedError("TO is not supported here", text.span(at, at + 1), _SETTING, text.sql)
+    if words[:1] == ["SUBSCRIBE"] and words[-1] in ("ENVELOPE", "WITH", "AS"):
+        hint = f"{text.slice(begin, at)} gives its rows, and their changes with op"
+        return NotSupportedError(f"{words[-1]} is not supported here", text.span(at, at + 1), hint, text.sql)
+    if words[:2] == ["ALTER", "VIEW"] and words[-1] in ("RENAME", "AS", "OWNER"):
+        hint = f"CREATE OR REPLACE VIEW {text.raw(begin + 2)} AS SELECT ... defines it again"
+        return NotSupportedError(f"{words[-1]} is not supported here", text.span(at, at + 1), hint, text.sql)
+    if words[:1] == ["CREATE"] and "TABLE" in words[:4] and words[-1] == "PARTITIONED BY":
+        hint = "folders called key=value hold columns of their own: name these among the columns, and leave it out"
+        return NotSupportedError("PARTITIONED BY is not supported", text.span(at, at + 1), hint, text.sql)
     if words[:1] == ["PRINT"] and words[-1] in ("INTERVAL", "SAMPLE"):
         hint = f"{text.slice(begin, at)} LIMIT 5 shows the first rows"
         return NotSupportedError(f"{words[-1]} is not supported here", text.span(at, at + 1), hint, text.sql)

@@ -255,6 +255,10 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         if _near(word, ("WINDOW",)) and (meant := _near(after, _WINDOW_KINDS)):
             wrong = "WINDOW" if word != "WINDOW" else meant if meant != after else None
             return f"did you mean {wrong}?" if wrong else f"windows are written {_WINDOW_KINDS[meant]}"
+    if index > 1 and words[index - 1 : index + 1] == ["(", ")"]:
+        return f"SHOW FUNCTIONS LIKE '{words[index - 2].lower()}' shows what it takes"
+    if words[:2] == ["WITH", "FUNCTION"]:
+        return "a program gives Spark functions of its own: engine.spark.udf.register('name', function)"
     if words[index : index + 2] == ["FOR", "KEY"]:
         return "the values of a key stand in brackets: FOR KEY ('a', 1)"
     if words[index + 2 : index + 3] == ["("] and (words[index] == "FOR" or words[index + 1] == "KEY"):

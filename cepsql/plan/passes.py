@@ -44,6 +44,7 @@ from cepsql.plan.refuse import (
 )
 from cepsql.plan.rows.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
 from cepsql.plan.rows.group_frames import over_tables
+from cepsql.plan.rows.number_times import refuse_number_times
 from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.row_order import hoist_order
@@ -252,6 +253,12 @@ def tables_as_of(draft: Draft, asked: Asked) -> Draft:
     return _with(draft, join_tables_as_of(draft.graph, draft.place))
 
 
+def times_of_numbers(draft: Draft, asked: Asked) -> Draft:
+    """No number is taken for a time, by window(...) or by a frame of RANGE."""
+    refuse_number_times(draft.graph, draft.place)
+    return draft
+
+
 # Lift: what remembers rows is an operator. Order: each operator's rows are followed by the time that is asked for.
 
 
@@ -397,6 +404,7 @@ BIND = (
     Pass(filled_windows, at_rest=True),
     Pass(groups_with_windows, at_rest=True),
     Pass(tables_as_of, of_inputs=True, at_rest=True),
+    Pass(times_of_numbers, of_inputs=True, at_rest=True),
 )
 LIFT = (
     Pass(emission, at_rest=True),

@@ -19,6 +19,12 @@ QUERIES = {
     ],
     "SELECT n FROM VALUES (1), (2), (3), (4) AS t (n) ORDER BY n OFFSET 1 LIMIT 2": [(2,), (3,)],
     "SELECT TRY(1 / 0), TRY(CAST('x' AS INT)), try(2 + 3)": [(None, None, 5)],
+    "SELECT TRY(CAST('x' AS INT) > 5), TRY(NOT 1 / 0 = 2), TRY(UPPER(CAST(1 / 0 AS STRING))), "
+    "TRY(TO_TIMESTAMP('x', 'yyyy-MM-dd')), TRY(TO_DATE('x', 'yyyy-MM-dd')), TRY(TO_DATE('x')), "
+    "CAST(TRY(TO_DATE('02.01.2026', 'dd.MM.yyyy')) AS STRING), TRY(SUM(9223372036854775807 + 1)), "
+    "TRY(CAST('7' AS INT) < 8), TRY(ELEMENT_AT(ARRAY(1), 5)), TRY(COALESCE(NULL, 3))": [
+        (None, None, None, None, None, None, "2026-01-02", None, True, None, 3),
+    ],
     "SELECT CAST(TUMBLE_START(at, INTERVAL '1' HOUR) AS STRING), "
     "CAST(TUMBLE_ROWTIME(at, INTERVAL '1' HOUR) AS STRING), COUNT(*) FROM VALUES "
     "(TIMESTAMP '2026-01-01 10:20:00'), (TIMESTAMP '2026-01-01 10:40:00') AS t (at) "
@@ -79,7 +85,10 @@ QUERIES = {
         (["A"], {"k": 1}, (1, "x"), "12", {"a": 2}, 60),
     ],
     "SELECT transform(ARRAY[1, 2], x -> x + 1), list_transform([3, 4], x -> x * 2)": [([2, 3], [6, 8])],
-    "SELECT CAST(12 AS VARCHAR), 7::TEXT, SAFE_CAST('x' AS INT64)": [("12", "7", None)],
+    "SELECT CAST(12 AS VARCHAR), 7::TEXT, SAFE_CAST('x' AS INT64), "
+    "CAST(FROM_UTC_TIMESTAMP(TIMESTAMP '2026-01-01 12:00:00', 'Asia/Tokyo') AS STRING)": [
+        ("12", "7", None, "2026-01-01 21:00:00"),
+    ],
     "SELECT CAST(TO_TIMESTAMP_LTZ(1000, 3) AS STRING) = CAST(timestamp_seconds(1) AS STRING)": [(True,)],
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Decimals, dates and times of Debezium are read as what they are, in each of the modes in which it writes them."""
+"""Decimals, dates, times and bytes of Debezium are read as what they are, in each mode in which it writes them."""
 
 import base64
 import json
@@ -15,15 +15,15 @@ AT, LOCAL = "2026-03-28 20:30:00.123456", "2026-03-29 00:30:00.123456"
 DAYS = 20541
 
 
-def rows_of(spark, columns, options, *changes):
+def rows_of(spark, columns, options, *changes, shown="CAST({} AS STRING)"):
     """Return the values of changes as text, with whether they are malformed."""
     columns = [("id", "BIGINT"), *columns]
     defined = tuple(ColumnDefinition(name, kind) for name, kind in columns)
     source = Source("s", defined, "kafka", value=ValueFormat("debezium", tuple(options.items())), key=("id",))
     values = [(json.dumps(change),) for change in changes]
     records = spark.createDataFrame(values, "value STRING").selectExpr("CAST(value AS BINARY) AS value")
-    shown = [f"CAST({name} AS STRING)" for name, _ in columns[1:]]
-    rows = decoded(source, records, "malformed", "text").selectExpr(*shown, "malformed").collect()
+    texts = [shown.format(name) for name, _ in columns[1:]]
+    rows = decoded(source, records, "malformed", "text").selectExpr(*texts, "malformed").collect()
     return [(*row[:-1], row.malformed) if not row.malformed else None for row in rows]
 
 
@@ -90,6 +90,24 @@ def test_decimals_as_text_and_number(spark, mode, value):
     assert found == [("-1.50", False), None]
 
 
+BYTES = bytes([0, 62, 255, 251, 240, 127, 128])
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [
+        ("bytes", base64.b64encode(BYTES)),
+        ("base64", base64.b64encode(BYTES)),
+        ("base64-url-safe", base64.urlsafe_b64encode(BYTES)),
+        ("hex", BYTES.hex().encode()),
+    ],
+)
+def test_bytes(spark, mode, text):
+    changes = [change(x=text.decode()), change(x=""), change(x=None), change(x="!")]
+    found = rows_of(spark, [("x", "BINARY")], {"binary.handling.mode": mode}, *changes, shown="hex({})")
+    assert found == [(BYTES.hex().upper(), False), ("", False), (None, False), None]
+
+
 TYPES = [("at", "TIMESTAMP"), ("local", "TIMESTAMP_NTZ"), ("day", "DATE")]
 VALUES = [
     ({"time.precision.mode": "adaptive"}, MICROS, DAYS, 6),
@@ -98,7 +116,7 @@ VALUES = [
     ({"time.precision.mode": "connect"}, MICROS // 1000, DAYS, 3),
     ({"time.precision.mode": "microseconds"}, MICROS, DAYS, 6),
     ({"time.precision.mode": "nanoseconds"}, MICROS * 1000 + 1, DAYS, 6),
-    ({"time.precision.mode": "isostring"}, "2026-03-29T00:30:00.123456Z", "2026-03-29", 6),
+    ({"time.precision.mode": "isostring"}, "2026-03-29T00:30:00.123456Z", "2026-03-29Z", 6),
 ]
 
 

@@ -57,7 +57,7 @@ def _check_time(clause: WatermarkClause, column: ColumnDefinition) -> None:
     if column.type.lower().startswith(("timestamp", "date")):
         return
     numeric = is_number(column.type)
-    computed = made_time(column.name) if numeric else f"to_timestamp({column.name})"
+    computed = made_time(column.name, column.type) if numeric else f"to_timestamp({column.name})"
     calls = clause.expression.find_all(exp.Anonymous, exp.Func)
     written = next((call for call in calls if sql_of(call).upper().startswith(_MAKING)), None)
     others = f" ({OTHER_UNITS})" if written is None and computed == f"timestamp_millis({column.name})" else ""

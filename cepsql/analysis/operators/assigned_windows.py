@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.sql.epoch_times import time_hint
+from cepsql.analysis.sql.epoch_times import is_number, time_hint
 from cepsql.analysis.sql.lengths import DAYS, MONTHS, WEEKS, Length, window_length
 from cepsql.analysis.sql.positions import span_of
 from cepsql.calendar import DAY
@@ -78,7 +78,7 @@ def plan_assigned_windows(
     kind = time.type.lower()
     if kind not in ("timestamp", "timestamp_ntz", "timestamp_ltz", "date"):
         hint = time_hint(time.name, kind, f"CAST({time.name} AS TIMESTAMP) is a time")
-        raise NotSupportedError(f"windows by a {kind.upper()} are not supported", clause.span, hint)
+        raise NotSupportedError(f"windows by {kind.upper()} are not supported", clause.span, hint)
     of_date, kind = kind == "date", "timestamp_ntz" if kind in ("timestamp_ntz", "date") else "timestamp"
     size, offset = window_length(clause.size, clause.span), Length(0)
     step = size if clause.step is None else window_length(clause.step, clause.span)
@@ -114,20 +114,27 @@ def _time(clause: WindowClause, columns: Sequence[ColumnDefinition], watermark: 
             raise ProgrammingError(f"there is no column {clause.time.name}", span_of(clause.time, clause.span), hint)
         if watermark is not None and named.name.lower() != watermark.column.lower():
             raise ProgrammingError(
-                f"windows of a stream must be of its event time, {watermark.column}", span_of(clause.time, clause.span)
+                f"windows of a stream must be of its event time, {watermark.column}",
+                span_of(clause.time, clause.span),
+                f"name {watermark.column}; or let WATERMARK FOR {named.name} make that the event time of the stream",
             )
         return named
     if watermark is not None:
         return next(c for c in columns if c.name.lower() == watermark.column.lower())
     times = [c for c in columns if c.type.lower().startswith("timestamp")]
+    times = times or [c for c in columns if c.type.lower() == "date"]
     if len(times) == 1:
         return times[0]
-    example = times[0].name if times else "ts"
-    raise ProgrammingError(
-        "it is not clear by which time the rows lie in windows",
-        clause.span,
-        f"name the column: WINDOW {clause.kind.upper()} (ON {example}, ...)",
-    )
+    if not times and all(c.type.lower() != "unknown" for c in columns):
+        numbers = [c for c in columns if is_number(c.type)]
+        made = time_hint(*((numbers[0].name, numbers[0].type) if len(numbers) == 1 else ("x", "bigint")), "")
+        raise ProgrammingError(
+            "no column is a TIMESTAMP or DATE, by which rows lie in windows",
+            clause.span,
+            made or "CAST(x AS TIMESTAMP) AS time, say, makes a column that is one",
+        )
+    hint = f"name the column: WINDOW {clause.kind.upper()} (ON {times[0].name if times else 'ts'}, ...)"
+    raise ProgrammingError("it is not clear by which time the rows lie in windows", clause.span, hint)
 
 
 def as_fixed(length: Length) -> Length:

@@ -2,7 +2,8 @@
 
 import re
 
-_NUMBERS = ("bigint", "long", "int", "integer", "decimal", "double", "float")
+_SECONDS = ("int", "integer", "decimal", "double", "float")
+_NUMBERS = ("bigint", "long", *_SECONDS)
 _ENDINGS = (
     (re.compile(r"(_ns|nanos(econds)?)$", re.I), "timestamp_micros({} div 1000)"),
     (re.compile(r"(_us|micros(econds)?)$", re.I), "timestamp_micros({})"),
@@ -14,20 +15,30 @@ OTHER_UNITS = "timestamp_seconds and timestamp_micros take others than milliseco
 
 def is_number(kind: str) -> bool:
     """Tell whether a type is one of numbers."""
-    return kind.lower().split("(")[0] in _NUMBERS
+    return _plain(kind) in _NUMBERS
 
 
-def made_time(column: str) -> str:
-    """Return the call that makes a time of a column: by the unit in its name, of milliseconds without one.
+def _plain(kind: str) -> str:
+    return kind.lower().split("(")[0].strip()
 
-    >>> made_time("at"), made_time("sent_us"), made_time("epoch_seconds")
-    ('timestamp_millis(at)', 'timestamp_micros(sent_us)', 'timestamp_seconds(epoch_seconds)')
+
+def made_time(column: str, kind: str = "bigint") -> str:
+    """Return the call that makes a time of a column of a type of numbers: by the unit in its name; without one they are
+    milliseconds, or seconds where an INT could not count milliseconds, and where there are fractions.
+
+    >>> made_time("at"), made_time("sent_us"), made_time("epoch_seconds"), made_time("at", "int")
+    ('timestamp_millis(at)', 'timestamp_micros(sent_us)', 'timestamp_seconds(epoch_seconds)', 'timestamp_seconds(at)')
     """
-    return next((call for ending, call in _ENDINGS if ending.search(column)), "timestamp_millis({})").format(column)
+    plain = "timestamp_seconds({})" if _plain(kind) in _SECONDS else "timestamp_millis({})"
+    return next((call for ending, call in _ENDINGS if ending.search(column)), plain).format(column)
 
 
 def time_hint(column: str, kind: str, otherwise: str) -> str:
-    """Return the hint for a clause that needs a time and was given a column of another type."""
-    if kind.lower() not in ("bigint", "long"):
+    """Return the hint for a clause that needs a time and was given a column of another type.
+
+    A BIGINT counts time, and so do other numbers whose names have a unit.
+    """
+    counts = _plain(kind) in ("bigint", "long") or any(ending.search(column) for ending, _ in _ENDINGS)
+    if not is_number(kind) or not counts:
         return otherwise
-    return f"FROM (SELECT *, {made_time(column)} AS time FROM ...) has one"
+    return f"FROM (SELECT *, {made_time(column, kind)} AS time FROM ...) has one"

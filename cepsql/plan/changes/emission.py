@@ -21,13 +21,11 @@ from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
 from cepsql.plan.joins.stream_join import joined_events, joins_streams
-from cepsql.plan.operators.fill import Fill
-from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.tree.arrival import keeps_arrival
 from cepsql.plan.tree.changelogs import changelog_read, emitted_read
 from cepsql.plan.tree.markers import without_ctes
-from cepsql.plan.tree.nodes import Read, Sql, walk
+from cepsql.plan.tree.nodes import Ordered, Read, Sql, walk
 from cepsql.plan.tree.reader import Checked
 from cepsql.plan.tree.rows_below import RowsBelow
 
@@ -91,7 +89,8 @@ def _is_filled(root: Sql) -> bool:
     """Tell whether the outermost SELECT gives windows with FILL."""
     source = root.query.args.get("from_")
     table = source.this if source is not None else None
-    return isinstance(table, exp.Table) and isinstance(root.inputs.get(table_name(table)), Fill)
+    below = root.inputs.get(table_name(table)) if isinstance(table, exp.Table) else None
+    return isinstance(below, Ordered) and below.fills
 
 
 def _changing(root: Sql, checked: Checked, place: Span) -> bool:
@@ -197,7 +196,7 @@ def _refuse_operation(root: Sql, place: Span) -> None:
 def _has_window(root: Sql) -> bool:
     """Tell whether there are windows in a query or its views."""
     for node in walk(root):
-        if isinstance(node, WindowAggregate) or (isinstance(node, Sql) and node.windows is not None):
+        if (isinstance(node, Ordered) and node.windowed) or (isinstance(node, Sql) and node.windows is not None):
             return True
         if isinstance(node, Sql) and any(window_call(call) is not None for call in node.query.find_all(exp.Anonymous)):
             return True

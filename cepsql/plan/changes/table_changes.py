@@ -53,15 +53,16 @@ from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
 from cepsql.plan.operators.retracting_groups import ListedCall, RetractingGroups
 from cepsql.plan.operators.table_join import TableJoin
-from cepsql.plan.operators.temporal_filter import Clock, TemporalFilter
+from cepsql.plan.operators.temporal_filter import TemporalFilter
 from cepsql.plan.operators.upserts import Upserts
 from cepsql.plan.rows.over import named_item, own_aggregate, window_calls
 from cepsql.plan.rows.top_rows import with_first_rows_ranked
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
+from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.join_order import own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import AddedRows, Node, Read, Sql, reads, walk
+from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, reads, walk
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
 
@@ -686,9 +687,7 @@ class _TableChanges:
 
     def _enter(self, kind: str, node: Node) -> str:
         name = self._name(kind)
-        if isinstance(node, Upserts):
-            node = replace(node, name=name)
-        self.nodes[name] = node
+        self.nodes[name] = node.called(name) if isinstance(node, Ordered) else node
         return name
 
 

@@ -15,6 +15,8 @@ class ChangingGroups(Ordered):
     """An ordered operator: groups of all rows with equal keys so far, whenever they change. `inputs` as of `Match`; it
     stands over streams only, and nothing but plain SQL stands over it."""
 
+    counts_at_once = True
+
     groups: GroupChanges
     inputs: tuple[Node, ...]
     markers: bool = False

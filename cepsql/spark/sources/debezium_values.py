@@ -1,4 +1,4 @@
-"""The codes in which Debezium writes decimals, dates and times, as values of the declared types."""
+"""The codes in which Debezium writes decimals, dates, times and bytes, as values of the declared types."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -6,7 +6,7 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from cepsql.analysis.ddl.debezium_modes import DECIMAL_MODE, PRECISION, TIME_MODE, coded_kind
+from cepsql.analysis.ddl.debezium_modes import BINARY_MODE, DECIMAL_MODE, PRECISION, TIME_MODE, coded_kind
 from cepsql.catalog import ColumnDefinition
 from cepsql.scalar.types import parse_type
 
@@ -44,9 +44,12 @@ def decoded_value(raw: Column, column: ColumnDefinition, options: Mapping[str, s
     field = _field(schema, column.name)
     if kind == "decimal":
         return _decimal(raw, column.type, field)
+    if kind == "binary":
+        return _bytes(raw, options[BINARY_MODE].lower())
     if kind == "date":
         days = F.when(raw.rlike(_PLAIN_NUMBER), F.date_from_unix_date(raw.try_cast("int")))
-        return F.coalesce(days, raw.try_cast("date"))
+        # isostring writes dates with an offset, as 2026-03-29Z.
+        return F.coalesce(days, F.regexp_replace(raw, r"(\d)(?:Z|[+-]\d\d:\d\d)$", "$1").try_cast("date"))
     return _time(raw, kind, _unit(options), field)
 
 
@@ -83,6 +86,13 @@ def _time(raw: Column, kind: str, unit: str | None, field: Column) -> Column:
     named = F.create_map(*(F.lit(text) for pair in _NAMED_UNITS.items() for text in pair))
     said = F.coalesce(F.try_element_at(named, name), F.lit(unit))
     return _let(raw, found)
+
+
+def _bytes(raw: Column, mode: str) -> Column:
+    """Return bytes that a text holds; the converter of Kafka Connect writes `bytes` in base64, too."""
+    if mode == "hex":
+        return F.try_to_binary(raw, F.lit("hex"))
+    return F.try_to_binary(F.translate(raw, "-_", "+/") if mode == "base64-url-safe" else raw, F.lit("base64"))
 
 
 def _at(micros: Column, kind: str) -> Column:

@@ -38,12 +38,12 @@ from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.rows import column_type, layout_columns
+from cepsql.spark.stages.change_stage import change_stage
 from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.over import is_compared, is_summed
 from cepsql.spark.stages.ranked_rows import UNLIKE, check_ordered
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
-from cepsql.spark.stages.table_changes import change_stage
 
 
 def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> Staged:
