@@ -19,7 +19,7 @@ from cepsql.spark.checkpoint.kept_progress import KeptProgress
 from cepsql.spark.checkpoint.progress import Progress
 from cepsql.spark.run.late_counts import LEFT_OUT
 from cepsql.spark.run.progress_watch import Watch
-from cepsql.spark.stages.observations import BELOW_MATCH, SAID
+from cepsql.spark.stages.observations import BELOW_MATCH, OBSERVATION, SAID
 from cepsql.spark.stages.stage import observed_counts
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
@@ -154,10 +154,13 @@ def test_what_buckets_say_is_put_together():
         {"read": 0, "late": 0, "bound": 6, "deadline": 8, "rows": 0, "merged": 0},
     ]
     watch = Watch()
-    watch.add(event(0, m={SAID: [json.dumps(one) for one in said]}))
+    # What stages in one task say is observed under the name of the last one.
+    other = {"read": 0, "late": 0, "bound": 3, "rows": 1, "merged": 5, OBSERVATION: "below"}
+    told = [json.dumps(one) for one in ({**one, OBSERVATION: "m"} for one in said)]
+    watch.add(event(0, m={SAID: [*told, json.dumps(other)]}))
     progress = watch.progress
-    assert (progress.rows_read, progress.rows_late, progress.counters) == (7, 1, {"merged": 2})
-    assert (progress.bound, progress.next_deadline, progress.state_rows) == (7, 8, 5)
+    assert (progress.rows_read, progress.rows_late, progress.counters) == (7, 1, {"merged": 7})
+    assert (progress.bound, progress.next_deadline, progress.state_rows) == (7, 8, 6)
     watch.add(event(1, m={SAID: []}))
     assert (watch.progress.rows_read, watch.progress.bound, watch.progress.batches) == (7, 7, 2)
 
