@@ -24,7 +24,6 @@ from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
-from cepsql.plan.operators.sort import Sort
 from cepsql.query import Query, no_python_type
 from cepsql.render.html import html_text
 from cepsql.spark.frames.names import ARRIVAL
@@ -135,7 +134,7 @@ def _played(
         table = engine.sql(f"SELECT * FROM {name}")
         assert isinstance(table, Query)
         late[name] = _rows(table.arrow(), zone)
-    return Played(seen, late, any(isinstance(node, Sort) for node in query.plan.stages))
+    return Played(seen, late, any(node.sorts for node in query.plan.stages))
 
 
 def _move_late_rows(engine: "Engine", folder: Path) -> None:
@@ -161,12 +160,13 @@ def _play(
     from cepsql.spark.jvm.failures import translated_failures
     from cepsql.spark.run.replay import Replay, write_batch
     from cepsql.spark.sources.late_rows import late_files
+    from cepsql.spark.stages.frame_options import FrameOptions
 
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
     kept = folder / "checkpoint"
     checkpoint = open_checkpoint(kept, query.identity())
-    frame = query.build(checkpoint.control, frames, files=host_files(kept))
+    frame = query.build(FrameOptions(checkpoint.control, frames, files=host_files(kept)))
     seen: list[pa.Table | None] = []
     late = tuple(files for files in map(late_files, sources) if files is not None)
     with Replay(frame, checkpoint, query.patterns, late) as replay:

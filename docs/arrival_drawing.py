@@ -39,7 +39,7 @@ def arrival(engine: "cepsql.Engine") -> "Figure":
         # What a batch is compared with is the watermark that the batch before it left.
         marks.append((places[-1] + 0.5, reached - DELAY))
         axes.axvline(places[-1] + 0.5, color="#cccccc", linewidth=0.8, zorder=0)
-        axes.text(places[0] - 0.35, _time(43), f"micro-batch {number}", fontsize=8, color="#666666")
+        axes.text(places[0] - 0.35, _time(43), f"micro-batch {number}", fontsize=8, color="#666666", va="top")
     ends = [*(x for x, _ in marks[1:]), marks[-1][0]]
     for (x, mark), end in zip(marks[:-1], ends, strict=False):
         axes.plot([x, end], [mark, mark], color="#edae49", linewidth=2, zorder=1)

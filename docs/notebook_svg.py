@@ -65,12 +65,16 @@ def notebook_facts(cells: list[tuple[str, str]]) -> str:
     return "\n".join(lines).rstrip()
 
 
+_LETTERS = 108
+"""Letters after which a line of text is wrapped."""
+
 _NOTEBOOK_STYLE = (
     "*{box-sizing:border-box}"
     ".n{font:14px system-ui,'DejaVu Sans',sans-serif;color:#1f2328;background:#fff;padding:14px}"
     ".c{display:flex;margin-bottom:10px}.p{width:56px;color:#307fc1;font:13px monospace;padding-top:8px}"
     ".o .p{color:#bf5b3d}pre{margin:0;font:13px/1.3 ui-monospace,Menlo,'DejaVu Sans Mono',monospace;white-space:pre}"
     ".i{flex:1;border:1px solid #d0d7de;background:#f6f8fa;padding:8px}.r{flex:1;min-width:0;padding:4px 8px}"
+    ".r pre{white-space:pre-wrap}"
     "table{border-collapse:collapse;font-size:13px}"
     "th,td{padding:4px 10px;text-align:left}th{border-bottom:1px solid #888}"
     "tr:nth-child(even) td{background:#f6f8fa}p{margin:6px 0}"
@@ -87,7 +91,9 @@ def notebook_svg(cells: list[tuple[str, str]]) -> str:
         height += 28 + 17 * (cell.count("\n") + 1)
         if html:
             parts.append(f'<div class="c o"><div class="p">[{number}]:</div><div class="r">{html}</div></div>')
-            height += 26 + 28 * html.count("<tr") + 17 * (html.count("\n") + html.count("<p>") + html.count("<pre"))
+            wrapped = sum(len(line) // _LETTERS for line in html.splitlines() if "<t" not in line)
+            lines = html.count("\n") + html.count("<p>") + html.count("<pre") + wrapped
+            height += 26 + 28 * html.count("<tr") + 17 * lines
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
         f'<style>{_NOTEBOOK_STYLE}</style><rect width="{width}" height="{height}" fill="#fff"/>'

@@ -50,7 +50,7 @@ def plain(line: str) -> str:
 def recording(frames: Sequence[Frame], columns: int, rows: int, title: str, text: str) -> str:
     """Write frames as an SVG that shows one after the other, and for ever again.
 
-    Where nothing moves it shows the first one that is `still`, else the last one.
+    It begins with the first one that is `still`, else the last one, and where nothing moves it shows that alone.
     text: what stands in it for those who cannot see it.
     """
     width, height = round(columns * _CELL) + 2 * _PAD, rows * _LINE + _BAR + 2 * _PAD
@@ -101,11 +101,13 @@ def _style(frames: Sequence[Frame], height: int) -> str:
     last = len(frames) - 1
     still = next((number for number, frame in enumerate(frames) if frame.still), last)
     steps.append(f"100%{{transform:translateY({-last * height}px)}}")
+    before = sum(frame.seconds for frame in frames[:still])
     font = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
     return (
         f"text{{font:{_SIZE}px {font};white-space:pre;fill:{_PLAIN}}}"
         ".b{font-weight:700}.i{font-style:italic}.c{fill:#c9d1d9;opacity:.55}"
-        f".film{{transform:translateY({-still * height}px);animation:film {whole:.2f}s steps(1,end) infinite}}"
+        f".film{{transform:translateY({-still * height}px);"
+        f"animation:film {whole:.2f}s steps(1,end) {-before:.2f}s infinite}}"
         f"@keyframes film{{{''.join(steps)}}}"
         "@media (prefers-reduced-motion:reduce){.film{animation:none}}"
     )

@@ -52,6 +52,8 @@ def test_a_recording_plays_its_frames(maker):
     assert "<desc>$ &lt;done&gt;</desc>" in text
     assert re.search(r'<text [^>]*class="b" style="fill:#79c0ff">SELECT</text>', text)
     assert re.findall(r"([\d.]+)%\{transform", text) == ["0.000", "25.000", "100"]
+    # A reader first sees what it ends with.
+    assert "4.00s steps(1,end) -1.00s infinite" in text
 
 
 def test_every_picture_is_made_and_used(maker):

@@ -13,6 +13,9 @@ from cepsql.temporary import temporary_folder
 OPERATION = "op"
 """The column of changes that says what each does to the result."""
 
+VERSION = "__version"
+"""The column of versions with the time from which each holds."""
+
 REFRESH_MICROS = 5_000_000
 """How often a standing query reads the views again that it joins a stream with."""
 
@@ -61,10 +64,12 @@ class ViewSource(Source):
     view:   its definition.
     events: whether each change is a row by itself, with the column `op` where rows are not only added. Of others that
             are streaming the rows set and delete what stands under the key.
+    versions: whether the changes are those of all versions that are kept, each from an event time on.
     """
 
     view: MaterializedView = field(kw_only=True)
     events: bool = False
+    versions: bool = False
 
     @property
     def schema(self) -> str | None:
@@ -143,6 +148,26 @@ def view_changes(view: MaterializedView, file: ViewFile, events: bool = False) -
     return replace(
         at_rest, columns=columns, options=options, streaming=True, refresh=None, watermark=mark,
         key=() if adds or events else view.key, events=adds or events,
+    )  # fmt: skip
+
+
+def view_versions(at_rest: ViewSource, time_type: str) -> ViewSource:
+    """Return the versions of a view with a key as a stream, from those on that the view keeps.
+
+    Rows that are only added hold from their event time on. What changes holds from the watermark of its batch on, in
+    the column VERSION of type `time_type`.
+    """
+    view = at_rest.view
+    columns, mark = view.columns, Watermark(VERSION, 1)
+    if view.adds and view.event_time is not None:
+        mark = Watermark(view.event_time, view.delay)
+    else:
+        # A row of the very time waits until no further batch can have that watermark.
+        columns = (*columns, ColumnDefinition(VERSION, time_type))
+    options = (*at_rest.options, ("view", view.name))
+    return replace(
+        at_rest, columns=columns, options=options, streaming=True, refresh=None, watermark=mark, key=view.key,
+        versions=True,
     )  # fmt: skip
 
 

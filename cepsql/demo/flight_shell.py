@@ -7,7 +7,7 @@ from prompt_toolkit.history import InMemoryHistory
 
 from cepsql.configuration import choose, spark_conf
 from cepsql.demo.colour import print_sql
-from cepsql.demo.replay import Replay
+from cepsql.demo.replay import FlightReplay
 from cepsql.demo.scenes import GROWING_DELAY
 from cepsql.engine import Engine, connect
 from cepsql.errors import InterfaceError
@@ -33,7 +33,7 @@ QUESTIONS = (
 """Each with the statement that answers it."""
 
 
-def open_shell(replay: Replay) -> int:
+def open_shell(replay: FlightReplay) -> int:
     """Open the shell over the replay, with the questions in its history; return the exit code.
 
     Raises InterfaceError where there is no terminal to type at.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cepsql.demo.colour import print_sql
 from cepsql.demo.progress_bar import ProgressBar
-from cepsql.demo.replay import Replay, lay_out
+from cepsql.demo.replay import FlightReplay, lay_out
 from cepsql.demo.scenes import SCENES, Scene
 from cepsql.engine import Engine, connect
 from cepsql.errors import Error, ExitCode, InterfaceError, OperationalError
@@ -74,7 +74,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _lay_out(folder: Path, options: argparse.Namespace) -> Replay:
+def _lay_out(folder: Path, options: argparse.Namespace) -> FlightReplay:
     rows = 10_000 if options.quick and options.rows is None else options.rows
     return lay_out(folder, 3 if options.quick else 5, rows)
 
@@ -95,7 +95,7 @@ def _write_out(folder: Path, options: argparse.Namespace) -> None:
     )
 
 
-def _play(replay: Replay, options: argparse.Namespace) -> None:
+def _play(replay: FlightReplay, options: argparse.Namespace) -> None:
     print(
         f"{replay.rows:,} real flights from New York in early 2013, in the order in which they left.\n"
         f"The replay has {replay.files} files, each read as one batch. As in a real stream, {replay.late:,} rows come "
@@ -115,7 +115,7 @@ def _play(replay: Replay, options: argparse.Namespace) -> None:
         print("Now you:     cepsql demo --shell    the shell with these flights, and three questions to try")
 
 
-def _act(engine: Engine, scene: Scene, number: int, replay: Replay, shown: int | None) -> None:
+def _act(engine: Engine, scene: Scene, number: int, replay: FlightReplay, shown: int | None) -> None:
     print(f"\n{number}. {scene.question}\n")
     print_sql(f"{scene.query};", _INDENT)
     print()
@@ -154,7 +154,7 @@ class _Told:
             print(f"{_INDENT}... and {len(self.rows) - self._most:,} more")
 
 
-def _stream(query: Query, told: _Told, replay: Replay) -> str:
+def _stream(query: Query, told: _Told, replay: FlightReplay) -> str:
     """Run the query over the replayed stream; return an account of what was read."""
     found: deque[list[dict]] = deque()
     bar = ProgressBar(replay.rows)

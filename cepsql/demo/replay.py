@@ -15,7 +15,7 @@ _LATE_EVERY, _MALFORMED_EVERY = 173, 419
 
 
 @dataclass(frozen=True)
-class Replay:
+class FlightReplay:
     """What was laid out: the folder, how many rows of each kind (each row counted once), and the last departure.
 
     cancelled rows have no event time, late ones come a file after the file that they belong to, malformed ones have a
@@ -35,7 +35,7 @@ class Replay:
         return any(f",{tailnum}," in file.read_text("utf-8") for file in self.folder.glob("*.csv"))
 
 
-def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> Replay:
+def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> FlightReplay:
     """Write the first `limit` flights (None: all) into `files` CSV files of equal length, in event-time order.
 
     Every 173rd departure is held back to the next file if that makes it more than a day late, and every 419th gets a
@@ -65,7 +65,7 @@ def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> Replay:
         late += len(held)
         _write(folder / f"{number:03}.csv", header, kept + held, start + number)
         held = holding
-    return Replay(folder, len(parts), len(rows), late, malformed, cancelled, datetime.fromisoformat(end))
+    return FlightReplay(folder, len(parts), len(rows), late, malformed, cancelled, datetime.fromisoformat(end))
 
 
 def _read(limit: int | None) -> tuple[list[str], list[list]]:

@@ -21,18 +21,19 @@ from cepsql.engine.inferred_files import InferredFiles, file_format, file_source
 from cepsql.engine.owned_start import start_owned
 from cepsql.engine.prepared import PreparedStatements
 from cepsql.engine.registered_frames import Frames, registered
-from cepsql.engine.session import Session
+from cepsql.engine.session import EngineSession
 from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting
 from cepsql.errors import Error, Span, UncheckedError, at_place
 from cepsql.language import statements as st
 from cepsql.language.accepted_calls import called_names
 from cepsql.language.double_quotes import with_quoted_names
 from cepsql.language.file_tables import FILE, FileTable
-from cepsql.language.translate import statements
+from cepsql.language.translate import one_query, statements
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.read_point import check_read_point, refuse_read_point
 from cepsql.plan.standing import plan_standing
+from cepsql.plan.versions_known import check_versions_known
 from cepsql.query import Query, limited
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Context:
     ):
         self.catalog = catalog or Catalog()
         self.restrictions = restrictions
-        self.session = Session(self.catalog, spark, master, conf)
+        self.session = EngineSession(self.catalog, spark, master, conf)
         self.given_settings = Settings(self.session)
         self.settings = self.given_settings.own
         self.prepared = PreparedStatements(lambda: None if self.checking else self.catalog.store)
@@ -194,6 +195,7 @@ class Context:
             refuse_read_point(query, "a view")
         plan = plan_query(query, lambda table: given.get(table_name(table).lower()) or self.relation(table), defining)
         check_read_point(plan)
+        self._check_versions(plan)
         return plan
 
     def plan_standing(self, query: st.Query, of_view: bool = False) -> Plan:
@@ -204,7 +206,12 @@ class Context:
         def changes(view: ViewSource, events: bool) -> ViewSource:
             return view_changes(view.view, self.catalog.view_file, events)
 
-        return plan_standing(query, self.relation, changes, of_view)
+        plan = plan_standing(query, self.relation, changes, of_view)
+        self._check_versions(plan)
+        return plan
+
+    def _check_versions(self, plan: Plan) -> None:
+        check_versions_known(plan, lambda view: self.plan_standing(one_query(view.query.sql), True))
 
     def wait_for_views(self, plan: Plan) -> None:
         """Wait until the views of a query have taken what AFTER names; raises Error."""

@@ -51,7 +51,7 @@ def create_source(context: Context, create: st.CreateSource) -> Answer:
     answer = _define(context, source, create, late_span)
     if own:
         os.makedirs(dict(create.options)["path"], exist_ok=True)
-        note = f"; INSERT INTO {quoted_name(source.name)} gives it rows, which are files of {source.format}"
+        note = f"; INSERT INTO {quoted_name(source.name)} adds rows, which are kept in files of {source.format}"
     return replace(answer, message=f"{answer.message}{note}")
 
 

@@ -19,8 +19,8 @@ from cepsql.plan.planner import plan_query
 from cepsql.plan.references import valued_source
 from cepsql.query import Query
 
-SUMMARY = ("column", "type", "min", "max", "approx_unique", "avg", "null_share", "count")
-"""What SUMMARIZE tells of each column; `null_share` is between 0 and 1, `count` that of all rows."""
+SUMMARY = ("column", "type", "min", "max", "unique", "avg", "nulls")
+"""What SUMMARIZE tells of each column; `unique` is exact to a few per cent."""
 
 
 def show(context: Context, asked: st.Show) -> Answer:
@@ -125,4 +125,5 @@ def summarize(context: Context, statement: st.Query, given: Frames) -> Answer:
             statement.span,
             "SUMMARIZE of a stream of files or of Kafka reads what is there now",
         )
-    return Answer(SUMMARY, query.summary(), notices=query.notices)
+    rows, count = query.summary()
+    return Answer(SUMMARY, rows, f"{count:,} {'row' if count == 1 else 'rows'}", notices=query.notices)

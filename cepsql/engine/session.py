@@ -23,7 +23,7 @@ _CATALOG = "spark.sql.catalogImplementation"
 """Spark's setting for where functions are kept that are not of one session."""
 
 
-class Session:
+class EngineSession:
     """Makes, gives and ends the Spark session of an engine with this catalog.
 
     given:  the session that the engine was made with, if any.
@@ -69,13 +69,14 @@ class Session:
         Raises OperationalError if Java or Spark cannot be started, or runs with other settings that cannot be changed.
         """
         load_spark()
+        from cepsql.spark.jvm.gateway import is_stopped
         from cepsql.spark.jvm.own_functions import add_own_functions
 
         with self._lock:
             self.check_open()
             if self.running is not None and self.given is None:
                 self._forget_lost()
-            elif getattr(getattr(self.given, "_sc", self), "_jsc", self) is None:
+            elif self.given is not None and is_stopped(self.given):
                 from cepsql.spark.jvm.failures import STOPPED, STOPPED_HINT
 
                 raise OperationalError(STOPPED, hint=STOPPED_HINT)
@@ -115,7 +116,9 @@ class Session:
     def lent(self) -> "AbstractContextManager[SparkSession]":
         """Lend a session of its own to the start of one query, for queries that are started side by side."""
         spark = self.spark
-        if not hasattr(spark, "_jsparkSession"):
+        from cepsql.spark.jvm.classic import has_java
+
+        if not has_java(spark):
             return nullcontext(spark)
         from cepsql.spark.jvm.start_sessions import StartSessions
 

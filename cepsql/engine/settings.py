@@ -12,7 +12,7 @@ from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
-    from cepsql.engine.session import Session
+    from cepsql.engine.session import EngineSession
 
 ANSI = "spark.sql.ansi.enabled"
 """Spark's setting that makes 1/0, overflows and casts that fail errors."""
@@ -24,6 +24,9 @@ SETTINGS = {
     "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
     "cepsql.expired_rows": "rows that leave a result in one micro-batch because their time is over (WHERE at > NOW() - "
     "...); more follow at once; default 100000",
+    "cepsql.one_task": "true: operators over changes run in one task, and Spark plans one stage for all of "
+    "them; false: each is spread over tasks by its keys; auto: true with one or two shuffle partitions; a "
+    "checkpoint keeps what it was begun with",
     "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
     "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
@@ -39,7 +42,7 @@ class Settings:
     own: settings of cepsql.
     """
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: "EngineSession") -> None:
         self.own: dict[str, str] = {}
         self._session = session
         self._names_quoted: bool | None = None
@@ -135,6 +138,9 @@ def check_setting(key: str, value: str | None, span: Span) -> None:
     if key == "cepsql.strict":
         if value.lower() not in ("true", "false"):
             raise ProgrammingError(f"{key} must be true or false", span)
+    elif key == "cepsql.one_task":
+        if value not in ("auto", "true", "false"):
+            raise ProgrammingError("cepsql.one_task is auto, true or false", span)
     elif key == "cepsql.scan":
         if value not in ("auto", "spark"):
             raise ProgrammingError("cepsql.scan is auto or spark", span)

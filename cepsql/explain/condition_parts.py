@@ -20,7 +20,7 @@ _READERS = {FIRST, LAST, RUNNING, "PREV", "NEXT", *MATCH_FUNCTIONS, *KEPT_AGGREG
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadValue:
     """A column, navigation, aggregate or classifier in a part: where it stands in the part's text, and its value."""
 
     begin: int
@@ -39,7 +39,7 @@ class ConditionPart:
 
     sql: str
     truth: Scalar
-    reads: tuple[Read, ...]
+    reads: tuple[ReadValue, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _part(
             continue  # The parameter of a lambda.
         place = span_of(reader)
         if span is not None and place is not None and span.start <= place.start < place.end <= span.end:
-            reads.append(Read(place.start - span.start, place.end - span.start, value))
+            reads.append(ReadValue(place.start - span.start, place.end - span.start, value))
     written = sql_of(node) if span is None else sql[span.start : span.end]
     return ConditionPart(written, lower_value(node, variable, scope, traveling), tuple(reads))
 

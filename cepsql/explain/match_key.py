@@ -10,9 +10,8 @@ from cepsql.analysis.sql.parameters import literal
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, in_text, suggestion
-from cepsql.plan.operators.match import Match
 from cepsql.plan.planner import Plan
-from cepsql.plan.tree.nodes import Node, walk
+from cepsql.plan.tree.nodes import Ordered, matches_of, walk
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
 """A key as statements and programs give it: SQL, values by column name, values in order, or the only value."""
@@ -49,28 +48,23 @@ def key_columns(match: MatchPlan) -> list[str]:
 
 
 def _explained_match(plan: Plan) -> MatchPlan:
-    matches = [node for node in walk(plan.logical) if isinstance(node, Match)]
-    found = [node.match for node in matches if _matches_below(node) == 1]
-    if not found:
+    up_to = (matches_of(node) for node in walk(plan.logical) if isinstance(node, Ordered) and node.pattern_match)
+    matches = [innermost for innermost, *others in up_to if not others]
+    if not matches:
         raise ProgrammingError("the query has no MATCH_RECOGNIZE to explain", plan.query.span)
-    if len(found) > 1:
+    if len(matches) > 1:
         raise NotSupportedError(
-            f"EXPLAIN MATCH of a query with {len(found)} MATCH_RECOGNIZE side by side is not supported",
-            found[1].clause.span,
+            f"EXPLAIN MATCH of a query with {len(matches)} MATCH_RECOGNIZE side by side is not supported",
+            matches[1].clause.span,
             "explain them one by one",
         )
-    if found[0].clause.frame is not None:
+    if matches[0].clause.frame is not None:
         raise NotSupportedError(
             "EXPLAIN MATCH of a row pattern in a window is not supported",
-            found[0].clause.span,
+            matches[0].clause.span,
             "EXPLAIN PATTERN shows its conditions and its automaton",
         )
-    return found[0]
-
-
-def _matches_below(node: Node) -> int:
-    """Count the matches up to a node, itself included."""
-    return sum(isinstance(below, Match) for below in walk(node))
+    return matches[0]
 
 
 def _constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:
@@ -115,17 +109,17 @@ def _item(value: exp.Expr) -> tuple[exp.Identifier | None, exp.Expr]:
 def _in_order(
     items: list[tuple[exp.Identifier | None, exp.Expr]], columns: list[str]
 ) -> list[tuple[exp.Identifier | None, exp.Expr]]:
-    known, found = {name.lower(): name for name in columns}, {}
+    names, values = {name.lower(): name for name in columns}, {}
     for name, value in items:
         if name is None:
             raise ProgrammingError("FOR KEY names either all columns or none", span_of(value))
-        if name.this.lower() not in known:
+        if name.this.lower() not in names:
             hint = suggestion(name.this, columns, "columns of PARTITION BY")
             raise ProgrammingError(f"PARTITION BY has no column {name.this}", span_of(name), hint)
-        if name.this.lower() in found:
+        if name.this.lower() in values:
             raise ProgrammingError(f"FOR KEY names {name.this} twice", span_of(name))
-        found[name.this.lower()] = (name, value)
-    return [found[name] for name in known if name in found]
+        values[name.this.lower()] = (name, value)
+    return [values[name] for name in names if name in values]
 
 
 def _count(number: int, what: str) -> str:

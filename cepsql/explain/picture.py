@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from cepsql.analysis.sql.positions import text_of
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.statements import MatchClause
-from cepsql.pattern.automaton import State, Step, automaton
+from cepsql.pattern.automaton import AutomatonState, AutomatonStep, automaton
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import MatchProgram
@@ -37,12 +37,12 @@ def picture(plan: Plan, form: str) -> str:
     return "\n".join((_dot if form == "dot" else _mermaid)(graphs))
 
 
-def dot(states: Sequence[State], notes: Sequence[str] = ()) -> str:
+def dot(states: Sequence[AutomatonState], notes: Sequence[str] = ()) -> str:
     """Return one automaton as a Graphviz graph, with lines of notes."""
     return "\n".join(_dot([(states, notes)]))
 
 
-def mermaid(states: Sequence[State], notes: Sequence[str] = ()) -> str:
+def mermaid(states: Sequence[AutomatonState], notes: Sequence[str] = ()) -> str:
     """Return one automaton as a Mermaid flowchart, with lines of notes."""
     return "\n".join(_mermaid([(states, notes)]))
 
@@ -56,7 +56,7 @@ def _notes(clause: MatchClause, program: MatchProgram, sql: str) -> list[str]:
     return notes
 
 
-def _dot(graphs: Sequence[tuple[Sequence[State], Sequence[str]]]) -> Iterator[str]:
+def _dot(graphs: Sequence[tuple[Sequence[AutomatonState], Sequence[str]]]) -> Iterator[str]:
     yield "digraph patterns {"
     yield '  rankdir=LR; node [shape=box, style=rounded, fontname="Helvetica"]; edge [fontname="Helvetica"]'
     for number, (states, notes) in enumerate(graphs):
@@ -80,7 +80,7 @@ def _dot(graphs: Sequence[tuple[Sequence[State], Sequence[str]]]) -> Iterator[st
     yield "}"
 
 
-def _mermaid(graphs: Sequence[tuple[Sequence[State], Sequence[str]]]) -> Iterator[str]:
+def _mermaid(graphs: Sequence[tuple[Sequence[AutomatonState], Sequence[str]]]) -> Iterator[str]:
     yield "flowchart LR"
     for number, (states, notes) in enumerate(graphs):
         if notes:
@@ -99,18 +99,18 @@ def _mermaid(graphs: Sequence[tuple[Sequence[State], Sequence[str]]]) -> Iterato
                 yield f"  m{number}_s{i} {arrow}{label} m{number}_s{step.target}"
 
 
-def _name(state: State) -> str:
+def _name(state: AutomatonState) -> str:
     name = state.variable or ""
     return f"{{- {name} -}}" if state.excluded else name
 
 
-def _label(place: int, step: Step, state: State) -> str:
+def _label(place: int, step: AutomatonStep, state: AutomatonState) -> str:
     """Say as which of several ways a step is tried, and what must hold for it."""
     number = str(place + 1) if len(state.steps) > 1 else ""
     return " ".join(filter(None, [number, *sorted(step.anchors)]))
 
 
-def _legend(states: Sequence[State]) -> list[str]:
+def _legend(states: Sequence[AutomatonState]) -> list[str]:
     said = []
     if any(len(state.steps) > 1 for state in states):
         said.append("numbers: the order in which ways are tried")

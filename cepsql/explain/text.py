@@ -30,7 +30,6 @@ from cepsql.pattern.program import (
     Scalar,
 )
 from cepsql.plan.groups.window_groups import window_call
-from cepsql.plan.operators.match import Match
 from cepsql.plan.passes import Step
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import AddedRows, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql, inputs
@@ -53,9 +52,9 @@ def explain_rewritten(plan: Plan) -> str:
         for below in node.inputs:
             lines.append(f"{name} reads")
             lines.append(f"  {_query(below)}")
-        if isinstance(node, Match):
+        if node.pattern_match is not None:
             lines.append(f"{name} gives")
-            lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
+            lines += [f"  {column.sql} AS {column.name}" for column in node.pattern_match.output]
     lines.append(_query(plan.root))
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCol
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from cepsql.errors import OperationalError
-from cepsql.kafka.options import EARLIEST, LATEST, KafkaOptions, Start
+from cepsql.kafka.options import EARLIEST, LATEST, KafkaOptions, KafkaStart
 
 PATIENCE_SECONDS = 120
 """How long a query that runs waits for brokers that do not answer."""
@@ -77,7 +77,7 @@ class Cluster:
         """Return the offset after the last record, for each partition."""
         return self._asked(lambda: self._offsets(dict.fromkeys(self._partitions(), OffsetSpec.latest())))
 
-    def positions(self, start: Start) -> Positions:
+    def positions(self, start: KafkaStart) -> Positions:
         """Return the offsets that a start or an end stands for; after the last record where a time is later than all.
 
         Raises OperationalError if it names partitions that are not there.
@@ -89,7 +89,7 @@ class Cluster:
         do not say."""
         return self._asked(lambda: self._ids(topics))
 
-    def _positions(self, start: Start) -> Positions:
+    def _positions(self, start: KafkaStart) -> Positions:
         partitions = self._partitions()
         named = {(topic, int(partition)) for topic, each in start.each.items() for partition in each}
         if missing := named - set(partitions):

@@ -44,7 +44,7 @@ _JAAS_ENTRY = re.compile(r"""(\w+)\s*=\s*"((?:[^"\\]|\\.)*)\"""")
 
 
 @dataclass(frozen=True)
-class Start:
+class KafkaStart:
     """Where reading begins: at offsets (or EARLIEST, LATEST), or at times in milliseconds.
 
     default: for all partitions that `each` does not name; each: offsets or times by topic and partition.
@@ -70,8 +70,8 @@ class KafkaOptions:
     topics: tuple[str, ...] | None
     pattern: str | None
     assigned: Mapping[str, tuple[int, ...]] | None
-    start: Start
-    end: Start
+    start: KafkaStart
+    end: KafkaStart
     limit: int | None
     fail_on_loss: bool
     client: Mapping[str, str] = field(repr=False)
@@ -141,20 +141,20 @@ def check_options(source: str, options: Mapping[str, str]) -> None:
         raise ProgrammingError(f"{source} {wrong}", hint="OPTIONS (subscribe 'topic', ...)")
 
 
-def _start(given: Mapping[str, str], default: int) -> Start:
+def _start(given: Mapping[str, str], default: int) -> KafkaStart:
     if "startingtimestamp" in given:
-        return Start(_count("startingtimestamp", given["startingtimestamp"]), timed=True)
+        return KafkaStart(_count("startingtimestamp", given["startingtimestamp"]), timed=True)
     if "startingoffsetsbytimestamp" in given:
         each = _json("startingoffsetsbytimestamp", given["startingoffsetsbytimestamp"])
-        return Start(default, each, timed=True)
-    return _position("startingoffsets", given["startingoffsets"]) if "startingoffsets" in given else Start(default)
+        return KafkaStart(default, each, timed=True)
+    return _position("startingoffsets", given["startingoffsets"]) if "startingoffsets" in given else KafkaStart(default)
 
 
-def _position(name: str, value: str) -> Start:
+def _position(name: str, value: str) -> KafkaStart:
     words = {"earliest": EARLIEST, "latest": LATEST}
     if value.lower() in words:
-        return Start(words[value.lower()])
-    return Start(EARLIEST if name == "startingoffsets" else LATEST, _json(name, value))
+        return KafkaStart(words[value.lower()])
+    return KafkaStart(EARLIEST if name == "startingoffsets" else LATEST, _json(name, value))
 
 
 def _json(name: str, value: str) -> dict:

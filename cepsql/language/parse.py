@@ -503,7 +503,7 @@ def _begins_read_point(text: Text, i: int) -> bool:
 
 
 def _begins_emit(text: Text, i: int) -> bool:
-    """Tell whether EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY begins here, at the end of a query."""
+    """Tell whether EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY begins here, at the end of a query or subquery."""
     if text.word(i) != "EMIT":
         return False
     following = text.word(i + 1), text.word(i + 2)
@@ -566,5 +566,5 @@ def _is_string(text: Text, i: int) -> bool:
 
 def _holds_match(text: Text, at: int) -> bool:
     """Tell whether a bracket holds what only the grammar knows, or is that of a window with a row pattern."""
-    begins = (_begins_operator, _begins_window_function, begins_pattern_window)
+    begins = (_begins_operator, _begins_window_function, _begins_emit, begins_pattern_window)
     return any(begun(text, i) for i in range(at, text.closing[at]) for begun in begins)

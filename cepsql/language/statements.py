@@ -167,10 +167,6 @@ class WindowClause:
     fill: FillClause | None = None
 
 
-Clause = MatchClause | DeduplicateClause | WindowClause
-"""What follows a relation and makes another one of it, as it is written."""
-
-
 @dataclass(frozen=True)
 class EmitClause:
     """EMIT ...: when the groups of windows come out.
@@ -185,6 +181,25 @@ class EmitClause:
     every: exp.Expr | None
     lateness: exp.Expr | None
     span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class EmittedClause:
+    """A subquery or a view with EMIT at its end: `input`, whose groups come out as `emit` says. `name` as in
+    `MatchClause`."""
+
+    name: str
+    input: exp.Query
+    emit: EmitClause
+
+    @property
+    def span(self) -> Span:
+        """Where EMIT stands."""
+        return self.emit.span
+
+
+Clause = MatchClause | DeduplicateClause | WindowClause | EmittedClause
+"""What makes another relation of one, as it is written: most follow the relation."""
 
 
 @dataclass(frozen=True)

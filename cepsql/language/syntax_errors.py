@@ -86,11 +86,6 @@ _DESCRIBED = {
 _KINDS = _DESCRIBED.keys() - {"PARTITION_BY", "ORDER_BY"}
 """Terminals that stand for no word."""
 
-_EMIT_BELOW = (
-    "EMIT in a subquery is not supported",
-    "it stands at the end of the whole query; windows in a subquery come out once, when they are complete",
-)
-
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
 _LISTS = {",", "SELECT", "GROUP BY", "ORDER BY", "PARTITION BY"}
 _DANGLING = {*_LISTS, "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE"}
@@ -140,8 +135,6 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         return text.error("the statement ends too early", at, hint=hint)
     if text.raw(at) == "\\":
         hint = _SHELL
-    if word == "EMIT" and "RPAR" in accepted and begin is None:
-        return text.error(_EMIT_BELOW[0], at, hint=_EMIT_BELOW[1])
     if word == "BY" and text.word(at - 1) == "ADVANCE" and "COMMA" in accepted:
         hint = "is a comma missing before ADVANCE BY?"
     if accepted == {"LPAR"} and text.word(at - 1) == "SET":
@@ -202,8 +195,6 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
             text.sql,
         )
     said = (details.get("description") or "").rstrip(".")
-    if written.upper() == "EMIT" and said == "Expecting )":
-        return _error(text, at, *_EMIT_BELOW)
     in_words = _in_words(said, written)
     hint = type_hint(written.upper()) if in_words.endswith(" is no type") else None
     hint = hint or _plain_hint(text, tokens, index)

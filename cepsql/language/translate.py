@@ -53,6 +53,7 @@ from cepsql.language.statements import (
     Drop,
     DropSavepoint,
     EmitClause,
+    EmittedClause,
     ExecutePrepared,
     Explain,
     ExplainAnalyze,
@@ -110,6 +111,16 @@ def one_query(sql: str) -> Query:
     (query,) = statements(sql)
     assert isinstance(query, Query)
     return query
+
+
+def emitted_below(query: Query) -> Query:
+    """Return a query with EMIT as one over a relation that comes out so, which is what the query of a view is."""
+    if query.emit is None:
+        return query
+    name = f"__emitted_{len(query.operators)}"
+    clause = EmittedClause(name, query.expression, query.emit)
+    outer = exp.select("*").from_(exp.to_table(name))
+    return replace(query, expression=outer, operators=(*query.operators, clause), emit=None, text=None)
 
 
 class _Translator:
@@ -332,12 +343,9 @@ class _Translator:
 
     def create_view(self, tree: Tree) -> CreateView:
         query = self.query(_needed(tree, "query"))
-        if query.emit is not None:
-            hint = "the query that reads the view may have it"
-            raise NotSupportedError("EMIT in a view is not supported", query.emit.span, hint, self.text.sql)
         return CreateView(
             self._qualified(_needed(tree, "qualified_name")),
-            query,
+            emitted_below(query),
             self.text.kept(query.span),
             *self._replace_or_keep(tree),
         )
@@ -626,24 +634,8 @@ class _Translator:
         others = [part for part in tree.children if part is not emit and part is not point]
         tree = Tree(tree.data, [part for part in others if part is not None])
         tokens, versions = without_versions(self.text, self._query_tokens(tree))
-        expression = parse_island(self.text, with_temporal_joins(self.text, tokens))
-        self._forget_inner_aliases(expression)
-        _name_measures(expression)
         span = Span(tokens[0].start, self._statement_end(tokens[-1].start))
-        if isinstance(expression, exp.Values | exp.Table):
-            expression = exp.select("*").from_(expression)
-        counted = _subtree(emit, "emit_limit")
-        if counted is not None and isinstance(expression, exp.Query):
-            number = _values(counted)[0]
-            if not str(number).isdecimal():
-                raise self.text.error("LIMIT takes a number of rows", _begin(number))
-            if expression.args.get("limit") is not None:
-                raise self.text.error("LIMIT stands here for the second time", _begin(number) - 1)
-            expression = expression.limit(int(number))
-            self.text.respelt.append(span.start)
-        if not isinstance(expression, exp.Query):
-            word = self.text.sql[tokens[0].start : tokens[0].end + 1].upper()
-            raise NotSupportedError(f"{word} is not supported here", span, "SELECT ... FROM ... is", self.text.sql)
+        expression = self._parsed(tokens, span, emit)
         return Query(
             expression,
             tuple(self.operators),
@@ -658,6 +650,27 @@ class _Translator:
             respelt=tuple(self.text.respelt),
             point=self._point(point, versions),
         )
+
+    def _parsed(self, tokens: list, span: Span, emit: Tree | None) -> exp.Query:
+        """Return the tree of a query's tokens, with the LIMIT behind its EMIT."""
+        expression = parse_island(self.text, with_temporal_joins(self.text, tokens))
+        self._forget_inner_aliases(expression)
+        _name_measures(expression)
+        if isinstance(expression, exp.Values | exp.Table):
+            expression = exp.select("*").from_(expression)
+        counted = _subtree(emit, "emit_limit")
+        if counted is not None and isinstance(expression, exp.Query):
+            number = _values(counted)[0]
+            if not str(number).isdecimal():
+                raise self.text.error("LIMIT takes a number of rows", _begin(number))
+            if expression.args.get("limit") is not None:
+                raise self.text.error("LIMIT stands here for the second time", _begin(number) - 1)
+            expression = expression.limit(int(number))
+            self.text.respelt.append(span.start)
+        if not isinstance(expression, exp.Query):
+            word = self.text.sql[tokens[0].start : tokens[0].end + 1].upper()
+            raise NotSupportedError(f"{word} is not supported here", span, "SELECT ... FROM ... is", self.text.sql)
+        return expression
 
     def _point(self, point: Tree | None, versions: tuple[Version, ...]) -> ReadPoint | None:
         if point is None and not versions:
@@ -740,6 +753,8 @@ class _Translator:
                 return self._window_tokens(part)
             case "nested" if (item := _only_item(part)) is not None:
                 return self._from_item_tokens(item)
+            case "nested" if _needed_child(part).data == "emitted_query":
+                return self._emitted_tokens(_needed_child(part))
             case "nested":
                 inner = self._query_tokens(part.children[0])
                 # The parentheses are filtered from the tree: they stand beside what they hold.
@@ -757,6 +772,24 @@ class _Translator:
     @cached_property
     def _pattern_windows(self) -> frozenset[str]:
         return pattern_window_names(self.text)
+
+    def _emitted_tokens(self, tree: Tree) -> list:
+        """Record a subquery with EMIT; return the tokens of one over the placeholder table that stands for it."""
+        emit = _needed(tree, "emit")
+        tokens = self._query_tokens(Tree(tree.data, [part for part in tree.children if part is not emit]))
+        span = Span(tokens[0].start, tokens[-1].end + 1)
+        name, made = f"__emitted_{len(self.operators)}", tokens[0]
+        self.operators.append(EmittedClause(name, self._parsed(tokens, span, emit), self._emit(emit)))
+        # Spark is not given the text around it, which has EMIT in it.
+        self.text.respelt.append(self._bracket(made, -1).start)
+        return [
+            made_token(TokenType.L_PAREN, "(", made),
+            made_token(TokenType.SELECT, "SELECT", made),
+            made_token(TokenType.STAR, "*", made),
+            made_token(TokenType.FROM, "FROM", made),
+            made_token(TokenType.VAR, name, made),
+            made_token(TokenType.R_PAREN, ")", made),
+        ]
 
     def _window_tokens(self, tree: Tree) -> list:
         """Record a window with a row pattern; return the tokens of the placeholder window that stands for it."""
@@ -1026,6 +1059,13 @@ def _values(tree: Tree | None) -> list:
     if wanted:
         return [t for t in found if t is not None] + [None] * (wanted - sum(t is not None for t in found))
     return [t for t in found if t is not None] or ([None] if tree.data in ("set", "reset") else [])
+
+
+def _needed_child(part: Tree) -> Tree:
+    """Return what brackets hold."""
+    (inner,) = part.children
+    assert isinstance(inner, Tree)
+    return inner
 
 
 def _only_item(part: Tree | Token | None) -> Tree | None:

@@ -1,6 +1,7 @@
 """Where frames of window functions begin and end among the rows of partitions that are in order."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 import numpy as np
@@ -25,12 +26,13 @@ class Frame:
     first:    where it begins, after the row, or before it where it is negative; None: with the partition.
     last:     where it ends; None: with the partition.
     excluded: what it leaves out of these rows.
-    Distances of "range" are numbers, days of DATE, and microseconds of TIMESTAMP.
+    Distances of "range" are numbers, days of DATE, and microseconds of TIMESTAMP; a text is the name of the column that
+    has, of each row, the value in the order at which the frame begins or ends, such as that a month before.
     """
 
     unit: str
-    first: int | Decimal | None
-    last: int | Decimal | None
+    first: int | Decimal | str | None
+    last: int | Decimal | str | None
     excluded: Exclusion | None = None
 
 
@@ -42,12 +44,14 @@ class PartitionOrder:
     peer:       a number that rows of a partition share which are equal in the order, ascending over all rows.
     value:      the column by which the rows are in order, if that is one.
     descending: they are in descending order.
+    edges:      columns that `Frame` names.
     """
 
     group: np.ndarray
     peer: np.ndarray
     value: pa.Array | None = None
     descending: bool = False
+    edges: Mapping[str, pa.Array] = field(default_factory=dict)
 
     @cached_property
     def partitions(self) -> Spans:
@@ -104,11 +108,14 @@ class PartitionOrder:
         """Return where the peers begin that are so many groups of peers after those of each row."""
         return self._within(self._peer_edges[np.clip(self._peer_number + away, 0, len(self._peer_edges) - 1)])
 
-    def _at_distance(self, distance: int | Decimal, beyond: bool) -> np.ndarray:
+    def _at_distance(self, distance: int | Decimal | str, beyond: bool) -> np.ndarray:
         """Return the first row from a distance after the value of each row on, or `beyond` it."""
         assert self.value is not None
         valid = self.value.is_valid().to_numpy(zero_copy_only=False)
-        code, target = _codes(self.value, -distance if self.descending else distance)
+        if isinstance(distance, str):
+            code, target = _whole_numbers(self.value), _whole_numbers(self.edges[distance])
+        else:
+            code, target = _codes(self.value, -distance if self.descending else distance)
         if self.descending:
             code, target = ~code, ~target
         group, rows = self.group[valid], np.flatnonzero(valid)
@@ -132,7 +139,7 @@ def _runs(numbers: np.ndarray) -> Spans:
     return Spans(np.searchsorted(numbers, numbers), np.searchsorted(numbers, numbers, "right"))
 
 
-def _moved(distance: int | Decimal) -> int:
+def _moved(distance: int | Decimal | str) -> int:
     return max(min(int(distance), 2**40), -(2**40))
 
 
@@ -149,7 +156,11 @@ def _codes(column: pa.Array, distance: int | Decimal) -> tuple[np.ndarray, np.nd
         both = np.concatenate([exact, exact + int(Decimal(distance).scaleb(scale))])
         codes = np.unique(both, return_inverse=True)[1]
         return codes[: len(exact)], codes[len(exact) :]
-    values = integers(column.fill_null(0)).astype(np.int64)
+    values = _whole_numbers(column)
     step = int(distance)
     moved = np.minimum(values, _MOST - step) + step if step >= 0 else np.maximum(values, _LEAST - step) + step
     return values, moved
+
+
+def _whole_numbers(column: pa.Array) -> np.ndarray:
+    return integers(column.fill_null(0)).astype(np.int64)

@@ -148,7 +148,9 @@ class RetractingFramesOperator(KeptRows):
         value = column(order[0].name) if len(order) == 1 else None
         # Partitions stand in the order in which they first appear.
         partition = np.cumsum(np.append(False, np.diff(group[places]) != 0))[: len(places)]
-        ordered = PartitionOrder(partition, alike[places], value, bool(order) and order[0].descending)
+        named = {end for call in self.calls for end in (call.frame.first, call.frame.last) if isinstance(end, str)}
+        edges = {name: found for name in named if (found := column(name)) is not None}
+        ordered = PartitionOrder(partition, alike[places], value, bool(order) and order[0].descending, edges)
         spans: dict[Frame, Spans] = {}
         found = []
         for call, kind in zip(self.calls, self.types, strict=True):

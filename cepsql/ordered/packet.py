@@ -81,6 +81,7 @@ def pack(
              `whole` STRUCT: all columns of the row;
              `producer` STRING: who made the row;
              `repeated` BOOLEAN: the row stands beside another one of the same record, and is not counted;
+             `seen` BIGINT: the event time of a row whose t is none, for the greatest;
              `reached` BIGINT: a row that has one is punctuation, and this counts among the greatest event times;
              `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these counts as the greatest
              event time, whatever the rows have;
@@ -166,11 +167,14 @@ class _Task:
             punctuation, read = punctuation[~dropped], read[~dropped]
         producers = _producers(piece)
         if len(bucket) and not has_markers:
-            self.greatest = max(self.greatest, pc.max(_reached(piece)).as_py())
+            reached = pc.max(_reached(piece)).as_py()
+            self.greatest = self.greatest if reached is None else max(self.greatest, reached)
         tallies.append(self._tally(bucket[punctuation & read]))
         if punctuation.any():
             piece, bucket, read = piece.filter(pa.array(~punctuation)), bucket[~punctuation], read[~punctuation]
         tallies.append(self._tally(bucket[_null_key(piece) & read]))
+        if _SEEN in piece.schema.names:
+            piece = piece.drop_columns([_SEEN])
         dead = np.zeros(0, np.int64)
         if self.reduction is not None and len(bucket):
             piece, dead = self.reduction(piece)
@@ -235,6 +239,7 @@ class _Task:
         return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
 
 
+_SEEN = "seen"
 _EXTRA = ("bucket", "malformed", "ahead", "producer", "reached", "bound", RUN)
 _COUNTED = ("read", "malformed", "null_time", "ahead", "punctuation", "null_key")
 """The counts in a packet's header."""
@@ -263,7 +268,11 @@ def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 def _reached(piece: pa.RecordBatch) -> pa.Array:
     """Return how far each row says that its input is."""
-    return pc.coalesce(piece["reached"], piece["t"]) if "reached" in piece.schema.names else piece["t"]
+    times = piece["t"]
+    if _SEEN in piece.schema.names:
+        # Later than the end of time no row can be.
+        times = pc.if_else(pc.less(piece[_SEEN], END_OF_TIME), piece[_SEEN], pa.scalar(None, pa.int64()))
+    return pc.coalesce(piece["reached"], times) if "reached" in piece.schema.names else times
 
 
 def _producers(piece: pa.RecordBatch) -> bytes:

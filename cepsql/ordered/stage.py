@@ -37,6 +37,7 @@ class Input:
     by_producer: the slowest producer of its rows says how far it is.
     idle:  after how many microseconds of the clock without rows a producer is not waited for; None: it always is.
     untimed: how far it is says nothing about the bound.
+    seen: its rows, which have no event time for the operator, tell how far it is all the same.
     """
 
     delay: int
@@ -47,6 +48,7 @@ class Input:
     by_producer: bool = False
     idle: int | None = None
     untimed: bool = False
+    seen: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from cepsql.pattern.compile import Code, Instruction
 
 
 @dataclass(frozen=True)
-class Step:
+class AutomatonStep:
     """A way from one state to the next; it consumes the row that the target names, nothing if that is the last state.
 
     target:    the index of the next state.
@@ -20,16 +20,16 @@ class Step:
 
 
 @dataclass(frozen=True)
-class State:
+class AutomatonState:
     """A state: the variable that the last row was mapped to (None at the begin and the end), and the ways on, preferred
     ones first; `excluded` inside {- -}."""
 
     variable: str | None
     excluded: bool
-    steps: tuple[Step, ...]
+    steps: tuple[AutomatonStep, ...]
 
 
-def automaton(code: Code) -> tuple[State, ...]:
+def automaton(code: Code) -> tuple[AutomatonState, ...]:
     """Return the states that can be reached: the first is the begin, the last the end, which accepts.
 
     This is the position automaton (Glushkov 1961) with the steps of a state in the order of preference: the first path
@@ -46,7 +46,7 @@ def automaton(code: Code) -> tuple[State, ...]:
     end = len(ways)
     numbers = {place: number for number, place in enumerate(sorted(ways))}
     states = [_state(code, place, ways[place], numbers, end) for place in sorted(ways)]
-    return (*states, State(None, False, ()))
+    return (*states, AutomatonState(None, False, ()))
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class _Way:
     reluctant: bool
 
 
-def _state(code: Code, place: int, ways: list[_Way], numbers: dict[int, int], end: int) -> State:
-    steps = tuple(Step(numbers.get(way.pc, end), way.anchors, way.reluctant) for way in ways)
+def _state(code: Code, place: int, ways: list[_Way], numbers: dict[int, int], end: int) -> AutomatonState:
+    steps = tuple(AutomatonStep(numbers.get(way.pc, end), way.anchors, way.reluctant) for way in ways)
     if place < 0:
-        return State(None, False, steps)
+        return AutomatonState(None, False, steps)
     row = code.instructions[place]
-    return State(code.variables[row.x], bool(row.y), steps)
+    return AutomatonState(code.variables[row.x], bool(row.y), steps)
 
 
 def _ways(code: Code, pc: int, first: bool) -> list[_Way]:

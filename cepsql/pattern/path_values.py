@@ -13,7 +13,7 @@ from cepsql.pattern.measures import measure_table
 from cepsql.pattern.program import MatchProgram, Measure, Navigation, Scalar
 from cepsql.pattern.rows import Matches, Partitions
 from cepsql.scalar.columns import plain_values
-from cepsql.scalar.python import Source, compile_node, execute
+from cepsql.scalar.python import PythonSource, compile_node, execute
 from cepsql.scalar.tree import Literal, leaves
 from cepsql.scalar.typing import typed
 
@@ -56,7 +56,7 @@ class PathValues:
         table = self._measured(self._partition, inputs)
         values = plain_values(table, table.column_names)
         types = leaf_types(dict(column_types(self._program, self._partition.rows.schema)))
-        source = Source(lambda _, node: f"p{inputs.index(node.leaf)}", self._program.session)
+        source = PythonSource(lambda _, node: f"p{inputs.index(node.leaf)}", self._program.session)
         result = compile_node(typed(expression, types, self._program.session), source)
         parameters = ", ".join(f"p{i}" for i in range(len(inputs)))
         text = "\n".join([f"def value({parameters}):", *source.lines, f"    return {result}"])

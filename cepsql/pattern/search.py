@@ -2,7 +2,8 @@
 
 import enum
 from bisect import bisect_left
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, LEAP, ROW, SPLIT, START_ANCHOR, search_plan
 from cepsql.pattern.steps import UnknownRow
 from cepsql.scalar.columns import plain_values
+
+Watch: TypeAlias = Callable[[int, str], None]
+"""Takes before which row an anchor ends a path, and why, as `Attempt.stop` of `cepsql.pattern.trace`."""
 
 UNKNOWN = 2
 """The verdict on a row whose condition reads a row that is not known yet."""
@@ -54,12 +58,13 @@ class Search:
         self.match: list[int] = []
         self._plan = plan
         self._tests = _verdicts(tests)
-        self._known = tests.unknown is None
+        self._leaping = tests.unknown is None
         self._columns = plain_values(partitions.rows, plan.steps.columns)
         self._times = plain_values(partitions.rows, ("t",))["t"] if program.within is not None else []
         self._labels = [0] * partitions.rows.num_rows
         self._timeouts = program.timeouts and program.within is not None
         self._functions: list = []
+        self._watch: Watch | None = None
         size = partitions.rows.num_rows + 1
         # None where nothing is remembered: lists of Any, since a test for None in the search would cost time.
         self._flat: list[Any] = [bytearray(size) if flat else None for flat in plan.flat]
@@ -142,9 +147,9 @@ class Search:
     def _search(self, start: int, limit: int, closed: bool, number: int) -> tuple[Outcome, int]:
         """Run the program from a row and return the outcome and one past the last row of a match."""
         plan = self._plan
-        operations, xs, ys, kept, fail = plan.operations, plan.xs, plan.ys, plan.kept, len(plan.operations) - 1
+        operations, xs, ys, pickers, fail = plan.operations, plan.xs, plan.ys, plan.pickers, len(plan.operations) - 1
         flat, deep, tests, functions, labels = self._flat, self._deep, self._tests, self._functions, self._labels
-        marks, leaps, known = plan.marks, plan.leaps, self._known
+        marks, leaps, leaping = plan.marks, plan.leaps, self._leaping
         low, high, at_end = self._low, self._high, self.partitions.bound == END_OF_TIME
         registers = plan.steps.begin(start, number)
         pc, row, loops, stack = 0, start, 0, []
@@ -162,7 +167,7 @@ class Search:
                     else:
                         flat[pc][row] = 1
                 elif deep[pc] is not None:
-                    key = loops if kept[pc] is None else (loops, kept[pc](registers))
+                    key = loops if pickers[pc] is None else (loops, pickers[pc](registers))
                     failed = deep[pc].setdefault(row, set())
                     if key in failed:
                         pc = fail
@@ -201,7 +206,7 @@ class Search:
                     stack.append((ys[pc], row, loops, registers))
                     pc = xs[pc]
                 elif operation == LEAP:
-                    if known:
+                    if leaping:
                         wanted, mark = leaps[pc]
                         place = tests[wanted].find(1, row, limit)
                         if place < 0:
@@ -229,12 +234,18 @@ class Search:
                     empty = loops & xs[pc]
                     loops ^= empty
                     pc = ys[pc] if empty else pc + 1
-                elif operation == START_ANCHOR:
-                    pc = pc + 1 if row == low else fail
-                elif row == high and not at_end:
-                    return Outcome.UNDECIDED, row
+                elif row == (low if operation == START_ANCHOR else high):
+                    if operation == START_ANCHOR or at_end:
+                        pc += 1
+                    elif self._watch is None:
+                        return Outcome.UNDECIDED, row
+                    else:
+                        self._watch(row, "future")
+                        pc = fail
                 else:
-                    pc = pc + 1 if row == high else fail
+                    if self._watch is not None:
+                        self._watch(row, "^" if operation == START_ANCHOR else "$")
+                    pc = fail
         finally:
             self.steps += allowed - left
             self._furthest = furthest

@@ -35,7 +35,7 @@ class SearchPlan:
 
     flat: it has several ways in, and the row alone is the state there.
     deep: it has several ways in, and the state is more than the row.
-    kept: what picks the live registers, None where there are none.
+    pickers: what picks the live registers, None where there are none.
     marks: the label of a row consumed there, as in `Matches.labels`.
     leaps: for LEAP, the variable to look for, and the label of the rows before it.
 
@@ -65,7 +65,7 @@ class SearchPlan:
         self.flat = [entries[pc] > 1 and plain and not live_here for pc, live_here in enumerate(needed)] + [False]
         self.deep = [entries[pc] > 1 and not flat for pc, flat in enumerate(self.flat)]
         nested = _nested_places(self.steps.registers, types)
-        self.kept: list[Any] = [_picker(sorted(places), nested) if places else None for places in needed]
+        self.pickers: list[Any] = [_picker(sorted(places), nested) if places else None for places in needed]
 
     def _leap(self, program: MatchProgram, pc: int) -> tuple[int, int] | None:
         """Return the variable Y and the instruction of X if a split is that of `X*? Y` as described, else None."""

@@ -10,7 +10,7 @@ from cepsql.pattern.leaf_types import ColumnTypes, leaf_types, value_type
 from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation, Scalar
 from cepsql.pattern.registers import LABELS, NUMBER, START, Register, registers, registers_of
 from cepsql.scalar.decimals import extended
-from cepsql.scalar.python import Source, compile_node, execute
+from cepsql.scalar.python import PythonSource, compile_node, execute
 from cepsql.scalar.tree import Call, Input, Literal, Session, leaves
 from cepsql.scalar.types import DOUBLE, FRACTIONS, Type, is_decimal
 from cepsql.scalar.typing import typed
@@ -117,7 +117,7 @@ class _Writer:
         self.physical = False
         self.variable = -1
         self.types, self.leaf_type = types, leaf_types(types)
-        self.source = Source(self.read, session)
+        self.source = PythonSource(self.read, session)
         self.source.globals["names"] = variables
 
     def function(self, variable: int, condition: Scalar | None) -> str:
@@ -227,7 +227,7 @@ class _Writer:
         self.columns.add(name)
         return f"column_{name}"
 
-    def read(self, source: Source, node: Input) -> str:
+    def read(self, source: PythonSource, node: Input) -> str:
         """Append what a leaf needs and return the expression of its value."""
         leaf = node.leaf
         match leaf:

@@ -1,18 +1,17 @@
 """What each attempt to match a row pattern did: how far it came, and what stopped it there."""
 
-from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.budget import Budget
 from cepsql.pattern.found import FoundBuilder
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
-from cepsql.pattern.search import UNKNOWN, Outcome
-from cepsql.pattern.search_plan import search_plan
+from cepsql.pattern.search import UNKNOWN, Outcome, Search
 from cepsql.pattern.steps import UnknownRow
 from cepsql.pattern.vector import test_rows
-from cepsql.scalar.columns import plain_values
 
 
 @dataclass(frozen=True)
@@ -66,12 +65,12 @@ def trace(program: MatchProgram, partition: Partitions) -> Trace:
     the attempts that fail only those that came furthest are told in full; see `trace_attempt`. An attempt is given up
     when it takes too many steps, of which fewer are needed here than where nothing is remembered.
     """
-    tracer = _Tracer(program, partition)
+    search = _WatchedSearch(program, partition)
     builder = FoundBuilder(partition)
     attempts: list[Attempt] = []
-    start, number = int(partition.scan[0]), int(partition.numbers[0]) + 1
-    while start < tracer.high:
-        attempt = tracer.attempt(start, number)
+    start, end, number = int(partition.scan[0]), int(partition.ends[0]), int(partition.numbers[0]) + 1
+    while start < end:
+        attempt = search.describe(start, number)
         attempts.append(attempt)
         if attempt.outcome is Outcome.UNDECIDED:
             break
@@ -81,76 +80,17 @@ def trace(program: MatchProgram, partition: Partitions) -> Trace:
         if attempt.outcome is Outcome.MATCH and attempt.labels:
             after = start + builder.skipped(program, list(attempt.labels))
         for row in range(start + 1, after):
-            if tracer.jumped_steps < program.step_budget:
-                attempts.append(tracer.attempt(row, number, jumped=True))
+            if search.jumped_steps < program.step_budget:
+                attempts.append(search.describe(row, number, jumped=True))
         if after > start + 1:
-            tracer.failed.clear()
+            search.forget(start)
         start = after
-    return Trace(tuple(attempts), tuple(tracer.tried), tuple(tracer.held))
+    return Trace(tuple(attempts), tuple(search.tried), tuple(search.held))
 
 
 def trace_attempt(program: MatchProgram, partition: Partitions, start: int, number: int) -> Attempt:
     """Tell in full what the attempt from one row of a partition does."""
-    return _Tracer(program, partition).attempt(start, number)
-
-
-class _Tracer:
-    """The search of one partition; see `cepsql.pattern.search.Search`, whose paths these are."""
-
-    def __init__(self, program: MatchProgram, partition: Partitions):
-        rows = partition.rows
-        self.plan = plan = search_plan(program, rows)
-        self.program, self.budget = program, Budget(program.step_budget)
-        self.low, self.high = int(partition.starts[0]), int(partition.ends[0])
-        self.bound = partition.bound
-        tests = test_rows(program, partition)
-        self.verdicts = tests.holds.astype(int)
-        if tests.unknown is not None:
-            self.verdicts[tests.unknown] = UNKNOWN
-        self.verdicts = self.verdicts.tolist()
-        columns = plain_values(rows, plan.steps.columns)
-        self.functions = plan.steps.bind(columns, self.low, self.high, self.bound != END_OF_TIME)
-        self.times = plain_values(rows, ("t",))["t"] if program.within is not None else []
-        self.labels = [0] * rows.num_rows
-        self.tried, self.held = [0] * len(program.variables), [0] * len(program.variables)
-        self.failed: set[tuple] = set()
-        self.jumped_steps, self.counting = 0, True
-
-    def attempt(self, start: int, number: int, jumped: bool = False) -> Attempt:
-        """Try to match from a row."""
-        run, self.counting = _Run(self, start), not jumped
-        attempt = run.search(number)
-        self.jumped_steps += run.steps if jumped else 0
-        if attempt.outcome is not Outcome.NONE or run.cut:
-            # The states on the path of a match did not fail, and those cut off by a deadline may not fail elsewhere.
-            self.failed.clear()
-        return replace(attempt, jumped=jumped)
-
-    def reach(self, start: int) -> tuple[int, bool]:
-        """Return one past the last row that an attempt may read, and whether no row can ever be added there."""
-        within = self.program.within
-        if within is None:
-            return self.high, self.bound == END_OF_TIME
-        deadline = self.times[start] + within
-        limit = bisect_left(self.times, deadline, start, self.high)
-        return limit, limit < self.high or self.bound == END_OF_TIME or self.bound >= deadline - 1
-
-    def test(self, variable: int, registers: tuple, row: int) -> tuple[bool | None, tuple]:
-        """Return whether a row can be mapped to a variable (None: rows to come decide), and the registers then."""
-        verdict, function = self.verdicts[variable][row], self.functions[variable]
-        if not verdict:
-            return False, registers
-        if function is not None:
-            self.tried[variable] += self.counting
-            try:
-                changed = function(registers, row)
-            except UnknownRow:
-                return None, registers
-            if changed is None:
-                return False, registers
-            registers = changed
-            self.held[variable] += self.counting
-        return (None if verdict == UNKNOWN else True), registers
+    return _WatchedSearch(program, partition).describe(start, number)
 
 
 @dataclass
@@ -162,129 +102,133 @@ class _Path:
     trials: list[Trial] = field(default_factory=list)
 
 
-class _Run:
-    """One attempt while it runs.
+class _BudgetOfOneRowLess(Budget):
+    """The budget of a search that is asked about the row at its limit, too."""
 
-    furthest: the most preferred of the paths that came furthest; once one waits for rows to come, that one.
-    partial:  the first path that the deadline or the end of the partition cut off after a row.
+    def __init__(self, steps: int, of_row: int):
+        super().__init__(steps)
+        self._of_row = of_row
+
+    def allowed(self, needed: int) -> int:
+        """Return how many steps the next attempt may take; `needed` counts one row too many."""
+        return super().allowed(needed - self._of_row)
+
+
+class _WatchedSearch(Search):
+    """The search of one partition, which notes where paths end. Where rows to come may decide otherwise it goes on for
+    what would be the match without them.
+
+    tried, held: as of `Trace`.
+    jumped_steps: how many steps were taken from rows that AFTER MATCH SKIP passed over.
     """
 
-    def __init__(self, tracer: _Tracer, start: int):
-        self.tracer, self.start = tracer, start
-        self.furthest: _Path | None = None
-        self.partial: _Path | None = None
-        self.undecided, self.cut = False, False
-        self.steps = 0
+    def __init__(self, program: MatchProgram, partition: Partitions):
+        tests = test_rows(program, partition)
+        super().__init__(program, partition, tests)
+        self.tried, self.held = [0] * len(program.variables), [0] * len(program.variables)
+        self.jumped_steps = 0
+        self._verdicts = self._tests
+        self._budget = _BudgetOfOneRowLess(program.step_budget, len(self._plan.operations))
+        self.enter(0)
+        # A function of ours is asked about each row, and about the one at the limit, too.
+        self._tests = [b"\1" * (partition.rows.num_rows + 1)] * len(program.variables)
+        self._functions = [partial(self._test, v, function) for v, function in enumerate(self._functions)]
+        self._leaping = False
+        self._watch = self._note
 
-    def search(self, number: int) -> Attempt:
-        """Run the program."""
-        tracer, plan, start = self.tracer, self.tracer.plan, self.start
-        instructions, fail = plan.code.instructions, len(plan.code.instructions)
-        limit, closed = tracer.reach(start)
-        allowed = tracer.budget.allowed((fail + 1) * (limit - start + 1))
-        pc, row, loops, registers = 0, start, 0, plan.steps.begin(start, number)
-        stack: list[tuple] = []
-        while True:
-            self.steps += 1
-            if self.steps > allowed:
-                tracer.budget.give_up(allowed)
-                return self.ended(number, Outcome.GIVEN_UP, replace(self.furthest or _Path((), ""), stop="steps"))
-            if (plan.flat[pc] or plan.deep[pc]) and self.known_to_fail(pc, row, loops, registers):
-                pc = fail
-            if pc == fail:
-                if not stack:
-                    return self.failed(number)
-                pc, row, loops, registers = stack.pop()
-                continue
-            operation, x, y = instructions[pc].operation, instructions[pc].x, instructions[pc].y
-            if operation == "row":
-                if row < limit:
-                    holds, changed = tracer.test(x, registers, row)
-                    if holds:
-                        tracer.labels[row] = x
-                        pc, row, loops, registers = pc + 1, row + 1, 0, changed
-                        continue
-                    self.note(row, "row" if holds is False else "future", Trial(x, holds))
-                else:
-                    self.note(row, self.limited(limit, closed), Trial(x, None))
-                pc = fail
-            elif operation == "split":
-                stack.append((y, row, loops, registers))
-                pc = x
-            elif operation == "jump":
-                pc = x
-            elif operation == "accept":
-                return self.accepted(number, row)
-            elif operation == "begin":
-                loops, pc = loops | 1 << x, pc + 1
-            elif operation == "end":
-                empty = loops & 1 << x
-                loops, pc = loops ^ empty, y if empty else pc + 1
-            else:
-                pc = self.anchor(x == 0, pc, row, fail)
+    def describe(self, start: int, number: int, jumped: bool = False) -> Attempt:
+        """Try to match from a row, and tell what happened."""
+        self._begin(start, counting=not jumped)
+        steps = self.steps
+        attempt = self._attempt(number, self.attempt(start, number))
+        self.jumped_steps += self.steps - steps if jumped else 0
+        if attempt.outcome is not Outcome.NONE or self._cut_off:
+            # The states on the path of a match did not fail, and those cut off by a deadline may not fail elsewhere.
+            self.forget(start)
+        return replace(attempt, jumped=jumped)
 
-    def known_to_fail(self, pc: int, row: int, loops: int, registers: tuple) -> bool:
-        """Tell whether a path with the same future has failed, and remember this one."""
-        kept = self.tracer.plan.kept[pc]
-        state = (pc, row, loops, None if kept is None else kept(registers))
-        if state in self.tracer.failed:
-            return True
-        self.tracer.failed.add(state)
-        return False
+    def forget(self, start: int) -> None:
+        """Forget which states have failed, from the rows of an attempt on."""
+        self._forget_all(start)
 
-    def limited(self, limit: int, closed: bool) -> str:
+    def _begin(self, start: int, counting: bool) -> None:
+        """Begin an attempt, of which nothing is known.
+
+        _deepest: the most preferred of the paths that came furthest; once one waits for rows to come, that one.
+        _partial_path: the first path that the deadline or the end of the partition cut off after a row.
+        _cut_off: whether WITHIN cut a path off.
+        """
+        self._start, self._counting, self._waits, self._cut_off = start, counting, False, False
+        self._limit, self._closed = super()._reach(start)
+        self._deepest: _Path | None = None
+        self._partial_path: _Path | None = None
+
+    def _test(self, variable: int, function: Callable | None, registers: tuple, row: int) -> tuple | None:
+        """Return the registers if a row can be mapped to a variable, else None."""
+        if row == self._limit:
+            self._note(row, self._reason_of_limit(), Trial(variable, None))
+            return None
+        verdict = self._verdicts[variable][row]
+        changed: tuple | None = registers
+        try:
+            if not verdict:
+                changed = None
+            elif function is not None:
+                self.tried[variable] += self._counting
+                changed = function(registers, row)
+                self.held[variable] += self._counting and changed is not None
+        except UnknownRow:
+            verdict = UNKNOWN
+        if changed is None:
+            self._note(row, "row", Trial(variable, False))
+        elif verdict == UNKNOWN:
+            self._note(row, "future", Trial(variable, None))
+            return None
+        return changed
+
+    def _reach(self, start: int) -> tuple[int, bool]:
+        # No path comes past the limit.
+        return self._limit + 1, True
+
+    def _reason_of_limit(self) -> str:
         """Return why no row at the limit may be read."""
-        if not closed:
+        if not self._closed:
             return "future"
-        self.cut |= self.tracer.program.within is not None
-        passed = limit < self.tracer.high or self.tracer.bound != END_OF_TIME
-        return "within" if passed else "end"
+        self._cut_off |= self.program.within is not None
+        return "within" if self._limit < self._high or self.partitions.bound != END_OF_TIME else "end"
 
-    def anchor(self, begin: bool, pc: int, row: int, fail: int) -> int:
-        """Return where to go on from an anchor."""
-        if begin:
-            holds = row == self.tracer.low
-        elif row == self.tracer.high and self.tracer.bound != END_OF_TIME:
-            self.note(row, "future", None)
-            return fail
-        else:
-            holds = row == self.tracer.high
-        if holds:
-            return pc + 1
-        self.note(row, "^" if begin else "$", None)
-        return fail
-
-    def note(self, row: int, stop: str, trial: Trial | None) -> None:
+    def _note(self, row: int, stop: str, trial: Trial | None = None) -> None:
         """Note that the path ends before a row."""
-        depth, waits = row - self.start, stop == "future" and not self.undecided
-        if waits or self.furthest is None or (depth > len(self.furthest.labels) and not self.undecided):
-            self.furthest = _Path(self.labels(row), stop)
-            self.undecided |= waits
-        if self.partial is None and depth and stop in ("within", "end"):
-            self.partial = _Path(self.labels(row), stop)
-        for path in filter(None, (self.furthest, self.partial)):
-            if len(path.labels) == depth and path.labels == self.labels(row):
+        depth, waits = row - self._start, stop == "future" and not self._waits
+        if waits or self._deepest is None or (depth > len(self._deepest.labels) and not self._waits):
+            self._deepest = _Path(self._path(row), stop)
+            self._waits |= waits
+        if self._partial_path is None and depth and stop in ("within", "end"):
+            self._partial_path = _Path(self._path(row), stop)
+        for path in filter(None, (self._deepest, self._partial_path)):
+            if len(path.labels) == depth and path.labels == self._path(row):
                 path.stop = stop if path.stop in ("^", "$") else path.stop
                 if trial is not None and trial not in path.trials:
                     path.trials.append(trial)
 
-    def labels(self, row: int) -> tuple[int, ...]:
+    def _path(self, row: int) -> tuple[int, ...]:
         """Return the variables of the rows of the present path, which ends before `row`."""
-        return tuple(self.tracer.labels[self.start : row])
+        # A row in an exclusion has another label.
+        return tuple(label % len(self.program.variables) for label in self._labels[self._start : row])
 
-    def accepted(self, number: int, row: int) -> Attempt:
-        labels = self.labels(row)
-        if self.undecided and self.furthest is not None:
-            return self.ended(number, Outcome.UNDECIDED, self.furthest, labels)
-        return Attempt(self.start, number, Outcome.MATCH, labels, None, ())
+    def _attempt(self, number: int, outcome: Outcome) -> Attempt:
+        """Tell how an attempt ended whose search had this outcome."""
+        path, program = self._deepest or _Path((), "row"), self.program
+        if outcome is Outcome.GIVEN_UP:
+            return self._along(number, outcome, replace(path, stop="steps"))
+        labels = self._path(self._start + len(self.match)) if outcome is Outcome.MATCH else None
+        if self._waits:
+            return self._along(number, Outcome.UNDECIDED, path, labels)
+        if labels is not None:
+            return Attempt(self._start, number, outcome, labels, None, ())
+        if program.timeouts and program.within is not None and self._partial_path:
+            return self._along(number, Outcome.TIMEOUT, self._partial_path)
+        return self._along(number, Outcome.NONE, path)
 
-    def failed(self, number: int) -> Attempt:
-        if self.undecided and self.furthest is not None:
-            return self.ended(number, Outcome.UNDECIDED, self.furthest)
-        program = self.tracer.program
-        if program.timeouts and program.within is not None and self.partial:
-            return self.ended(number, Outcome.TIMEOUT, self.partial)
-        return self.ended(number, Outcome.NONE, self.furthest or _Path((), "row"))
-
-    def ended(self, number: int, outcome: Outcome, path: _Path, fallback: tuple[int, ...] | None = None) -> Attempt:
-        return Attempt(self.start, number, outcome, path.labels, path.stop, tuple(path.trials), fallback)
+    def _along(self, number: int, outcome: Outcome, path: _Path, fallback: tuple[int, ...] | None = None) -> Attempt:
+        return Attempt(self._start, number, outcome, path.labels, path.stop, tuple(path.trials), fallback)

@@ -12,7 +12,7 @@ from cepsql.pattern.leaf_types import column_types, leaf_types
 from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
 from cepsql.pattern.rows import Partitions
 from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
-from cepsql.scalar.python import Source, compile_node, execute
+from cepsql.scalar.python import PythonSource, compile_node, execute
 from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, leaves
 from cepsql.scalar.typing import typed
 
@@ -118,7 +118,7 @@ def _evaluate(node: Node, rows: _Rows) -> Vector:
 def _row_by_row(condition: Node, rows: _Rows) -> Vector:
     """Evaluate a condition with the function that `cepsql.scalar.python` writes for it."""
     inputs: dict[Bit | Navigation, str] = {}
-    source = Source(lambda _, node: inputs.setdefault(node.leaf, f"input{len(inputs)}"), rows.session)
+    source = PythonSource(lambda _, node: inputs.setdefault(node.leaf, f"input{len(inputs)}"), rows.session)
     result = compile_node(condition, source)
     text = "\n".join([f"def holds({', '.join(inputs.values())}):", *source.lines, f"    return {result}"])
     scope = dict(source.globals)

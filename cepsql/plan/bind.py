@@ -12,7 +12,8 @@ from cepsql.analysis.operators.deduplicate import plan_deduplicate
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.analysis.sql.written import Written
 from cepsql.catalog import MaterializedView, View
-from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
+from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, Query, WindowClause
+from cepsql.plan.changes.emitted_rows import emitted_rows, with_emitted_rows
 from cepsql.plan.groups.assigned_windows import implied_partition, window_rows
 from cepsql.plan.groups.fill import hoist_fill
 from cepsql.plan.inputs import Inputs
@@ -65,6 +66,10 @@ class Binder:
         rows = self._node(table).properties
         return rows.watermark.column if rows.streaming and rows.watermark is not None else None
 
+    def is_stream(self, table: exp.Table) -> bool:
+        """Tell whether the rows of a relation are a stream."""
+        return table_name(table) in self._clauses or self._node(table).properties.streaming
+
     def bind(self, draft: Draft, asked: Asked) -> Sql:
         """Return the query over nodes: relations of the catalog, and operators for its clauses."""
         query, expanded = draft.query, draft.expanded
@@ -102,6 +107,8 @@ class Binder:
             case WindowClause():
                 below = hoist_over(join_tables_as_of(below, clause.span), self.inputs, clause.span)
                 return window_rows(implied_partition(clause, query), below, self.inputs)
+            case EmittedClause():
+                return emitted_rows(below, clause.emit, self.inputs)
 
     def _match(self, clause: MatchClause, below: Sql) -> Match:
         below = self.inputs(clause, below, "MATCH_RECOGNIZE" if clause.frame is None else "OVER")
@@ -112,8 +119,9 @@ class Binder:
         names = {table_name(table): table for table in catalog_tables(query)}
         nodes = {name: matches.get(name) or self._node(table) for name, table in names.items()}
         refuse_made_in_where(query, nodes)
+        query, read = with_emitted_rows(query, nodes)
         # Rules that write a query otherwise leave what its text says.
-        return Sql(query, nodes, text=None if text is None else replace(text, tree=query))
+        return Sql(query, read, text=None if text is None else replace(text, tree=query))
 
     def _node(self, table: exp.Table) -> Node:
         name = table_name(table)

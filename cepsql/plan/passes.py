@@ -28,6 +28,7 @@ from cepsql.plan.names.expand import Expanded
 from cepsql.plan.names.group_by_all import with_group_by_all
 from cepsql.plan.names.item_names import with_item_names
 from cepsql.plan.names.output_names import with_output_names
+from cepsql.plan.names.pivots import with_plain_pivots
 from cepsql.plan.names.row_times import with_row_times
 from cepsql.plan.names.single_names import refuse_names_twice
 from cepsql.plan.names.unions_by_name import with_unions_by_name
@@ -47,7 +48,7 @@ from cepsql.plan.rows.number_times import refuse_number_times
 from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.row_order import hoist_order
-from cepsql.plan.tree.changelogs import changelog_read, refuse_changelog
+from cepsql.plan.tree.changelogs import changelog_read, emitted_read, refuse_changelog
 from cepsql.plan.tree.nodes import Node, Read, Sql, inputs, missing_time
 from cepsql.plan.tree.reader import Checked, Reader, RowsAsTheyCome
 
@@ -63,6 +64,9 @@ class Names(Protocol):
 
     def time_of(self, table: exp.Table) -> str | None:
         """Return the event time of a stream, None for other relations."""
+
+    def is_stream(self, table: exp.Table) -> bool:
+        """Tell whether the rows of a relation are a stream."""
 
     def bind(self, draft: "Draft", asked: "Asked") -> Sql:
         """Return the query over nodes: relations of the catalog, and operators for its clauses."""
@@ -198,6 +202,13 @@ def unions_by_name(draft: Draft, asked: Asked) -> Draft:
     return _written(draft, partial(with_unions_by_name, asked.names.columns_of))
 
 
+def pivots(draft: Draft, asked: Asked) -> Draft:
+    """PIVOT and UNPIVOT over streams, of a query with EMIT, are groups and rows that a generator spreads."""
+    if draft.query.emit is None:
+        return draft
+    return _written(draft, partial(with_plain_pivots, asked.names.columns_of, asked.names.is_stream))
+
+
 def row_times(draft: Draft, asked: Asked) -> Draft:
     """ROWTIME is the column with the event time."""
     return _written(draft, partial(with_row_times, asked.names.time_of, asked.names.columns_of))
@@ -257,7 +268,7 @@ def emission(draft: Draft, asked: Asked) -> Draft:
     if not root.resolved.streaming:
         return draft if clause is None else _with(draft, with_emission(root, clause, asked.inputs))
     on_close = clause is None or plan_emission(clause) == ON_CLOSE
-    if changelog_read(root) is None:
+    if changelog_read(root) is None and not emitted_read(root):
         refuse_order(root, changing=clause is not None and clause.kind == "changes", last=on_close)
     if clause is None:
         return draft
@@ -382,6 +393,7 @@ EXPAND = (
     Pass(output_names, at_rest=True),
     Pass(item_names, at_rest=True),
     Pass(unions_by_name, at_rest=True),
+    Pass(pivots),
     Pass(row_times, at_rest=True),
     Pass(group_by_all),
     Pass(grouping_sets),

@@ -17,11 +17,10 @@ from cepsql.plan.changes.emission import groups_joined_streams
 from cepsql.plan.changes.ranked_rows import call_that_changes
 from cepsql.plan.changes.table_changes import over_table_changes
 from cepsql.plan.names.expand import Expander, Lookup
-from cepsql.plan.operators.match import Match
 from cepsql.plan.passes import BIND, CHECK, EXPAND, LIFT, Asked, Draft, record_step, run_passes, tree_lines
 from cepsql.plan.rules import RULES
-from cepsql.plan.tree.changelogs import changelog_read
-from cepsql.plan.tree.nodes import Node, Ordered, Sql, inputs, reads, unshared, walk
+from cepsql.plan.tree.changelogs import changelog_read, emitted_read
+from cepsql.plan.tree.nodes import Node, Ordered, Sql, inputs, matches_of, reads, unshared, walk
 from cepsql.render.readable import Readable
 
 
@@ -64,9 +63,9 @@ class Plan(Readable):
     @property
     def columns(self) -> tuple[ColumnDefinition, ...]:
         """The columns that the query gives, by the names that they are called."""
-        known = self.properties.columns
-        spoken = {name.lower(): name for name in self.names}
-        return tuple(replace(column, name=spoken.get(column.name, column.name)) for column in known)
+        columns = self.properties.columns
+        written = {name.lower(): name for name in self.names}
+        return tuple(replace(column, name=written.get(column.name, column.name)) for column in columns)
 
     @property
     def changes(self) -> bool:
@@ -83,7 +82,7 @@ class Plan(Readable):
     @property
     def matches(self) -> tuple[MatchPlan, ...]:
         """The matches of the query and of the views that it reads, inner ones first."""
-        return tuple(node.match for node in walk(self.logical) if isinstance(node, Match))
+        return tuple(matches_of(self.logical))
 
     @property
     def stages(self) -> tuple[Ordered, ...]:
@@ -150,7 +149,10 @@ class _Planner:
         draft = self._bound(Draft(query))
         root, place = draft.graph, draft.query.span
         changes = root.resolved.streaming and (
-            changelog_read(root) or groups_joined_streams(root) or call_that_changes(root, self._inputs, place)
+            changelog_read(root)
+            or emitted_read(root)
+            or groups_joined_streams(root)
+            or call_that_changes(root, self._inputs, place)
         )
         if changes:
             return self._changing(root, place), None

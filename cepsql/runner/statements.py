@@ -31,11 +31,13 @@ def execute(
     console: Console,
     stop: threading.Event,
     may_drop: Callable[[str], bool] | None = None,
+    shown: Callable[[str], None] | None = None,
 ) -> None:
     """Execute the statements of a text in order and write their results; return early once `stop` is set.
 
     may_drop: asked before a statement drops what cannot be had again, which it is told; if it says no, execution ends.
               None: nobody is asked.
+    shown:    told each query whose rows were written.
     Raises Error, its position in `text`, at the first statement that fails.
     """
     with noticed(console):
@@ -49,7 +51,8 @@ def execute(
                     continue
                 items = engine.execute(statement, dict(settings.args))
                 while (item := _next(items, engine, console)) is not None:
-                    _show(engine, item, settings, console, stop)
+                    if _show(engine, item, settings, console, stop) and shown is not None:
+                        shown(statement)
             except Error as error:
                 raise anchored(error, text, offset, statement) from error
             if stop.is_set() or console.closed.is_set():
@@ -61,12 +64,13 @@ def _next(items: Iterator[Query | Answer], engine: Engine, console: Console) -> 
         return next(items, None)
 
 
-def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Console, stop: threading.Event) -> None:
+def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Console, stop: threading.Event) -> bool:
+    """Write what a statement gave; tell whether it was rows of a query."""
     if isinstance(item, Answer):
         for notice in item.notices:
             console.say(f"notice: {notice}")
         _answer(item, settings, console)
-        return
+        return False
     for notice in (*item.notices, *(engine.notices(item) if settings.footer else ())):
         console.say(f"notice: {notice}")
     zone = engine.zone_name() if item.reading is not None else None
@@ -76,10 +80,11 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
         if stop.is_set():
             console.echoed()
             console.say("stopped before it started")
-            return
+            return False
         zone = engine.spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None
     (view if item.streaming else write_bounded)(item, zone, settings, console, stop)
+    return True
 
 
 def _answer(answer: Answer, settings: Settings, console: Console) -> None:

@@ -28,7 +28,7 @@ _BY_ZERO = "division by zero"
 _BEYOND = "a result is beyond the range of its type"
 
 
-class Source:
+class PythonSource:
     """Python source while it is written.
 
     read:    writes what an input reads and returns a Python expression for it.
@@ -36,7 +36,7 @@ class Source:
     globals: the objects that the source refers to by name.
     """
 
-    def __init__(self, read: Callable[["Source", Input], str], session: Session):
+    def __init__(self, read: Callable[["PythonSource", Input], str], session: Session):
         self.read, self.session = read, session
         self.lines: list[str] = []
         self.globals = {name: getattr(values, name) for name in values.__all__}
@@ -74,7 +74,7 @@ class Source:
         return name
 
 
-def compile_node(node: Node, source: Source) -> str:
+def compile_node(node: Node, source: PythonSource) -> str:
     """Append statements that evaluate a typed expression; return the name or constant that holds the value.
 
     The source raises DataError where Spark raises an error in ANSI mode, if the session is in it.
@@ -107,7 +107,7 @@ def execute(text: str, name: str, scope: dict) -> None:
 @lru_cache(maxsize=64)
 def compile_rows(node: Node, leaves: tuple[Leaf, ...], session: Session) -> Callable[[Sequence[Sequence], int], list]:
     """Return a function of the columns of leaves, and of how many rows there are, that lists an expression's values."""
-    source = Source(lambda _, given: f"column{leaves.index(given.leaf)}[i]", session)
+    source = PythonSource(lambda _, given: f"column{leaves.index(given.leaf)}[i]", session)
     source.depth = 2
     result = compile_node(node, source)
     columns = [f"    column{i} = columns[{i}]" for i in range(len(leaves))]
@@ -118,11 +118,11 @@ def compile_rows(node: Node, leaves: tuple[Leaf, ...], session: Session) -> Call
     return scope["compute"]
 
 
-def _values(source: Source, node: Apply) -> list[str]:
+def _values(source: PythonSource, node: Apply) -> list[str]:
     return [compile_node(argument, source) for argument in node.arguments]
 
 
-def _operands(source: Source, node: Apply, last_first: bool = False) -> list[str]:
+def _operands(source: PythonSource, node: Apply, last_first: bool = False) -> list[str]:
     """Append the operands of what is NULL where one of them is; behind a NULL none is computed, as that could fail."""
     if any(isinstance(argument, Constant) and argument.value is None for argument in node.arguments):
         return ["None"] * len(node.arguments)
@@ -146,7 +146,7 @@ def _operands(source: Source, node: Apply, last_first: bool = False) -> list[str
     return names[::-1] if last_first else names
 
 
-def _strict(source: Source, names: list[str], expression: str) -> str:
+def _strict(source: PythonSource, names: list[str], expression: str) -> str:
     """Append an evaluation that gives NULL if an operand is NULL."""
     tests = [f"{name} is None" for name in names if name.isidentifier() and name not in ("True", "False")]
     if not tests:
@@ -154,15 +154,15 @@ def _strict(source: Source, names: list[str], expression: str) -> str:
     return source.assign(f"None if {' or '.join(tests)} else {expression}")
 
 
-def _and(source: Source, node: Apply) -> str:
+def _and(source: PythonSource, node: Apply) -> str:
     return _connect(source, node, "False")
 
 
-def _or(source: Source, node: Apply) -> str:
+def _or(source: PythonSource, node: Apply) -> str:
     return _connect(source, node, "True")
 
 
-def _connect(source: Source, node: Apply, decisive: str) -> str:
+def _connect(source: PythonSource, node: Apply, decisive: str) -> str:
     """Append AND (decided by False) or OR (decided by True), evaluating no more than is needed."""
     result = source.assign(compile_node(node.arguments[0], source))
     for argument in node.arguments[1:]:
@@ -175,12 +175,12 @@ def _connect(source: Source, node: Apply, decisive: str) -> str:
     return result
 
 
-def _not(source: Source, node: Apply) -> str:
+def _not(source: PythonSource, node: Apply) -> str:
     names = _values(source, node)
     return _strict(source, names, f"not {names[0]}")
 
 
-def _compare(source: Source, node: Apply) -> str:
+def _compare(source: PythonSource, node: Apply) -> str:
     names = _operands(source, node)
     return _strict(source, names, f"({_comparison(node.operation, node, *names)})")
 
@@ -189,13 +189,13 @@ def _comparison(operation: str, node: Apply, a: str, b: str) -> str:
     return COMPARISONS[operation][any(argument.type in FRACTIONS for argument in node.arguments)].format(a=a, b=b)
 
 
-def _null_safe_equal(source: Source, node: Apply) -> str:
+def _null_safe_equal(source: PythonSource, node: Apply) -> str:
     a, b = _values(source, node)
     # Two NULLs are equal for Python too, so that only NaN needs a word.
     return source.assign(_comparison("eq", node, a, b))
 
 
-def _in(source: Source, node: Apply) -> str:
+def _in(source: PythonSource, node: Apply) -> str:
     """Append IN: true if a member is equal, else NULL if one is NULL."""
     value, *members = node.arguments
     name = source.assign(compile_node(value, source))
@@ -214,39 +214,39 @@ def _in(source: Source, node: Apply) -> str:
     return result
 
 
-def _arithmetic(source: Source, node: Apply) -> str:
+def _arithmetic(source: PythonSource, node: Apply) -> str:
     names = _operands(source, node)
     if is_decimal(node.type):
         return _decimal(source, node, names)
     return _narrow(source, node.type, _strict(source, names, f" {ARITHMETIC[node.operation]} ".join(names)))
 
 
-def _decimal(source: Source, node: Apply, names: list[str]) -> str:
+def _decimal(source: PythonSource, node: Apply, names: list[str]) -> str:
     size = f"{node.type.precision}, {node.type.scale}"
     computed = f"decimal_{node.operation}({', '.join(names)}, {size})"
     return _strict(source, names, _checked(source, computed, _BEYOND))
 
 
-def _checked(source: Source, expression: str, what: str) -> str:
+def _checked(source: PythonSource, expression: str, what: str) -> str:
     """Return the source of a value that is None where Spark gives NULL, or an error in ANSI mode."""
     return f"not_null({expression}, {what!r})" if source.session.ansi else expression
 
 
-def _divide(source: Source, node: Apply) -> str:
+def _divide(source: PythonSource, node: Apply) -> str:
     a, b = _dividend_and_divisor(source, node)
     if is_decimal(node.type):
         return _decimal(source, node, [a, b])
     return _narrow(source, node.type, _strict(source, [a, b], f"({a} / {b} if {b} else None)"))
 
 
-def _modulo(source: Source, node: Apply) -> str:
+def _modulo(source: PythonSource, node: Apply) -> str:
     a, b = _dividend_and_divisor(source, node)
     if is_decimal(node.type):
         return _decimal(source, node, [a, b])
     return _narrow(source, node.type, _strict(source, [a, b], f"modulo({a}, {b})"))
 
 
-def _dividend_and_divisor(source: Source, node: Apply) -> list[str]:
+def _dividend_and_divisor(source: PythonSource, node: Apply) -> list[str]:
     """Append the operands of a division, which by zero is an error in ANSI mode."""
     a, b = _operands(source, node, last_first=True)
     if source.session.ansi:
@@ -254,7 +254,7 @@ def _dividend_and_divisor(source: Source, node: Apply) -> list[str]:
     return [a, b]
 
 
-def _divided_whole(source: Source, node: Apply) -> str:
+def _divided_whole(source: PythonSource, node: Apply) -> str:
     a, b = _dividend_and_divisor(source, node)
     function = source.refer(_python(node))
     limit = ", 2147483648" if node.operation == "pmod" and node.type.name != "bigint" else ", 2**63"
@@ -274,7 +274,7 @@ def _python(node: Apply) -> Callable:
     return function
 
 
-def _negate(source: Source, node: Apply) -> str:
+def _negate(source: PythonSource, node: Apply) -> str:
     names = _values(source, node)
     if is_decimal(node.type):
         return _strict(source, names, _negated(names[0], node.type))
@@ -285,7 +285,7 @@ def _negated(name: str, type: Type) -> str:
     return f"decimal_negated({name}, {type.precision}, {type.scale})"
 
 
-def _absolute(source: Source, node: Apply) -> str:
+def _absolute(source: PythonSource, node: Apply) -> str:
     names = _values(source, node)
     absolute = f"abs({names[0]})"
     if is_decimal(node.type):
@@ -293,11 +293,11 @@ def _absolute(source: Source, node: Apply) -> str:
     return _narrow(source, node.type, _strict(source, names, absolute))
 
 
-def _is_null(source: Source, node: Apply) -> str:
+def _is_null(source: PythonSource, node: Apply) -> str:
     return source.assign(f"{source.assign(_values(source, node)[0])} is None")
 
 
-def _coalesce(source: Source, node: Apply) -> str:
+def _coalesce(source: PythonSource, node: Apply) -> str:
     result = source.assign(compile_node(node.arguments[0], source))
     for argument in node.arguments[1:]:
         source.line(f"if {result} is None:")
@@ -307,7 +307,7 @@ def _coalesce(source: Source, node: Apply) -> str:
     return result
 
 
-def _nan_or(source: Source, node: Apply) -> str:
+def _nan_or(source: PythonSource, node: Apply) -> str:
     """Append NANVL, whose second argument is computed for a NaN only."""
     result = source.assign(compile_node(node.arguments[0], source))
     source.line(f"if {result} is not None and {result} != {result}:")
@@ -317,7 +317,7 @@ def _nan_or(source: Source, node: Apply) -> str:
     return result
 
 
-def _case(source: Source, node: Apply) -> str:
+def _case(source: PythonSource, node: Apply) -> str:
     """Append CASE: each condition is computed where none before it is true."""
     result, found, depth, arguments = source.name(), "", source.depth, node.arguments
     for condition, value in zip(arguments[:-1:2], arguments[1::2], strict=False):
@@ -338,11 +338,11 @@ def _case(source: Source, node: Apply) -> str:
     return result
 
 
-def _extreme(source: Source, node: Apply) -> str:
+def _extreme(source: PythonSource, node: Apply) -> str:
     return source.assign(f"{node.operation}([{', '.join(_values(source, node))}])")
 
 
-def _cast(source: Source, node: Apply) -> str:
+def _cast(source: PythonSource, node: Apply) -> str:
     (argument,) = node.arguments
     name = compile_node(argument, source)
     if node.operation == "try_cast":
@@ -352,7 +352,7 @@ def _cast(source: Source, node: Apply) -> str:
     return _strict(source, [name], f"{source.refer(function)}({name})")
 
 
-def _interval(source: Source, node: Apply) -> str:
+def _interval(source: PythonSource, node: Apply) -> str:
     """Append an operation of `cepsql.scalar.intervals`."""
     names = _operands(source, node)
     function: Callable = intervals.FUNCTIONS[node.operation]
@@ -361,7 +361,7 @@ def _interval(source: Source, node: Apply) -> str:
     return _strict(source, names, f"{source.refer(function)}({', '.join(names)})")
 
 
-def _of_elements(source: Source, node: Apply) -> str:
+def _of_elements(source: PythonSource, node: Apply) -> str:
     """Append a loop over an array that computes the last argument for each element."""
     values, *inputs, body = node.arguments
     array, result, depth = compile_node(values, source), source.assign("None"), source.depth
@@ -397,7 +397,7 @@ _BEFORE_ELEMENTS = {"exists": False, "forall": True}
 """What is true of no elements."""
 
 
-def _element(source: Source, node: Apply) -> str:
+def _element(source: PythonSource, node: Apply) -> str:
     """Append ELEMENT_AT and the like, which fail for an index beyond the array in ANSI mode but for two of them."""
     names = _operands(source, node)
     if node.arguments[1].type == BIGINT:
@@ -407,7 +407,7 @@ def _element(source: Source, node: Apply) -> str:
     return _strict(source, names, f"{source.refer(function)}({', '.join(names)}, {strict})")
 
 
-def _function(source: Source, node: Apply) -> str:
+def _function(source: PythonSource, node: Apply) -> str:
     """Append a call of a function of the registry."""
     function = REGISTRY[node.operation]
     names = (_values if function.takes_null else _operands)(source, node)
@@ -418,7 +418,7 @@ def _function(source: Source, node: Apply) -> str:
     return _narrow(source, node.type, _strict(source, [] if function.takes_null else names, text))
 
 
-def _narrow(source: Source, type: Type, name: str) -> str:
+def _narrow(source: PythonSource, type: Type, name: str) -> str:
     """Append what brings a result to the range of its type."""
     if type == FLOAT:
         return _strict(source, [name], f"to_float({name})")

@@ -19,7 +19,7 @@ from cepsql.scan.long_lines import max_line_bytes
 from cepsql.scan.murmur import is_hashed
 from cepsql.scan.plain import COLUMN, PlainScan
 from cepsql.scan.projection import ArrowScan, Projection, inputs_of
-from cepsql.scan.select import Columns, plain_table, projected, projection
+from cepsql.scan.select import Columns, micros, plain_table, projected, projection
 
 _FORMATS = ("csv", "json", "parquet")
 _KAFKA = "kafka"
@@ -112,7 +112,16 @@ def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session)
     for key in rows.keys.values():
         if not is_hashed(key.type):
             raise Unlike(f"PARTITION BY a {str(key.type).upper()}")
-    return ArrowScan(_file_layout(source, rows.inputs), rows, layout.by_arrival)
+    return ArrowScan(_file_layout(source, rows.inputs), rows, layout.by_arrival, _micros(source, session))
+
+
+def _micros(source: Source, session: Session) -> Node | None:
+    """Return the event time of a stream in microseconds, None if it has none by which Spark can go."""
+    try:
+        time = _event_time(source, _source_columns(source, session))
+    except Unlike:
+        return None
+    return None if time is None else micros(time, session)
 
 
 def _file_layout(source: Source, wanted: frozenset[Input]) -> FileLayout:

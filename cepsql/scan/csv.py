@@ -116,10 +116,22 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
         if space == layout.separator or space.encode() not in block:
             continue
         places = np.flatnonzero(octets == ord(space))
-        # Each block ends with a line feed.
-        if places[0] == 0 or edge[octets[places - 1]].any() or edge[octets[places + 1]].any():
+        # Each block ends with a line feed, which stands before its first byte here, too.
+        at_edge = places[edge[octets[places - 1]] | edge[octets[places + 1]]]
+        if len(at_edge) and not _are_texts(octets, at_edge, layout):
             return True
     return False
+
+
+def _are_texts(octets: np.ndarray, places: np.ndarray, layout: FileLayout) -> bool:
+    """Tell whether what stands in these places of a block that `_splits_alike` is read as text."""
+    # An odd number of quotes before a sign stands around it.
+    outside = np.bitwise_xor.accumulate((octets == _QUOTE).view(np.uint8)) == 0
+    separators, ends = (np.flatnonzero((octets == ord(sign)) & outside) for sign in (layout.separator, "\n"))
+    begins = np.append(0, ends[:-1] + 1)[np.searchsorted(ends, places)]
+    columns = np.searchsorted(separators, places) - np.searchsorted(separators, begins)
+    texts = np.array([_local_type(type) == pa.string() for _, type in layout.columns])
+    return bool(columns.max() < len(texts) and texts[columns].all())
 
 
 def _among(*characters: str) -> np.ndarray:

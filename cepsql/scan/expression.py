@@ -38,10 +38,34 @@ def compile_tree(tree: exp.Expr, columns: Mapping[str, Node], session: Session) 
 
     _check_times(tree)
     try:
-        node = typed(expression(tree, read), lambda name: columns[str(name)].type, session)
+        node = typed(expression(_with_parts(tree), read), lambda name: columns[str(name)].type, session)
     except NotSupportedError as refusal:
         raise Unlike(refusal.message) from refusal
     return _substituted(_checked(node, session), columns)
+
+
+_PARTS = {
+    **dict.fromkeys(("YEAR", "Y", "YEARS", "YR", "YRS"), exp.Year),
+    **dict.fromkeys(("QUARTER", "QTR"), exp.Quarter),
+    **dict.fromkeys(("MONTH", "MON", "MONS", "MONTHS"), exp.Month),
+    **dict.fromkeys(("WEEK", "W", "WEEKS"), exp.WeekOfYear),
+    **dict.fromkeys(("DAY", "D", "DAYS"), exp.Day),
+    **dict.fromkeys(("DAYOFWEEK", "DOW"), exp.DayOfWeek),
+    **dict.fromkeys(("DOY",), exp.DayOfYear),
+    **dict.fromkeys(("HOUR", "H", "HOURS", "HR", "HRS"), exp.Hour),
+    **dict.fromkeys(("MINUTE", "M", "MIN", "MINS", "MINUTES"), exp.Minute),
+}
+"""The functions that EXTRACT stands for, by the words of Spark for its fields."""
+
+
+def _with_parts(tree: exp.Expr) -> exp.Expr:
+    """Return an expression with functions in place of EXTRACT."""
+
+    def part(node: exp.Expr) -> exp.Expr:
+        function = _PARTS.get(node.name.upper()) if isinstance(node, exp.Extract) else None
+        return node if function is None else function(this=node.expression)
+
+    return tree.transform(part) if tree.find(exp.Extract) else tree
 
 
 def cast(node: Node, type: Type, session: Session) -> Node:

@@ -27,7 +27,7 @@ def bucket_numbers(keys: Sequence[pa.Array], rows: int, buckets: int) -> np.ndar
 
     keys: columns of types of which `is_hashed` is true.
     """
-    if not keys:
+    if not keys or buckets == 1:
         return np.zeros(rows, np.int32)
     hashes = spark_hashes(keys, rows)
     # A modulo by powers of two is one instruction.

@@ -13,7 +13,7 @@ from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.damaged import unread
 from cepsql.scan.layout import FileLayout
-from cepsql.scan.parquet_values import INTERVAL, Reading, converted, reading
+from cepsql.scan.parquet_values import INTERVAL, ParquetReading, converted, reading
 
 _ROWS = 131_072
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -74,7 +74,7 @@ def parquet_obstacle(path: str, layout: FileLayout) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def parquet_readings(path: str, declared: Mapping[str, pa.DataType]) -> dict[str, Reading] | str:
+def parquet_readings(path: str, declared: Mapping[str, pa.DataType]) -> dict[str, ParquetReading] | str:
     """Return how the declared columns that a file has are read, or why Arrow can't read them all.
 
     Raises OperationalError if the file can't be read.
@@ -107,20 +107,20 @@ def _held(file: pq.ParquetFile) -> dict[str, pa.DataType]:
     return held
 
 
-def _is_read(name: str, wanted: frozenset[str], readings: Mapping[str, Reading]) -> bool:
+def _is_read(name: str, wanted: frozenset[str], readings: Mapping[str, ParquetReading]) -> bool:
     return name in wanted or (name in readings and readings[name].checked)
 
 
 def _readings(
     file: pq.ParquetFile, declared: Mapping[str, pa.DataType], wanted: frozenset[str]
-) -> dict[str, Reading] | str:
+) -> dict[str, ParquetReading] | str:
     """Return how columns are read; one that is not wanted, and whose type can't be cast, is left out."""
     if any(key in (file.metadata.metadata or {}) for key in _LEGACY):
         return "it holds dates of the calendar before Spark 3"
     held = _held(file)
     names = [name.lower() for name in file.schema_arrow.names]
     types = {name.lower(): type for name, type in held.items()}
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ParquetReading] = {}
     for name, type in declared.items():
         if names.count(name.lower()) > 1 and name in wanted:
             return f"it has two columns {name}"

@@ -21,7 +21,7 @@ _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParquetReading:
     """How the values of a column are read as the declared type.
 
     spark:   Spark's own scan reads the same.
@@ -32,10 +32,11 @@ class Reading:
     checked: bool = False
 
 
-_SAME, _CAST, _CHECKED = Reading(spark=True), Reading(spark=False), Reading(spark=False, checked=True)
+_SAME, _CAST = ParquetReading(spark=True), ParquetReading(spark=False)
+_CHECKED = ParquetReading(spark=False, checked=True)
 
 
-def reading(held: pa.DataType, declared: pa.DataType) -> Reading | None:
+def reading(held: pa.DataType, declared: pa.DataType) -> ParquetReading | None:
     """Return how Arrow reads the values of a type as another; None where a cast would not be exact.
 
     held: the type of the file, as Arrow reads it, INTERVAL for Parquet's.
@@ -116,11 +117,11 @@ def _stored(type: pa.DataType) -> pa.DataType:
     return type
 
 
-def _worst(readings: list[Reading | None]) -> Reading | None:
+def _worst(readings: list[ParquetReading | None]) -> ParquetReading | None:
     known = [found for found in readings if found is not None]
     if len(known) < len(readings):
         return None
-    return Reading(all(found.spark for found in known), any(found.checked for found in known))
+    return ParquetReading(all(found.spark for found in known), any(found.checked for found in known))
 
 
 def _part(struct: pa.StructType, name: str) -> pa.DataType | None:
@@ -128,7 +129,7 @@ def _part(struct: pa.StructType, name: str) -> pa.DataType | None:
     return next((field.type for field in struct if field.name.lower() == name.lower()), None)
 
 
-def _of_times(held: pa.DataType, declared: pa.DataType) -> Reading | None:
+def _of_times(held: pa.DataType, declared: pa.DataType) -> ParquetReading | None:
     fine = getattr(held, "unit", None) == "ns"
     raw = declared == pa.int64()
     if pa.types.is_timestamp(held):
@@ -152,7 +153,7 @@ def _of_times(held: pa.DataType, declared: pa.DataType) -> Reading | None:
     return None
 
 
-def _of_numbers(held: pa.DataType, declared: pa.DataType) -> Reading | None:
+def _of_numbers(held: pa.DataType, declared: pa.DataType) -> ParquetReading | None:
     if pa.types.is_null(held):
         return _CAST
     if pa.types.is_integer(held):
@@ -173,7 +174,7 @@ def _of_numbers(held: pa.DataType, declared: pa.DataType) -> Reading | None:
     return None
 
 
-def _of_integers(held: pa.DataType, declared: pa.DataType) -> Reading | None:
+def _of_integers(held: pa.DataType, declared: pa.DataType) -> ParquetReading | None:
     unsigned = pa.types.is_unsigned_integer(held)
     bits = held.bit_width + unsigned
     if pa.types.is_integer(declared):
@@ -183,14 +184,16 @@ def _of_integers(held: pa.DataType, declared: pa.DataType) -> Reading | None:
         if room < _DIGITS[held.bit_width] - (held == pa.int64()):
             return _CHECKED
         # Of unsigned integers Spark reads only the widest one as DECIMAL(20, 0).
-        return _CAST if unsigned and declared != pa.decimal128(20, 0) else Reading(held != pa.uint32() or not unsigned)
+        if unsigned and declared != pa.decimal128(20, 0):
+            return _CAST
+        return ParquetReading(held != pa.uint32() or not unsigned)
     if pa.types.is_floating(declared):
         exact = bits <= (53 if declared == pa.float64() else 24)
-        return Reading(spark=held in (pa.int8(), pa.int16()) and exact, checked=not exact)
+        return ParquetReading(spark=held in (pa.int8(), pa.int16()) and exact, checked=not exact)
     return _CAST if _is_text(declared) else None
 
 
-def _of_texts(held: pa.DataType, declared: pa.DataType) -> Reading | None:
+def _of_texts(held: pa.DataType, declared: pa.DataType) -> ParquetReading | None:
     if held == declared:
         return _SAME
     if _is_text(held):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -98,11 +98,20 @@ class ArrowScan:
     """All that a task needs to read files, or records, into the rows of an operator; picklable.
 
     by_arrival: the rows know their places in what is read.
+    time:       the event time of the stream in microseconds, None if it has none of type TIMESTAMP.
     """
 
     layout: FileLayout
     projection: Projection
     by_arrival: bool = False
+    time: Node | None = None
+
+    def with_seen(self) -> "ArrowScan":
+        """Return the scan of rows that tell their event time, which is known, in `seen`."""
+        assert self.time is not None
+        told = replace(self.projection, values=(*self.projection.values, ("seen", self.time)))
+        wanted = self.layout.wanted | {column.leaf for column in inputs_of(self.time)}
+        return replace(self, layout=replace(self.layout, wanted=wanted), projection=told)
 
 
 def _identities(columns: list[pa.Array], rows: int) -> pa.Array:

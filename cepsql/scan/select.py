@@ -104,7 +104,7 @@ def projection(layout: RowLayout, where: Node | None, columns: Columns, session:
     """Return how the rows of a layout are made of columns; raises Unlike where Arrow cannot."""
     values = [(column.name, _value(column.sql, columns, session)) for column in layout.keys]
     if layout.time is not None:
-        values.append((layout.time.name, _time(compile_expression(layout.time.sql, columns, session), session)))
+        values.append((layout.time.name, micros(compile_expression(layout.time.sql, columns, session), session)))
     values += [(column.name, _value(column.sql, columns, session)) for column in (*layout.order, *layout.values)]
     predicates = tuple(_condition(compile_expression(sql, columns, session)) for sql in layout.predicates)
     return Projection(session, where, tuple(values), predicates)
@@ -121,7 +121,7 @@ def _value(sql: str, columns: Columns, session: Session) -> Node:
     return node
 
 
-def _time(node: Node, session: Session) -> Node:
+def micros(node: Node, session: Session) -> Node:
     """Return an event time as a BIGINT: its microseconds, or the number that it is."""
     if node.type in INTEGERS:
         return cast(node, BIGINT, session)

@@ -55,6 +55,7 @@ _PLAIN = {
     BIGINT: r"^-?\d{1,18}$",
     FLOAT: r"^-?\d+(\.\d*)?$",
     DOUBLE: r"^-?\d+(\.\d*)?$",
+    DATE: r"^\d{4}-\d\d-\d\d$",
     TIMESTAMP: r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?$",
 }
 """Texts that Arrow casts as Spark does, for most values of a type."""

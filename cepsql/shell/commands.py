@@ -15,8 +15,10 @@ from cepsql.runner.settings import Settings
 from cepsql.shell.statement_help import statement_help
 
 KEYS = """\
-Enter runs a finished statement, Alt-Enter an unfinished one. Ctrl-C stops a SELECT or clears the line; Ctrl-D leaves.
-Tab completes; Ctrl-R searches the history; the right arrow takes the grey suggestion; F1 shows this help."""
+Enter runs a finished statement, Alt-Enter an unfinished one.
+Ctrl-C stops a SELECT or clears the line; Ctrl-D leaves.
+Tab completes, Ctrl-R searches the history, F1 shows this help.
+The right arrow takes the grey suggestion."""
 
 NOTHING = "no stream, table or view is defined"
 NO_QUERIES = "no standing query is defined; \\h CREATE QUERY shows how"
@@ -329,27 +331,27 @@ def _verbose(same: Change, argument: str, catalog: Catalog) -> Change:
 
 COMMANDS = (
     Command("\\d", "[NAME]", "list streams, tables and views, or describe one", _describe),
-    Command("\\d+", "NAME", "describe one with its path, options, watermark and late rows", _extended),
+    Command("\\d+", "NAME", "describe one with options, watermark, late rows", _extended),
     Command("\\df", "[PATTERN]", "list functions, such as \\df date*", _functions),
     Command("\\dq", "[NAME]", "list standing queries, or describe one", _queries),
     Command("\\dq+", "[NAME]", "the same with all details", _all_queries),
-    Command("\\drain", "[on|off|SELECT ...]", "end streams, or this one, when their input is decided", _drain),
+    Command("\\drain", "[on|off|SELECT ...]", "end streams, or this one, when all is decided", _drain),
     Command("\\e", "", "edit the last statement in $EDITOR", _edit),
     Command("\\errverbose", "[on|off]", "details of the last error, or of each from now on", _verbose),
-    Command("\\format", "[NAME]", f"write rows as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}", _format),
+    Command("\\format", "[NAME]", f"rows as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}", _format),
     Command("\\h", "[STATEMENT]", "the form of a statement, with an example", _statement),
     Command("\\i", "FILE", "execute a file of statements and commands", _include),
-    Command("\\live", "[COLUMN, ...|off]", "show a stream as a table in place, one row of each key", _live),
+    Command("\\live", "[COLUMN, ...|off]", "show a stream as a table, one row of each key", _live),
     Command("\\maxrows", "[N|all]", "how many rows of a bounded result are shown", _max_rows),
     Command("\\o", "[FILE]", "write rows to a file, or to the screen again", _output),
-    Command("\\pager", "[on|off|PROGRAM]", "page through bounded results that do not fit the screen", _pager),
-    Command("\\plot", "X Y [FILE]", "draw the last SELECT, or its matches, here or as a picture", _plot),
-    Command("\\tail", "QUERY [N]", "its last rows, and those that leave it from now on, until Ctrl-C", _tail),
+    Command("\\pager", "[on|off|PROGRAM]", "page through results that do not fit the screen", _pager),
+    Command("\\plot", "X Y [FILE]", "draw the last result, here or as a picture", _plot),
+    Command("\\tail", "QUERY [N]", "its last rows, then new ones until Ctrl-C", _tail),
     Command("\\timeout", "[SECONDS|off]", "end streams after this time", _timeout),
     Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
     Command("\\top", "", "watch standing queries in a table that refreshes", _top),
     Command("\\watch", "[SECONDS [TIMES]]", "execute the last statement again and again", _watch),
-    Command("\\x", "[on|off]", "write a line for each column, or a table again; also \\G in place of ;", _vertical),
+    Command("\\x", "[on|off]", "a line for each column, or a table again; also \\G", _vertical),
     Command("\\?", "", "this help", _help),
     Command("\\q", "", "leave (also exit, quit, Ctrl-D)", _leave),
 )

@@ -1,15 +1,12 @@
 """The forms of statements and clauses, as the grammar has them."""
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
 from cepsql.language.parse import grammar_text
-
-WIDTH = 78
-"""Columns after which a form goes on in the next line."""
+from cepsql.shell.form_lines import WIDTH, form_lines
 
 _ISLANDS = {
     "SQL": "query", "RELATION": "relation", "TABLE_ALIAS": "[AS] alias", "EXPRESSION": "expression",
@@ -123,7 +120,7 @@ def form(names: Iterable[str], elsewhere: Iterable[str]) -> str:
         long = sum(map(len, written)) > WIDTH
         for number, line in enumerate(written if long else [" | ".join(written)]):
             begin = head if not number else "    | "
-            lines += textwrap.wrap(begin + line, WIDTH, subsequent_indent="      ", break_long_words=False)
+            lines += form_lines(line, begin)
         parts += [used for used in dict.fromkeys(_referred(body, others)) if used not in parts]
     return "\n".join(lines)
 

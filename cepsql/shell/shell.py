@@ -22,9 +22,8 @@ from cepsql.runner.pager import pager_command
 from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
 from cepsql.runner.working import working
-from cepsql.shell.commands import Change, command, help_text
+from cepsql.shell.commands import NO_QUERIES, Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
-from cepsql.shell.language import language
 from cepsql.shell.opening import OpeningEngine
 from cepsql.shell.prompt import VERTICAL, WORDS, announce, command_within, edited, parts_typed, prompt_session, question
 from cepsql.shell.query_watch import QueryWatch
@@ -86,6 +85,8 @@ class _Shell:
         self._engine, self._console, self._session = engine, console, session
         self._settings, self._verbose = settings, verbose
         self._last, self._next = "", ""
+        self._shown = ""
+        """The last query that gave rows."""
         self._error: Exception | None = None
         self._asking: PromptSession[str] | None = None
         self._confirm = confirm
@@ -237,7 +238,7 @@ class _Shell:
 
     def _top(self) -> None:
         if not self._engine.get().catalog.names.queries:
-            self._console.say("no query stands under a name; CREATE QUERY makes one")
+            self._console.say(NO_QUERIES)
             return
         try:
             top(self._engine.query_states, self._console)
@@ -273,15 +274,15 @@ class _Shell:
         return self._interruptible(f"SUBSCRIBE {name}", tail)
 
     def _plot(self, x: str, y: str, file: str) -> bool:
-        """Draw two columns of the last statement; tell whether that came to its end."""
-        if not self._last:
-            self._console.say("there is no statement to draw")
+        """Draw two columns of the last query that gave rows; tell whether that came to its end."""
+        shown = self._shown
+        if not shown:
+            self._console.say("there is no result to draw; \\plot draws the last SELECT that gave one")
             return False
-        (*_, (_, last)) = language().split(self._last.removesuffix(VERTICAL))
 
         def draw(engine: "Engine", stop: threading.Event) -> None:
             with working(self._console, lambda: "drawing" if engine.has_started else "waiting for Spark"):
-                query = engine.query(last, dict(self._settings.args))
+                query = engine.query(shown, dict(self._settings.args))
                 if file:
                     query.plot(x, y).savefig(Path(file).expanduser())
                     drawn = []
@@ -291,7 +292,7 @@ class _Shell:
             if file:
                 self._console.say(f"{file} written")
 
-        return self._interruptible(last, draw)
+        return self._interruptible(shown, draw)
 
     def _execute(self, text: str, settings: Settings, file: str | None = None) -> bool:
         """Execute statements; tell whether they came to their end."""
@@ -303,9 +304,12 @@ class _Shell:
 
             # What a file says was not typed just now.
             asks = self._confirm and file is None
-            execute(engine, text, settings, self._console, stop, self._may_drop if asks else None)
+            execute(engine, text, settings, self._console, stop, self._may_drop if asks else None, self._remember)
 
         return self._interruptible(text, run, file)
+
+    def _remember(self, query: str) -> None:
+        self._shown = query
 
     def _interruptible(
         self, text: str, run: "Callable[[Engine, threading.Event], None]", file: str | None = None

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from cepsql.shell.grammar_forms import WIDTH, form, keywords_of, used_rules
+from cepsql.shell.form_lines import WIDTH
+from cepsql.shell.grammar_forms import form, keywords_of, used_rules
 
 
 @dataclass(frozen=True)

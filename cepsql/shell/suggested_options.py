@@ -26,6 +26,8 @@ QUERY_OPTIONS = (
     "trigger",
     "start",
     "checkpoint",
+    "keep_last",
+    "cepsql.one_task",
     "cepsql.scan",
     "cepsql.strict",
     "cepsql.step_budget",

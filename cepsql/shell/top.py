@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from cepsql.catalog.states import QueryState
 from cepsql.render import renderer
+from cepsql.render.table import Column, data_widths
 from cepsql.runner.console import KEPT_FREE, Console
 from cepsql.standing.report import lag_seconds, rows_per_second, shown_duration
 
@@ -19,6 +20,8 @@ _COLUMNS = [
     ("out", "bigint"), ("late", "bigint"), ("lag", "string"), ("batch", "string"), ("kept rows", "bigint"),
     ("restarts", "bigint"),
 ]  # fmt: skip
+_LESS = ("restarts", "kept rows", "late", "read", "lately")
+"""Columns that a narrow screen leaves out, the first one first: a table says more of several queries than lists do."""
 
 
 def top(states: Callable[[], Mapping[str, QueryState]], console: Console) -> None:
@@ -52,10 +55,22 @@ def _lines(states: Mapping[str, QueryState], rates: Mapping[str, deque[float]], 
         rows.append(_row(name, state, list(rates[name])))
     kinds = [pa.int64() if kind == "bigint" else pa.string() for _, kind in _COLUMNS]
     columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)]
-    table = pa.table(columns, [name for name, _ in _COLUMNS])
     room = None if console.columns is None else console.columns - KEPT_FREE
-    form = renderer("table", _COLUMNS, "UTC", table, room)
+    table = _fitting(pa.table(columns, [name for name, _ in _COLUMNS]), room)
+    kept = [column for column in _COLUMNS if column[0] in table.column_names]
+    form = renderer("table", kept, "UTC", table, room)
     return [*form.header, *form.rows(table)]
+
+
+def _fitting(table: pa.Table, room: int | None) -> pa.Table:
+    """Leave columns out until a line has so many cells."""
+    kinds = dict(_COLUMNS)
+    for name in _LESS:
+        widths = data_widths([Column(column, kinds[column]) for column in table.column_names], table, "UTC")
+        if room is None or sum(widths) + 3 * len(widths) - 1 <= room:
+            break
+        table = table.drop_columns(name)
+    return table
 
 
 def _row(name: str, state: QueryState, rates: list[float]) -> tuple:
@@ -63,7 +78,7 @@ def _row(name: str, state: QueryState, rates: list[float]) -> tuple:
     lag = lag_seconds(state)
     said = f"{state.state}: {state.reason}" if state.reason else state.state
     return (
-        name, said.split("\n")[0], round(rates[-1]), spark_line(rates), progress.get("rows_read"),
+        name, said.split("\n")[0], round(rates[-1]), spark_line(rates).rjust(_KEPT), progress.get("rows_read"),
         progress.get("rows_out"), progress.get("rows_late"), None if lag is None else shown_duration(lag),
         None if not progress else f"{progress.get('batch_seconds') or 0:.1f} s", progress.get("state_rows"),
         state.restarts,

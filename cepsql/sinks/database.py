@@ -13,7 +13,7 @@ from cepsql.scalar.types import STRING, UNKNOWN, Type, parse_type
 from cepsql.sinks.columns import Columns
 
 
-class Database(ABC):
+class SinkDatabase(ABC):
     """A database of one kind; `engine` makes connections, whose transactions lock what they read for update."""
 
     engine: sa.Engine
@@ -102,7 +102,7 @@ def _brought(kind: str) -> Type:
     return STRING if found == UNKNOWN and kind.lower().startswith("interval") else found
 
 
-def update_clause(database: Database, columns: Columns, key: Sequence[str]) -> str:
+def update_clause(database: SinkDatabase, columns: Columns, key: Sequence[str]) -> str:
     """Return the end of an INSERT that updates rows of the same key."""
     if not key:
         return ""

@@ -227,8 +227,8 @@ def _is_number(kind: Type) -> bool:
 
 def _unfit(source: Source, column: ColumnDefinition, given: str) -> ProgrammingError:
     return ProgrammingError(
-        f"column {column.name} of {source.name} is {column.type}, and a value of it cannot be {given}",
-        hint=f"CAST(... AS {column.type}) says how it becomes one",
+        f"column {column.name} of {source.name} takes {column.type}, not {given.upper()}",
+        hint=f"write the value as {column.type}, or CAST(... AS {column.type})",
     )
 
 

@@ -17,7 +17,7 @@ from cepsql.catalog.postgresql_link import connection_settings, set_in_transacti
 from cepsql.errors import ProgrammingError
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, Type, is_decimal, parse_type
 from cepsql.sinks.columns import Columns
-from cepsql.sinks.database import Database, update_clause
+from cepsql.sinks.database import SinkDatabase, update_clause
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import is_nested, json_texts
 
@@ -45,7 +45,7 @@ _PLACE = "cepsql_place"
 _JSON_ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
-class PostgreSQL(Database):
+class PostgreSQL(SinkDatabase):
     """A database of a server."""
 
     key_constraint = "UNIQUE"
@@ -134,6 +134,8 @@ class PostgreSQL(Database):
             f"INSERT INTO {target} ({names}) SELECT DISTINCT ON ({keys}) {names} FROM {_ROWS} "
             f"ORDER BY {keys}, {_PLACE} DESC" + update_clause(self, columns, key)
         )
+        # Another table of the transaction has one, too.
+        connection.exec_driver_sql(f"DROP TABLE {_ROWS}")
 
     def delete_rows(
         self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
@@ -147,6 +149,7 @@ class PostgreSQL(Database):
         where = " AND ".join(f"{target}.{name} = {_GONE}.{name}" for name in map(self.name, key))
         connection.exec_driver_sql(f"DELETE FROM {target} USING {_GONE} WHERE {where}")
         self._delete_null_keys(connection, target, _GONE, key)
+        connection.exec_driver_sql(f"DROP TABLE {_GONE}")
 
     def _delete_null_keys(self, connection: sa.Connection, target: str, of: str, key: Sequence[str]) -> None:
         """Delete rows with the keys that have a NULL in another table: no constraint and no `=` finds them."""

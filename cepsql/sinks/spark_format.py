@@ -7,11 +7,10 @@ there is one. So a table without it is not the one that the query has written to
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, Observation
 from pyspark.sql import functions as F
 
 from cepsql.analysis.ddl.format_names import SINK_FORMATS, near_format
@@ -23,6 +22,7 @@ from cepsql.sinks.columns import Columns
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.text_options import writing_options
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.jvm.delta_log import last_transaction
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.sources.folder_watch import watched_folder
 
@@ -75,7 +75,7 @@ class SparkSink(FittedSink):
     def _written_once(self, frame: DataFrame, batch: int) -> int:
         spark, application = frame.sparkSession, f"{self.writer.query}/{self.writer.checkpoint}"
         if not self._checked:
-            written = _last_version(spark, self._path, application)
+            written = last_transaction(spark, self._path, application)
             if written < 0 and self.known is not None:
                 raise self.lost(f"the table {self._path}")
             self.check_known(written)
@@ -90,7 +90,7 @@ class SparkSink(FittedSink):
                 writer.option("txnVersion", batch).save()
             if not self.recorded:
                 # Delta Lake may make no commit for a batch without rows.
-                self.recorded = _last_version(spark, self._path, application) >= 0
+                self.recorded = last_transaction(spark, self._path, application) >= 0
             return rows
         finally:
             kept.unpersist()
@@ -113,12 +113,3 @@ class SparkSink(FittedSink):
     def _writer(self, frame: DataFrame) -> DataFrameWriter:
         options = writing_options(self.sink, len(frame.columns))
         return frame.write.format(self.sink.format).mode("append").options(**options)
-
-
-def _last_version(spark: SparkSession, path: str, application: str) -> int:
-    """Return the last number that Delta Lake knows of an application at a table, -1 if it knows none."""
-    java: Any = spark._jvm
-    none = java.scala.Option.empty()
-    log = java.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
-    found = log.update(False, none, none).transactions().get(application)
-    return found.get() if found.isDefined() else -1

@@ -21,7 +21,7 @@ from cepsql.render.scalars import duration_text
 from cepsql.render.times import far_texts, has_far_times
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
 from cepsql.sinks.columns import Columns
-from cepsql.sinks.database import Database, null_keys, update_clause
+from cepsql.sinks.database import SinkDatabase, null_keys, update_clause
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import is_nested, json_texts
 
@@ -32,7 +32,7 @@ _BUSY_SECONDS = 5
 _LASTING = ("no such table", "no such column", "has no column", "syntax error")
 
 
-class SQLite(Database):
+class SQLite(SinkDatabase):
     """A file of SQLite; a transaction holds its one lock for writing from its beginning."""
 
     key_constraint = "PRIMARY KEY"

@@ -24,7 +24,7 @@ from cepsql.errors import DataError, NotSupportedError, OperationalError, Progra
 from cepsql.render.sound_text import sound_text
 from cepsql.secrets import redact
 from cepsql.sinks.columns import Columns, fitted_columns, key_columns
-from cepsql.sinks.database import Database
+from cepsql.sinks.database import SinkDatabase
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
 from cepsql.sinks.writer import WriterIdentity, fenced
@@ -55,7 +55,7 @@ class TableSink(FittedSink):
         options = Options(sink, self.options)
         self.patience = options.seconds("retry_for", PATIENCE_SECONDS)
         self._create = options.flag("create_table")
-        self._database: Database = _open_database(sink, options)
+        self._database: SinkDatabase = _open_database(sink, options)
         self._table, self._schema = options.text("table") or sink.name, options.text("schema")
         self.place = f"{sink.format.lower()} {self._database.place} {self._database.name(self._table, self._schema)}"
         self.folder = self._database.file
@@ -284,7 +284,7 @@ def _of(table: pa.Table, operations: Sequence[str], names: Sequence[str]) -> pa.
     return table.filter(pc.is_in(table[OPERATION], pa.array(operations))).select(list(names))
 
 
-def _open_database(sink: Sink, options: Options) -> Database:
+def _open_database(sink: Sink, options: Options) -> SinkDatabase:
     """Return the database of a sink; nothing is connected yet.
 
     Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing.

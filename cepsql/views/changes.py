@@ -35,7 +35,8 @@ def last_point(view: ViewSource) -> Point | None:
 
 
 def begin_reading(view: ViewSource, reader: str, owner: str) -> Point | None:
-    """Let a view keep its changes for a reader from its last batch on; return that one, None if it has none yet.
+    """Let a view keep its changes for a reader from its last batch on, its versions from the first on that it keeps;
+    return that batch, None if it has none yet.
 
     owner: who the reader is of; see `end_reading`.
     Raises OperationalError if the store does not answer.
@@ -45,6 +46,9 @@ def begin_reading(view: ViewSource, reader: str, owner: str) -> Point | None:
             found = _last(connection, view, lock=True)
             if found is None:
                 return None
+            first = Journal(connection, view.name, view.schema).first() if view.versions else None
+            if first is not None:
+                found = Point(found.checkpoint, first.batch)
             readers = _readers(view)
             known = {"view": view.name, "reader": reader, "owner": owner, "batch": found.batch, "seen": time.time()}
             connection.execute(sa.insert(readers).values(known))
@@ -110,7 +114,7 @@ def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.T
         rows = rows_at(connection, Wanted(view, tuple(names)), end.last)
         count = rows.num_rows
         found = rows.append_column(PLACE, pa.array([0] * count, pa.int64()))
-        return _as_events(view, found.append_column(GONE, pa.array([False] * count)))
+        return _as_events(view, found.append_column(GONE, pa.array([False] * count, pa.bool_())))
 
 
 def _as_events(view: ViewSource, changes: pa.Table) -> pa.Table:

@@ -226,6 +226,12 @@ class Journal:
         found = self._found(self._batches.c.batch == number)
         return found[0] if found else None
 
+    def first(self) -> JournalBatch | None:
+        """Return the earliest batch that is kept, None if none is."""
+        least = sa.select(sa.func.min(self._batches.c.batch)).where(self._mine).scalar_subquery()
+        found = self._found(self._batches.c.batch == least)
+        return found[0] if found else None
+
     def last_at(self, watermark: int) -> JournalBatch | None:
         """Return the last batch whose watermark is not beyond a time, None if none is kept."""
         found = self._found(self._batches.c.watermark <= watermark, last=True)

@@ -176,6 +176,8 @@ def _rows(folder: str, changing: bool) -> list[str]:
     places = [file.relative_to(folder) for file in Path(folder).rglob("*") if file.is_file()]
     files = [Path(folder, place) for place in places if not any(part[0] in "._" for part in place.parts)]
     tables = [pd.read_csv(file, header=None, dtype=str, keep_default_na=False) for file in files if file.stat().st_size]
+    if not tables:
+        return []
     found = pd.concat(tables)
     for name in found.columns:
         column = found[name]

@@ -19,10 +19,12 @@ from pathlib import Path
 
 from beside_flink import READERS, Query, Workload
 from flink import environment
-from pyflink.table import TableDescriptor
+from pyflink.table import Table, TableDescriptor, TableEnvironment
 
 PRINTED = "flink-printed.txt"
 _CHANGE = re.compile(r"(?:\d+> )?([+-][IUD])\[(.*)\]")
+_END = "\x1f"
+"""What stands behind each value that is printed: Flink puts ", " between them, which texts may have, too."""
 
 
 def main() -> None:
@@ -72,11 +74,20 @@ def _run(workload: Workload, query: Query, files: Path, place: Path, printed: Pa
     results = TableDescriptor.for_connector("filesystem").option("path", str(place.absolute())).format("csv").build()
     if query.changing:
         results = TableDescriptor.for_connector("print").build()
-    tables.sql_query(text).execute_insert(results).wait()
+    rows = tables.sql_query(text)
+    (_printable(tables, rows) if query.changing else rows).execute_insert(results).wait()
     seconds = time.perf_counter() - start
     if query.changing:
         _keep_printed(printed, begin, place, query.flink_key)
     return seconds
+
+
+def _printable(tables: TableEnvironment, rows: Table) -> Table:
+    """Return rows as texts whose ends can be told."""
+    tables.create_temporary_view("printed", rows)
+    names = rows.get_schema().get_field_names()
+    items = [f"COALESCE(CAST(`{name}` AS STRING), '') || U&'\\001F' AS `{name}`" for name in names]
+    return tables.sql_query(f"SELECT {', '.join(items)} FROM printed")
 
 
 def _keep_printed(printed: Path, begin: int, place: Path, key: tuple[int, ...] | None) -> None:
@@ -85,7 +96,8 @@ def _keep_printed(printed: Path, begin: int, place: Path, key: tuple[int, ...] |
     place.mkdir(parents=True)
     with printed.open(encoding="utf-8") as lines, (place / "changes.csv").open("w", newline="") as file:
         lines.seek(begin)
-        changes = [[*one[2].split(", "), one[1]] for one in filter(None, map(_CHANGE.match, lines))]
+        found = filter(None, map(_CHANGE.match, lines))
+        changes = [[*one[2].removesuffix(_END).split(f"{_END}, "), one[1]] for one in found]
         if key is not None:
             changes = list({tuple(change[column] for column in key): change for change in changes}.values())
         csv.writer(file).writerows(changes)

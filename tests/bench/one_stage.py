@@ -19,6 +19,7 @@ import cepsql
 from cepsql.spark.checkpoint.checkpoint import open_checkpoint
 from cepsql.spark.checkpoint.host_files import host_files
 from cepsql.spark.run.replay import Replay, replay_source, write_batch
+from cepsql.spark.stages.frame_options import FrameOptions
 from cepsql.spark.stages.neighbours import Sharing
 
 COLUMNS = "k STRING, ts TIMESTAMP, x INT"
@@ -65,7 +66,8 @@ def batch_seconds(engine: cepsql.Engine, sql: str, fused: bool, options: argpars
     with tempfile.TemporaryDirectory() as folder:
         rows = replay_source(engine.spark, Path(folder, "in"), COLUMNS)
         checkpoint = open_checkpoint(Path(folder, "checkpoint"), query.identity())
-        frame = query.build(checkpoint.control, {"events": rows}, files=host_files(checkpoint.folder), sharing=sharing)
+        files = host_files(checkpoint.folder)
+        frame = query.build(FrameOptions(checkpoint.control, {"events": rows}, files=files, sharing=sharing))
         with Replay(frame, checkpoint) as replay:
             for number in range(_WARM_UP + options.batches):
                 write_batch(Path(folder, "in"), batch(number, options.rows))

@@ -122,6 +122,10 @@ class FakeEngine:
             raise item
         yield item
 
+    def query(self, text: str, args=None) -> SimpleNamespace:
+        """Return a query whose drawing names its text and columns."""
+        return SimpleNamespace(drawing=lambda x, y, width: f"drawn: {y} over {x} of {text}")
+
     def subscription(self, text):
         return None
 

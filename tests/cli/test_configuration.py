@@ -64,5 +64,5 @@ def test_config_shows_values_and_origins_and_no_secret(file, capsys):
 def test_every_setting_is_documented():
     from pathlib import Path
 
-    page = (Path(__file__).parents[2] / "docs" / "shell.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
     assert [setting.name for setting in SETTINGS if f"`{setting.name}`" not in page] == []

@@ -91,3 +91,15 @@ def test_the_table_of_all_queries():
     shown = dict(zip(header, fraud, strict=True))
     assert (shown["rows/s"], shown["lately"], shown["read"], shown["lag"]) == ("1210", "█", "12", "6 s")
     assert (old[1], old[-1]) == ("failing: disk full", "1")
+
+
+@pytest.mark.parametrize(("columns", "last"), [(80, "batch"), (100, "batch"), (140, "restarts")])
+def test_the_table_of_all_queries_fits_the_screen(monkeypatch, columns, last):
+    monkeypatch.setattr(Console, "columns", columns)
+    out = io.StringIO()
+    progress = RATE | {"rows_read": 1_000_000, "rows_out": 1_000, "rows_late": 20, "state_rows": 5_000}
+    states = {name: state(name, progress=progress) for name in ("fraud", "outages")}
+    top(lambda: states, Console(out, io.StringIO()))
+    header, _, *rows = out.getvalue().splitlines()
+    assert (header.split()[0], header.split()[-1], len(rows)) == ("query", last, 2)
+    assert max(map(len, (header, *rows))) < columns

@@ -116,6 +116,9 @@ def test_keys_and_the_statements_they_execute(keys, seen):
         (f"\\i ~nobody-of-that-name/x{ENTER}", "cannot read ~nobody-of-that-name/x: Could not determine home"),
         (f"\\o /no/such/place{ENTER}", "error: /no/such/place cannot be written: No such file or directory"),
         (f"\\watch{ENTER}", "there is no statement to execute again"),
+        (f"\\plot a b{ENTER}", "there is no result to draw; \\plot draws the last SELECT that gave one"),
+        (f"select y;{ENTER}\\plot a b{ENTER}", "there is no result to draw"),
+        (f"SHOW VIEWS;{ENTER}\\plot a b{ENTER}", "there is no result to draw"),
         (f"select y;{ENTER}\\watch 1{ENTER}", "error: no column y"),
         (f"\\x{ENTER}\\x{ENTER}", "format is vertical\nformat is table"),
         (f"\\wat now{ENTER}", "there is no command \\wat; \\? lists them\n  hint: did you mean \\watch?"),
@@ -146,7 +149,7 @@ def test_keys_and_the_statements_they_execute(keys, seen):
             f"\\pager more{ENTER}\\pager off{ENTER}",
             "go to more\nbounded results that do not fit the screen are",
         ),
-        (f"\\top{ENTER}", "no query stands under a name; CREATE QUERY makes one"),
+        (f"\\top{ENTER}", "no standing query is defined; \\h CREATE QUERY shows how"),
         (f"select y;{ENTER}", "error: no column y\n  line 1: select y;\n                 ^"),
         (f"select 1;{ENTER}", "1 row, "),
         (f"stream;{ENTER}", "limit reached: 2 rows"),
@@ -316,6 +319,23 @@ def test_colours(text, styled):
     pieces = highlight(text)
     assert "".join(piece for _, piece in pieces) == text
     assert [f"{style.removeprefix('class:')}:{piece}" for style, piece in pieces if style] == styled
+
+
+@pytest.mark.parametrize("last", ["", "select y;", "SHOW VIEWS;", "select y; select 1;"])
+def test_the_last_result_is_drawn(last):
+    _, out, _, _ = type_in(f"select\t1\\G{ENTER}{last}{ENTER}\\plot a, b{ENTER}{CTRL_D}")
+    assert "drawn: b over a of select\t1" in out
+
+
+def test_a_form_breaks_between_its_clauses():
+    for topic in TOPICS:
+        lines = statement_help(topic).splitlines()
+        assert all(len(line) <= 80 for line in lines), topic
+    told = statement_help("CREATE QUERY")
+    assert (
+        "[INTO name]\n      [OPTIONS (key 'value', ...)] [FROM SAVEPOINT 'text' | new checkpoint]\n      AS query"
+        in told
+    )
 
 
 def test_the_documentation_shows_the_help(update):

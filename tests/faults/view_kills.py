@@ -1,4 +1,4 @@
-"""Kills the server of views, of a chain of them and of a group, while others read, wait and follow.
+"""Kills the server of views, of a chain, a join with versions and a group, while others read, wait and follow.
 
 `python tests/faults/view_kills.py --kills 50 [--seed 7]` says what it did. It ends with 1 if a read saw half a batch, a
 token told what was not so, or a subscription lost or doubled a change.
@@ -38,6 +38,8 @@ VIEWS = {
     "spent": COUNTS,
     "large": "SELECT file, city, at FROM orders WHERE total >= 0",
     "sizes": "SELECT n, COUNT(*) AS cities FROM spent GROUP BY n",
+    "met": """SELECT o.file, o.city, o.at, s.n FROM orders AS o
+        LEFT JOIN spent FOR SYSTEM_TIME AS OF o.at AS s ON s.city = o.city""",
     "tops": "SELECT cities, MAX(n) AS n FROM sizes GROUP BY cities",
     "counted": COUNTS,
     "whole": "SELECT 'all' AS what, COUNT(*) AS n, SUM(total) AS total FROM orders GROUP BY 'all' EMIT CHANGES",
@@ -56,7 +58,7 @@ def define(folder: Path) -> None:
         engine.sql("CREATE VIEW GROUP both")
         for name, query in VIEWS.items():
             group = " IN both" if name in GROUPED else ""
-            options = "" if name in ("large", "hours") else " OPTIONS (retain '1 hour')"
+            options = "" if name in ("large", "met", "hours") else " OPTIONS (retain '1 hour')"
             engine.sql(f"CREATE MATERIALIZED VIEW {name}{group}{options} AS {query}")
         engine.sql("START VIEW GROUP both")
 
@@ -300,6 +302,10 @@ class Round:
         assert one == other, (one, other)
         counts = {row["n"] for row in rows("SELECT file, COUNT(*) AS n FROM large GROUP BY file")}
         assert counts <= {len(CITIES)}, counts
+        for row in rows("SELECT file, COUNT(*) AS cities, MIN(n) AS least, MAX(n) AS most FROM met GROUP BY file"):
+            # A version has whole files, and none after the row.
+            assert (row["cities"], row["least"]) == (len(CITIES), row["most"]), row
+            assert row["most"] is None or row["most"] <= row["file"] + 1, row
         closed = "SELECT window_end, COUNT(*) AS cities, MIN(n) AS least, MAX(n) AS most FROM hours GROUP BY window_end"
         for row in rows(closed):
             assert (row["cities"], row["least"]) == (len(CITIES), row["most"]), row
@@ -332,6 +338,10 @@ class Round:
                         break
                     assert time.monotonic() < end, (view, found, rows)
                 time.sleep(0.2)
+        # The rows of the last file wait for a later watermark.
+        while not self.errors and (met := len(self._rows("met"))) != (self.files - 1) * len(CITIES):
+            assert time.monotonic() < end, (met, self.files)
+            time.sleep(0.2)
         if not self.errors:
             large = self._rows("large")
             assert len(large) == self.files * len(CITIES), (len(large), self.files)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.kafka.options import EARLIEST, LATEST, Start, kafka_options
+from cepsql.kafka.options import EARLIEST, LATEST, KafkaStart, kafka_options
 from cepsql.kafka.ranges import Range, limited, ranges_between, read_together, spread
 from cepsql.kafka.reader import PYTHON, SPARK, chosen_reader
 
@@ -33,11 +33,12 @@ def read(*options):
 def test_what_spark_calls_them():
     options = read(("startingOffsets", '{"a": {"0": 7, "1": -2}}'), ("maxOffsetsPerTrigger", "10"))
     assert options.topics == ("a", "b")
-    assert options.start == Start(EARLIEST, {"a": {"0": 7, "1": -2}})
+    assert options.start == KafkaStart(EARLIEST, {"a": {"0": 7, "1": -2}})
     assert options.limit == 10 and options.fail_on_loss
     assert options.client == {"bootstrap.servers": "host:9092", "isolation.level": "read_committed"}
-    assert read().start == Start(LATEST) and kafka_options("s", (SERVERS, TOPIC), False).start == Start(EARLIEST)
-    assert read(("startingTimestamp", "1000")).start == Start(1000, timed=True)
+    assert read().start == KafkaStart(LATEST)
+    assert kafka_options("s", (SERVERS, TOPIC), False).start == KafkaStart(EARLIEST)
+    assert read(("startingTimestamp", "1000")).start == KafkaStart(1000, timed=True)
 
 
 def test_a_login_for_java_is_one_for_librdkafka():

@@ -11,6 +11,8 @@ from cepsql.language.statements import (
     CreateView,
     DeduplicateClause,
     Defined,
+    EmitClause,
+    EmittedClause,
     Explain,
     ExplainMatch,
     ExplainReplace,
@@ -74,20 +76,27 @@ def _query(query: Query) -> list[str]:
                 lines += _windows(clause)
             case DeduplicateClause():
                 lines += _deduplicate(clause)
+            case EmittedClause():
+                lines += [f"{clause.name}: {_sql(clause.input)}", *_emit(clause.emit)]
     for window in query.windows:
         lines += _match(window.clause)
         lines.append(f"  on from: {window.base.text}" if window.base is not None else "  on its own")
     lines.append(f"query: {_sql(query.expression)}")
-    if query.emit is not None:
-        lengths = ("every", query.emit.every), ("lateness", query.emit.lateness)
-        spoken = [f" {word} {_sql(length)}" for word, length in lengths if length is not None]
-        lines.append(f"  emit: {query.emit.kind}{''.join(spoken)}")
+    lines += _emit(query.emit)
     if query.point is not None:
         asked = ["at watermark"] if query.point.at_watermark else []
         asked += [f"after {query.point.after}"] if query.point.after is not None else []
         asked += [f"fresh within {_sql(query.point.fresh)}"] if query.point.fresh is not None else []
         lines.append(f"  as of: {', '.join(asked)}")
     return lines
+
+
+def _emit(clause: EmitClause | None) -> list[str]:
+    if clause is None:
+        return []
+    lengths = ("every", clause.every), ("lateness", clause.lateness)
+    spoken = [f" {word} {_sql(length)}" for word, length in lengths if length is not None]
+    return [f"  emit: {clause.kind}{''.join(spoken)}"]
 
 
 def _windows(clause: WindowClause) -> list[str]:

@@ -496,6 +496,17 @@ windows __window_0 over SELECT * FROM s
 query: SELECT k, COUNT(*) FROM __window_0 AS s GROUP BY k, window_end
   emit: every every INTERVAL '5' SECONDS lateness INTERVAL '1' MINUTE
 ====
+WITH w AS (SELECT k FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k, window_end EMIT EVERY INTERVAL '5' SECONDS) SELECT k FROM w WHERE k IN (SELECT emit FROM emit changes EMIT ON WINDOW CLOSE) EMIT CHANGES
+----
+windows __window_0 over SELECT * FROM s
+  tumbling of INTERVAL '1' MINUTE
+__emitted_1: SELECT k FROM __window_0 AS s GROUP BY k, window_end
+  emit: every every INTERVAL '5' SECONDS
+__emitted_2: SELECT emit FROM emit AS changes
+  emit: close
+query: WITH w AS (SELECT * FROM __emitted_1) SELECT k FROM w WHERE k IN (SELECT * FROM __emitted_2)
+  emit: changes
+====
 INSERT INTO a SELECT * FROM s x EMIT CHANGES; SELECT emit, changes FROM emit changes; SELECT * FROM s WHERE x = 1 EMIT ON WINDOW CLOSE
 ----
 insert into a

@@ -59,6 +59,17 @@ def test_packets_hold_every_row_once(rows, piece_rows):
     assert sums.read == sum(r["t"] != END_OF_TIME for r in rows)
 
 
+def test_rows_without_a_time_tell_how_far_they_are():
+    """What is seen beside them counts, and does not travel."""
+    seen = pa.schema([*INPUT_SCHEMA, ("seen", pa.int64())])
+    rows = [row(0, seen=7), row(0, seen=None), row(0, seen=END_OF_TIME + 5), row(0, seen=90, malformed=True)]
+    for records, greatest in ((rows, 7), (rows[1:], BEGINNING)):
+        (packed,) = pack(iter([pa.RecordBatch.from_pylist(records, schema=seen)]), 1)
+        packet = open_packet(packed["packet"][0].as_py())
+        assert (packet.greatest, packet.rows.num_rows) == (greatest, len(records) - 1)
+        assert "seen" not in packet.rows.column_names
+
+
 def test_a_task_gives_out_packets_for_every_piece():
     batches = [pa.RecordBatch.from_pylist([row(i, i % 2) for i in range(2_000)], schema=INPUT_SCHEMA)] * 3
     assert [len(sizes) for sizes in (sizes_of(batches, 4_000), sizes_of(batches, 6_000))] == [2, 1]

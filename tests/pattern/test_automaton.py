@@ -11,7 +11,7 @@ from oracle import labellings
 from strategies import NAMES, patterns
 
 from cepsql.pattern import ir
-from cepsql.pattern.automaton import State, automaton
+from cepsql.pattern.automaton import AutomatonState, automaton
 from cepsql.pattern.compile import compile_pattern
 
 
@@ -24,7 +24,9 @@ def test_same_words_in_the_same_order(parsed, start, more) -> None:
     assert list(dict.fromkeys(found)) == list(dict.fromkeys(wanted))
 
 
-def _words(states: tuple[State, ...], at: int, labels: tuple[int, ...], start: int, count: int) -> Iterator[tuple]:
+def _words(
+    states: tuple[AutomatonState, ...], at: int, labels: tuple[int, ...], start: int, count: int
+) -> Iterator[tuple]:
     """Yield the words that lead from a state to the end, preferred ones first."""
     for step in states[at].steps:
         row = start + len(labels)

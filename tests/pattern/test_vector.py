@@ -20,7 +20,7 @@ from cepsql.pattern.leaf_types import column_types, leaf_types
 from cepsql.pattern.program import Aggregate, Bit, MatchProgram, Navigation
 from cepsql.pattern.rows import Partitions
 from cepsql.scalar.columns import plain_values
-from cepsql.scalar.python import Source, compile_node
+from cepsql.scalar.python import PythonSource, compile_node
 from cepsql.scalar.tree import Call, Literal, Session, leaves
 from cepsql.scalar.typing import typed
 from cepsql.scalar.zone import Zone
@@ -168,7 +168,7 @@ def compile_condition(condition, table, session):
             return f"columns['m'][row] >> {leaf.index} & 1 == 1"
         return f"value({leaf.column!r}, {leaf.shift}, row, low, high, unread)"
 
-    source = Source(read, session)
+    source = PythonSource(read, session)
     types = leaf_types(dict(column_types(make_program(condition, session=session), table.schema)))
     result = compile_node(typed(condition, types, session), source)
     scope = {**source.globals, "columns": columns, "value": value}

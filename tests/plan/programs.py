@@ -128,6 +128,8 @@ FURTHER_READERS = {
     "ranks of groups": "SELECT k, n, RANK() OVER (ORDER BY n DESC) AS r FROM "
     "(SELECT k, COUNT(*) AS n FROM {0} GROUP BY k) AS g QUALIFY r <= 2 EMIT CHANGES",
     "different": "SELECT DISTINCT k, x FROM {0} EMIT CHANGES",
+    "changes of windows": "SELECT k, MAX(x) AS x FROM (SELECT k, SUM(x) AS x FROM {0} "
+    f"WINDOW TUMBLING (SIZE 1 MINUTE) {_GROUP} EMIT CHANGES) AS g GROUP BY k EMIT CHANGES",
 }
 READERS_OF_TWO = {
     "known": "SELECT l.k, l.x FROM {0} AS l WHERE EXISTS (SELECT 1 FROM {1} AS r WHERE r.k = l.k AND r.x > l.x) "

@@ -34,13 +34,22 @@ def test_each_says_what_it_is():
             assert getattr(operator, asked) is not getattr(Ordered, asked), (operator, asked)
 
 
-def test_none_is_told_by_case_elsewhere():
+def classes_asked_for(tree):
+    """Yield the names of classes that a module asks for by `case` or `isinstance`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
+            yield node.cls.id
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            yield from (part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name))
+
+
+def test_none_is_told_by_its_class_elsewhere():
     names = {operator.__name__ for operator in OPERATORS}
     found = [
-        f"{path.relative_to(PACKAGE)}: {node.cls.id}"
+        f"{path.relative_to(PACKAGE)}: {name}"
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name) and node.cls.id in names
+        for name in classes_asked_for(ast.parse(path.read_text()))
+        if name in names
     ]
     assert found == []
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from cepsql.errors import DataError, NotSupportedError
-from cepsql.scalar.python import Source, compile_node
+from cepsql.scalar.python import PythonSource, compile_node
 from cepsql.scalar.tree import Call, Literal, Session
 from cepsql.scalar.types import STRING, parse_type
 from cepsql.scalar.typing import typed
@@ -25,7 +25,7 @@ def computed(call: Call, types: str, arguments: tuple, ansi: bool = False) -> tu
     kinds = [parse_type(part) for part in types.split(" | ")]
     session = Session(ansi)
     node = typed(call, lambda i: kinds[min(i, len(kinds) - 1)], session)
-    source = Source(lambda _, node: f"arguments[{node.leaf}]", session)
+    source = PythonSource(lambda _, node: f"arguments[{node.leaf}]", session)
     name = compile_node(node, source)
     scope = dict(source.globals)
     exec("\n".join(["def run(arguments):", *source.lines, f"    return {name}"]), scope)

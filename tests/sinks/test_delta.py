@@ -59,7 +59,7 @@ class Table:
 
     def __init__(self, folder: Path, monkeypatch):
         self.folder, self.file, self.before_write = folder, folder / "_delta_log" / "last", lambda: None
-        monkeypatch.setattr("cepsql.sinks.spark_format._last_version", lambda *_: self.last)
+        monkeypatch.setattr("cepsql.sinks.spark_format.last_transaction", lambda *_: self.last)
         monkeypatch.setattr(SparkSink, "_writer", lambda *_: self)
 
     @property

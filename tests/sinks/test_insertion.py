@@ -54,7 +54,7 @@ def test_values_that_do_not_fit(engine, tmp_path):
         ("1.5, 1, NULL, NULL", r"1\.5 does not fit the column a INT"),
         ("1, 1, 'noon', NULL", r"'noon' does not fit the column at TIMESTAMP"),
         ("1, 1, NULL, 'x\ny'", "a text with a line end cannot be inserted into column name"),
-        ("true, 1, NULL, 'x'", "column a of s is INT, and a value of it cannot be boolean"),
+        ("true, 1, NULL, 'x'", "column a of s takes INT, not BOOLEAN"),
         ("1, 1", "the query gives 2 columns, and 4 are inserted"),
     ]:
         with pytest.raises(cepsql.Error, match=message):

@@ -24,7 +24,7 @@ from cepsql.language.islands import parse_island
 from cepsql.language.tokens import Text
 from cepsql.pattern.leaf_types import leaf_types
 from cepsql.scalar.columns import plain_values, type_of
-from cepsql.scalar.python import Source, compile_node
+from cepsql.scalar.python import PythonSource, compile_node
 from cepsql.scalar.tree import Session
 from cepsql.scalar.types import parse_type
 from cepsql.scalar.typing import typed
@@ -110,7 +110,7 @@ def run(node, plain, session: Session) -> list:
     def read(_, node):
         return f"plain['{'A' if node.leaf.variables == frozenset([0]) else 'B'}_{node.leaf.column}'][i]"
 
-    source = Source(read, session)
+    source = PythonSource(read, session)
     name = compile_node(node, source)
     scope = {**source.globals, "plain": plain}
     exec("\n".join(["def run(i):", *source.lines, f"    return {name}"]), scope)

@@ -18,7 +18,7 @@ from cepsql.language.islands import parse_island
 from cepsql.language.tokens import DIALECT, Text
 from cepsql.pattern.leaf_types import leaf_types
 from cepsql.scalar.columns import plain_values, type_of
-from cepsql.scalar.python import Source, compile_node
+from cepsql.scalar.python import PythonSource, compile_node
 from cepsql.scalar.tree import Session
 from cepsql.scalar.typing import typed
 from cepsql.spark.frames.arrow import to_arrow
@@ -176,7 +176,7 @@ def evaluate(program, plain: dict, types: dict, count: int, session: Session) ->
         side = "A" if node.leaf.variables == frozenset({0}) else "B"
         return f"plain['{side}_{node.leaf.column}'][i]"
 
-    source = Source(read, session)
+    source = PythonSource(read, session)
     name = compile_node(typed(program, leaf_types(types), session), source)
     scope = {**source.globals, "plain": plain}
     exec("\n".join(["def run(i):", *source.lines, f"    return {name}"]), scope)

@@ -15,7 +15,7 @@ from sessions import in_mode
 from cepsql.errors import DataError, NotSupportedError, OperationalError
 from cepsql.scalar.arrow import arrow_obstacle, evaluate
 from cepsql.scalar.columns import plain_values
-from cepsql.scalar.python import Source, compile_node
+from cepsql.scalar.python import PythonSource, compile_node
 from cepsql.scalar.registry import REGISTRY
 from cepsql.scalar.spark_sql import spark_sql
 from cepsql.scalar.tree import Apply, Call, Constant, Literal, Parameter, Session, nodes
@@ -214,7 +214,7 @@ def reads(node, column: str) -> bool:
 
 def run(node, plain: dict, session: Session) -> list:
     """Return the values that the generated Python gives, "error" where it fails."""
-    source = Source(lambda _, node: f"plain[{node.leaf!r}][i]", session)
+    source = PythonSource(lambda _, node: f"plain[{node.leaf!r}][i]", session)
     name = compile_node(node, source)
     scope = {**source.globals, "plain": plain}
     exec("\n".join(["def run(i):", *source.lines, f"    return {name}"]), scope)

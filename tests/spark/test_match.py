@@ -89,7 +89,7 @@ def rows(*tables):
 
 def matches(feeds, buckets):
     staged = match_stage(feeds, PROGRAM, ["*"])
-    return staged_rows(staged, run_staged(staged, "matches", buckets).stage, markers=False)
+    return staged_rows(staged, run_staged(staged, "matches", buckets), markers=False)
 
 
 @pytest.fixture(scope="module")

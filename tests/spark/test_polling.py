@@ -6,18 +6,13 @@ import time
 import pytest
 
 import cepsql
+from cepsql.spark.jvm.stream_execution import polling_delay
 from cepsql.spark.run import polling
 from cepsql.spark.run import query as standing_query
 
 
 def delay(standing):
-    execution = standing._query._jsq.streamingQuery()
-    kind = execution.getClass()
-    while kind.getSimpleName() != "StreamExecution":
-        kind = kind.getSuperclass()
-    field = kind.getDeclaredField("pollingDelayMs")
-    field.setAccessible(True)
-    return field.getLong(execution)
+    return polling_delay(standing._query)[0]
 
 
 def await_delay(standing, least):

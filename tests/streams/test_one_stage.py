@@ -13,6 +13,7 @@ from cepsql.spark.checkpoint.checkpoint import open_checkpoint
 from cepsql.spark.checkpoint.host_files import host_files
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, nodes
 from cepsql.spark.run.replay import Replay, replay_source, write_batch
+from cepsql.spark.stages.frame_options import FrameOptions
 from cepsql.spark.stages.neighbours import Sharing
 from cepsql.testing import _texts
 
@@ -89,7 +90,8 @@ def _played(engine, query, folder, batches, sharing):
     given = replay_source(engine.spark, folder / "in", columns)
     typed = given.selectExpr(*(f"CAST({column.name} AS {column.type}) AS {column.name}" for column in source.columns))
     checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
-    frame = query.build(checkpoint.control, {"events": typed}, files=host_files(checkpoint.folder), sharing=sharing)
+    files = host_files(checkpoint.folder)
+    frame = query.build(FrameOptions(checkpoint.control, {"events": typed}, files=files, sharing=sharing))
     seen = []
     with Replay(frame, checkpoint) as replay:
         for number, batch in enumerate([*batches, None]):
@@ -107,7 +109,7 @@ def _played(engine, query, folder, batches, sharing):
 @pytest.mark.parametrize("name", everyday(ONE, 6))
 def test_one_stage_gives_what_stages_of_their_own_give(engine, tmp_path, name):
     query = engine.sql(ONE[name])
-    assert (_stages(query.build()), _stages(query.build(sharing=Sharing(NONE))) > 1) == (1, True)
+    assert (_stages(query.build()), _stages(query.build(FrameOptions(sharing=Sharing(NONE)))) > 1) == (1, True)
     batches = disordered(events(len(name)), len(name), least=1)[:6]
     one = _played(engine, query, tmp_path / "one", batches, Sharing())
     two = _played(engine, query, tmp_path / "two", batches, Sharing(NONE))

@@ -157,8 +157,9 @@ def test_only_reads_are_short_of_time():
     reads, over = Reads(Limits(seconds=0.01)), threading.Event()
 
     async def asked() -> bool:
-        with pytest.raises(TooMuch, match=r"the answer takes longer than 0\.01 seconds"):
+        with pytest.raises(TooMuch, match=r"the answer takes longer than 0\.01 seconds") as caught:
             await reads.run(over.wait)
+        assert "SHOW VIEW POSITIONS" in caught.value.hint
         acting = asyncio.ensure_future(reads.run(over.wait, limited=False))
         over.set()
         return await acting

@@ -15,9 +15,12 @@ COMMON_OPTIONS: dict[str, tuple[str, ...]] = {
     "text": ("wholetext", "lineSep", "maxLineBytes"),
     "datagen": (*OPTIONS, *(f"fields.NAME.{name}" for name in FIELD_OPTIONS)),
     "rate": ("rowsPerSecond", "numPartitions", "rampUpTime"),
-    "kafka": ("kafka.bootstrap.servers", "subscribe", "subscribePattern", "startingOffsets", "maxOffsetsPerTrigger"),
+    "kafka": (
+        "kafka.bootstrap.servers", "subscribe", "subscribePattern", "startingOffsets", "endingOffsets",
+        "maxOffsetsPerTrigger", "failOnDataLoss", "reader",
+    ),
     "jdbc": ("url", "dbtable", "user", "password", "driver"),
-}
+}  # fmt: skip
 """Those that are used most, by the format's name."""
 
 COMMON_FILE_OPTIONS = ("path", "maxFilesPerTrigger", "pathGlobFilter", "recursiveFileLookup")

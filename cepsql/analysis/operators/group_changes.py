@@ -1,7 +1,7 @@
 """What is asked of groups without a window over a stream, which come out whenever they change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepsql.analysis.operators.emission import OPERATION
 from cepsql.catalog import ColumnDefinition
@@ -50,10 +50,8 @@ def plan_group_changes(
         tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(keys)),
         AT_ONCE,
         values=tuple(Column(f"v{i}", quoted(value)) for i, value in enumerate(values)),
+        by_arrival=any(call.function in ("first", "last") for _, call in calls),
     )
     places = {value: f"v{i}" for i, value in enumerate(values)}
-    taken = tuple(
-        (column, RunningCall(column.name, call.function, places[call.column or ""], rows=True))
-        for column, call in calls
-    )
+    taken = tuple((column, replace(call, name=column.name, column=places[call.column or ""])) for column, call in calls)
     return GroupChanges(name, tuple(types[key] for key in keys), taken, tuple(spoken), layout)

@@ -16,6 +16,9 @@ order; without PLACE the rows of each task are in their order."""
 DELETED = "__deleted"
 """A BOOLEAN column of a stream with a PRIMARY KEY: its format says that the row with this key is gone."""
 
+CAME = "__came"
+"""A BIGINT column of versions whose order is known: those of one time follow one another by it."""
+
 
 @dataclass(frozen=True)
 class Properties:

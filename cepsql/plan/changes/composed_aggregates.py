@@ -10,14 +10,12 @@ from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
 from cepsql.operators.retracting_groups import GroupCall
+from cepsql.operators.running import RunningCall
 from cepsql.plan.changes.aggregate_parts import filtered, where
 from cepsql.plan.changes.list_aggregates import OF_LISTS
+from cepsql.plan.changes.listed_aggregates import listed_call
+from cepsql.plan.operators.retracting_groups import ListedCall
 
-_KNOWN = (
-    "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, MAX_BY, MIN_BY, BOOL_AND, BOOL_OR, ARRAY_AGG, COLLECT_SET, LISTAGG, STDDEV, "
-    "VARIANCE, CORR, COVAR_POP, REGR_SLOPE and the like, BIT_AND, BIT_OR, BIT_XOR, MEDIAN, PERCENTILE, "
-    "PERCENTILE_APPROX, APPROX_COUNT_DISTINCT, MODE, FIRST_VALUE and LAST_VALUE are"
-)
 _TOTALS = ("count", "sum", "avg", "min", "max")
 _LIST = "ARRAYAGG"
 _STATISTICS = {
@@ -35,8 +33,19 @@ _Composer = Callable[[AggregateCall, exp.Column | None], exp.Expr | None]
 
 def is_total(call: exp.Expr) -> bool:
     """Tell whether an aggregate of all values goes on from a few of them."""
-    found = running_aggregate("", call.copy(), lambda _: exp.column("x"), Span(0, 0))
+    found = _running(call)
     return found is not None and found.function in _TOTALS and found.column is not None
+
+
+def is_of_one_row(call: exp.Expr) -> bool:
+    """Tell whether an aggregate of all values is that of the first or the last row, of which one goes on."""
+    found = _running(call)
+    chosen = isinstance(called_function(call), exp.First | exp.FirstValue | exp.Last | exp.LastValue)
+    return chosen and found is not None
+
+
+def _running(call: exp.Expr) -> RunningCall | None:
+    return running_aggregate("", call.copy(), lambda _: exp.column("x"), Span(0, 0))
 
 
 def with_composed_aggregates(select: exp.Select, time: exp.Column | None, place: Span) -> exp.Select:
@@ -60,8 +69,8 @@ def with_composed_aggregates(select: exp.Select, time: exp.Column | None, place:
     return copy
 
 
-def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall:
-    """Return what an operator computes for an aggregate.
+def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall | ListedCall:
+    """Return what an operator computes for an aggregate, or Spark from the values that the operator has.
 
     name: of its column.
     Raises NotSupportedError for those that it does not know.
@@ -81,7 +90,10 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall:
         inner.replace(inner.expressions[0])
     found = running_aggregate(name, plain, take, place)
     if found is None or found.function not in _TOTALS or found.column is None:
-        hint = f"{_KNOWN}; a window in GROUP BY takes every aggregate"
+        listed = listed_call(name, call, take)
+        if listed is not None:
+            return listed
+        hint = "all aggregates of Spark's are; ORDER BY in WITHIN GROUP has one direction, and NULL first if it ascends"
         raise NotSupportedError(f"{sql_of(without_tables(call))} of groups that change is not supported", place, hint)
     return GroupCall(name, found.function, found.column, distinct and found.function not in ("min", "max"))
 
@@ -101,7 +113,7 @@ def _composed(call: exp.Expr, time: exp.Column | None, place: Span) -> exp.Expr 
         return None
     name = taken.name
     if name in _OF_ONE_ROW and len(taken.arguments) == 1:
-        if time is None and name != "ANY_VALUE":
+        if time is None and name not in ("ANY_VALUE", "ANYVALUE"):
             by = "max_by" if _OF_ONE_ROW[name] else "min_by"
             raise NotSupportedError(
                 f"{sql_of(without_tables(call))} of rows without an event time is not supported",

@@ -10,7 +10,8 @@ from cepsql.plan.tree.join_order import relations
 def outside_columns(query: exp.Expr) -> list[exp.Column]:
     """Return the columns in a subquery that are of relations around it; `query` has the table of every column."""
     inside = set(map(id, query.find_all(exp.Select)))
-    return [column for column in query.find_all(exp.Column) if _owner(column, inside) is None]
+    # Names without a table, in ORDER BY, are those of the output.
+    return [column for column in query.find_all(exp.Column) if column.table and _owner(column, inside) is None]
 
 
 def with_other_aliases(query: exp.Expr, taken: Collection[str], name: Callable[[str], str]) -> exp.Expr:

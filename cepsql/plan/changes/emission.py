@@ -8,10 +8,12 @@ from cepsql.analysis.match.aggregate_calls import aggregates_of, own_aggregates
 from cepsql.analysis.operators.emission import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer, granted
 from cepsql.language.statements import EmitClause
 from cepsql.language.temporal_joins import temporal_call
-from cepsql.plan.changes.composed_aggregates import is_total
+from cepsql.plan.changes.composed_aggregates import is_of_one_row, is_total
+from cepsql.plan.changes.different_groups import is_distinct_of_groups
+from cepsql.plan.changes.emitted_rows import NEEDS_WINDOW, SPOKEN, with_emitted_branches
 from cepsql.plan.changes.filtered_changes import with_whole_updates
 from cepsql.plan.changes.group_changes import hoist_changing_groups
 from cepsql.plan.changes.ranked_rows import call_that_changes
@@ -19,14 +21,13 @@ from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
 from cepsql.plan.joins.stream_join import joined_events, joins_streams
-from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.top_rows import asks_first_rows
-from cepsql.plan.tree.changelogs import changelog_read
+from cepsql.plan.tree.arrival import keeps_arrival
+from cepsql.plan.tree.changelogs import changelog_read, emitted_read
 from cepsql.plan.tree.markers import without_ctes
-from cepsql.plan.tree.nodes import Read, Sql, walk
+from cepsql.plan.tree.nodes import Ordered, Read, Sql, walk
 from cepsql.plan.tree.reader import Checked
-
-_SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
+from cepsql.plan.tree.rows_below import RowsBelow
 
 
 def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
@@ -35,7 +36,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     Rows that never change, those of tables among them, are inserted.
     Raises NotSupportedError and ProgrammingError for groups that cannot come out so.
     """
-    emission, spoken = plan_emission(clause), _SPOKEN[clause.kind]
+    emission, spoken = plan_emission(clause), SPOKEN[clause.kind]
     if emission.changing:
         _refuse_operation(root, clause.span)
     if emission.kind == CHANGES and root.resolved.streaming and _changing(root, checked, clause.span):
@@ -54,7 +55,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         # Groups that are not those of the outermost SELECT are groups of tables.
         return _inserting(root) if changing is root else with_whole_updates(changing)
     if not _has_window(root):
-        hint = "GROUP BY k, window(ts, '1 minute'), or WINDOW TUMBLING (SIZE 1 MINUTE)"
+        hint = NEEDS_WINDOW
         if grouped is None and root.query.find(exp.Window) and emission.kind == CLOSE:
             hint = "leave it out: rows of window functions come out once the watermark has passed them"
         raise ProgrammingError(
@@ -62,21 +63,41 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         )
     if not root.resolved.streaming:
         return _inserting(root) if emission.changing else root
+    if isinstance(root.query, exp.SetOperation) and emission.changing:
+        branched = with_emitted_branches(root, clause, checked)
+        if branched is not root:
+            return over_table_changes(branched, clause.span, checked)
     emitted = hoist_emitted_groups(root, emission, clause.span, checked)
+    if emitted is root and (emission.changing or emission.lateness) and _is_filled(root):
+        hint = "a window is known to be empty when it is complete: leave out EMIT, or FILL"
+        raise NotSupportedError(f"{spoken} of windows with FILL is not supported", clause.span, hint)
     if emitted is root and emission.kind == CHANGES and not emission.lateness:
         if _needs_values(root):
             return over_table_changes(root, clause.span, checked)
         # The windows below are over when their groups are counted.
-        emitted = hoist_changing_groups(root, clause.span, checked)
+        groups = answer(lambda: hoist_changing_groups(root, clause.span, checked))
+        if groups is root or isinstance(groups, NotSupportedError):
+            return over_table_changes(root, clause.span, checked)
+        emitted = granted(groups)
     if emitted is root and (emission.changing or emission.lateness):
-        hint = "the outermost SELECT is the one with the window in GROUP BY"
+        hint = "write it behind the GROUP BY of the subquery, within the brackets, and EMIT CHANGES at the end"
         raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
     return with_whole_updates(emitted) if emission.changing and emitted is not root else emitted
 
 
+def _is_filled(root: Sql) -> bool:
+    """Tell whether the outermost SELECT gives windows with FILL."""
+    source = root.query.args.get("from_")
+    table = source.this if source is not None else None
+    below = root.inputs.get(table_name(table)) if isinstance(table, exp.Table) else None
+    return isinstance(below, Ordered) and below.fills
+
+
 def _changing(root: Sql, checked: Checked, place: Span) -> bool:
     """Tell whether a query over streams is one over tables that change."""
-    if changelog_read(root) is not None or _groups_below(root) or call_that_changes(root, checked, place) is not None:
+    if changelog_read(root) is not None or emitted_read(root) or _groups_below(root):
+        return True
+    if call_that_changes(root, checked, place) is not None:
         return True
     if isinstance(root.query, exp.SetOperation) and not is_union_all(root.query):
         return True
@@ -127,7 +148,18 @@ def _needs_values(root: Sql) -> bool:
     """Tell whether an aggregate of the outermost SELECT needs more than a few values of a group to go on."""
     if not isinstance(root.query, exp.Select):
         return False
-    return not all(map(is_total, own_aggregates(root.query)))
+    if is_distinct_of_groups(root.query):
+        return True
+    (read, *others) = root.inputs.values()
+    # The rows of a stream without event time are in the order in which they come.
+    came = not others and isinstance(read, Read) and read.relation.watermark is None and keeps_arrival(_rows_of(root))
+    return not all(is_total(call) or (came and is_of_one_row(call)) for call in own_aggregates(root.query))
+
+
+def _rows_of(root: Sql) -> exp.Query:
+    """Return the rows that the outermost SELECT groups."""
+    assert isinstance(root.query, exp.Select)
+    return RowsBelow().select(root.query)
 
 
 def groups_joined_streams(root: Sql) -> bool:
@@ -164,7 +196,7 @@ def _refuse_operation(root: Sql, place: Span) -> None:
 def _has_window(root: Sql) -> bool:
     """Tell whether there are windows in a query or its views."""
     for node in walk(root):
-        if isinstance(node, WindowAggregate) or (isinstance(node, Sql) and node.windows is not None):
+        if (isinstance(node, Ordered) and node.windowed) or (isinstance(node, Sql) and node.windows is not None):
             return True
         if isinstance(node, Sql) and any(window_call(call) is not None for call in node.query.find_all(exp.Anonymous)):
             return True

@@ -1,5 +1,7 @@
 """Groups that change of which HAVING leaves some out: what a row does depends on which halves of its update pass."""
 
+from collections.abc import Sequence
+
 from sqlglot import exp, parse_one
 
 from cepsql.analysis.operators.emission import OPERATION, OPERATIONS
@@ -19,15 +21,28 @@ def with_whole_updates(root: Sql) -> Sql:
     assert isinstance(select, exp.Select)
     if select.args.get("where") is None:
         return root
-    name = select.args["from_"].this.name
     *items, _ = select.expressions
-    inner, names = select.copy(), [item.alias_or_name for item in items]
+    names = [item.alias_or_name for item in items]
+    inner = select.copy()
     around = {part: inner.args.pop(part) for part in AROUND if inner.args.get(part) is not None}
+    return labelled_query(_with_hidden(Sql(inner, root.inputs), numbered(items)), names, around)
+
+
+def as_changes(root: Sql) -> Sql:
+    """Return the rows of a query as changes, with IDENTITY and CHANGE in place of OPERATION; `root` as of
+    `with_whole_updates`."""
+    return _with_hidden(root, root.query.selects[:-1])
+
+
+def _with_hidden(root: Sql, items: Sequence[exp.Expr]) -> Sql:
+    inner = root.query.copy()
+    assert isinstance(inner, exp.Select)
+    name = inner.args["from_"].this.name
     groups = root.inputs[name.lower()]
     assert isinstance(groups, Ordered)
     identity = [exp.column(column, table=name, quoted=True) for column in groups.identity_columns]
-    inner.set("expressions", [*numbered(items), *hidden_columns(identity, _kind(name))])
-    return labelled_query(Sql(inner, root.inputs), names, around)
+    inner.set("expressions", [*(item.copy() for item in items), *hidden_columns(identity, _kind(name))])
+    return Sql(inner, root.inputs)
 
 
 def _kind(table: str) -> exp.Expr:

@@ -166,7 +166,7 @@ def with_composed(
             window.set("this", node.copy())
             return window
 
-        made[call] = exp.paren(composed.transform(windowed))
+        made[call] = exp.paren(composed.transform(_listed_count).transform(windowed))
     if not made:
         return select
     copy = select.copy()
@@ -174,6 +174,13 @@ def with_composed(
     if copy.args.get("qualify"):
         copy.set("qualify", copy.args["qualify"].transform(lambda node: made.get(node, node)))
     return copy
+
+
+def _listed_count(node: exp.Expr) -> exp.Expr:
+    """Return the number of different values as that of the list of these, which frames know."""
+    if not isinstance(node, exp.Count) or not isinstance(node.this, exp.Distinct):
+        return node
+    return exp.cast(exp.func("size", exp.ArrayAgg(this=node.this.copy())), "bigint")
 
 
 def _count_of_several(call: exp.Expr) -> bool:
@@ -279,11 +286,10 @@ def _frame(call: exp.Window, place: Span) -> FrameEnds:
 
 
 def _check_distance(distance: exp.Expr, place: Span) -> None:
-    """Refuse an interval of which no number of microseconds is the length, or that is less than zero."""
+    """Refuse an interval that is less than zero, or has months among other parts."""
     place, length = span_of(distance, place) or place, distance.unnest()
-    if any(interval_months(part) is not None for part in length.find_all(exp.Interval)):
-        raise NotSupportedError(
-            f"RANGE {sql_of(distance)} over a table that changes is not supported", place, "give it in days or weeks"
-        )
+    months = interval_months(length) if isinstance(length, exp.Interval) else None
+    if months is not None and months >= 0:
+        return
     if isinstance(length, exp.Interval | exp.Neg) and length.find(exp.Interval) and interval_micros(length, place) < 0:
         raise ProgrammingError("the distance of a frame's bound must not be negative", place)

@@ -8,7 +8,7 @@ from cepsql.analysis.operators.group_changes import plan_group_changes
 from cepsql.analysis.operators.running_calls import running_aggregate
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import Span
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import over_groups
 from cepsql.plan.operators.changing_groups import ChangingGroups
@@ -38,8 +38,6 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     refuse_group_by_all(select, place)
     calls, columns = own_aggregates(select), RowsBelow(frozenset({OPERATION}))
     distinct = select.args.get("distinct") is not None
-    if distinct and (calls or select.args.get("group") is not None or select.args["distinct"].args.get("on")):
-        raise NotSupportedError("DISTINCT beside GROUP BY with EMIT CHANGES is not supported", place)
     group = select.args.get("group")
     keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
     names = {key: columns.take(key).name for key in keys}

@@ -62,6 +62,8 @@ class SubqueryJoins:
             return select
         copy = select.copy()
         copy.set("expressions", [_aliased(item) for item in copy.expressions])
+        for asked in copy.find_all(exp.Exists):
+            _drop_limit(asked.this)
         self._rename(copy)
         self._join_those_of_on(copy)
         self._join_conditions(copy)
@@ -277,7 +279,7 @@ class SubqueryJoins:
         assert query is not None
         values = _values_before(node)
         if len(values) > 1 or len(query.selects) > 1:
-            raise self._refused(node, "IN of several columns elsewhere than as a condition of WHERE")
+            return self._in_of_several(node, query)
         (value,) = values
         if _aggregates_all(query):
             equal: exp.Expr = exp.EQ(this=value.copy(), expression=query.selects[0].unalias().copy())
@@ -310,6 +312,28 @@ class SubqueryJoins:
         case = case.when(value.copy().is_(exp.null()), unknown)
         case = case.when(exp.GT(this=every.copy(), expression=known), unknown.copy()).else_(exp.false())
         return exp.paren(case)
+
+    def _in_of_several(self, node: exp.In, query: exp.Query) -> exp.Expr:
+        """Return what stands for IN of several columns: NULL where no row is equal, but one of those with NULL may be.
+
+        Raises NotSupportedError for other rows than those of a filter.
+        """
+        values = _values_before(node)
+        if len(values) != len(query.selects):
+            raise self._refused(node, "IN of rows with another number of columns")
+        if not isinstance(query, exp.Select) or any(map(query.args.get, _FURTHER)) or own_aggregates(query):
+            raise self._refused(node, "IN of several columns of groups, elsewhere than as a condition of WHERE")
+        pairs = zip(values, query.selects, strict=True)
+        equal: list[exp.Expr] = [exp.EQ(this=value.copy(), expression=item.unalias().copy()) for value, item in pairs]
+        maybe = [exp.Coalesce(this=one.copy(), expressions=[exp.true()]) for one in equal]
+
+        def there(conditions: Sequence[exp.Expr]) -> exp.Exists:
+            rows = query.copy().where(*conditions, copy=False)
+            rows.set("expressions", [exp.alias_(exp.Literal.number(1), "__one")])
+            return exp.Exists(this=rows)
+
+        case = exp.case().when(there(equal), exp.true())
+        return exp.paren(case.when(there(maybe), exp.cast(exp.null(), "boolean")).else_(exp.false()))
 
     def _beside(self, keyed: "_Keyed", select: exp.Select, value: str) -> exp.Expr:
         """Join a relation with one row for each key, and return the column with a value."""
@@ -605,6 +629,14 @@ def _query_of(node: exp.Expr) -> exp.Query | None:
         found = node if isinstance(node, exp.Query) else None
     plain = found.unnest() if found is not None else None
     return plain if isinstance(plain, exp.Query) else None
+
+
+def _drop_limit(query: exp.Expr) -> None:
+    """Leave out an order and a LIMIT that change nothing of whether there is a row."""
+    if not isinstance(query, exp.Query) or query.args.get("offset") or not whole_number(query, "limit"):
+        return
+    query.set("limit", None)
+    query.set("order", None)
 
 
 def _values_before(asked: exp.In) -> list[exp.Expr]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -20,10 +21,13 @@ from cepsql.errors import Error, NotSupportedError, Span, answer, granted
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.retracting_groups import GroupCall
 from cepsql.ordered.operator import Change
 from cepsql.plan.changes.composed_aggregates import group_call, with_composed_aggregates
+from cepsql.plan.changes.different_groups import different_groups, is_distinct_of_groups
 from cepsql.plan.changes.framed_rows import framed_select, with_groups_below
 from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query, numbered
+from cepsql.plan.changes.nested_joins import with_plain_joins
 from cepsql.plan.changes.rank_limits import with_rank_limits
 from cepsql.plan.changes.ranked_rows import asks_one_rank, is_ranking, ranked_select
 from cepsql.plan.changes.subquery_joins import SubqueryJoins
@@ -36,7 +40,9 @@ from cepsql.plan.changes.temporal_filters import (
     with_asking_branches,
     without_clock,
 )
+from cepsql.plan.changes.values_below import has_subqueries, with_values_below
 from cepsql.plan.changes.whole_partitions import with_whole_partitions
+from cepsql.plan.changes.windows_of_rows import with_windows_of_rows
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import groups_windows, over_groups, window_call
 from cepsql.plan.joins.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
@@ -45,17 +51,18 @@ from cepsql.plan.joins.stream_join import joined_events
 from cepsql.plan.joins.value_joins import with_value_joins
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
-from cepsql.plan.operators.retracting_groups import RetractingGroups
+from cepsql.plan.operators.retracting_groups import ListedCall, RetractingGroups
 from cepsql.plan.operators.table_join import TableJoin
-from cepsql.plan.operators.temporal_filter import Clock, TemporalFilter
+from cepsql.plan.operators.temporal_filter import TemporalFilter
 from cepsql.plan.operators.upserts import Upserts
 from cepsql.plan.rows.over import named_item, own_aggregate, window_calls
 from cepsql.plan.rows.top_rows import with_first_rows_ranked
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
+from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.join_order import own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import AddedRows, Node, Read, Sql, reads, walk
+from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, reads, walk
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
 
@@ -140,9 +147,26 @@ class _TableChanges:
         refuse_inner_stars(query, self.place)
         if self.now is not None:
             query = with_asking_branches(query)
+        if query.args.get("from_") is None and self._reads_stream(query):
+            # What it asks of streams is joined to a row.
+            query = query.from_(exp.select(exp.alias_(exp.Literal.number(1), "__one")).subquery(self._name("__row")))
+        query = with_plain_joins(query, self._name, self.place)
         query = self._with_window_rows(query)
+        if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
+            query = with_windows_of_rows(query, self.nodes, self.place)
+        if is_distinct_of_groups(query):
+            query = different_groups(query, self._name("__different"))
         if self.frames and not groups_windows(query, self.nodes):
             query = with_groups_below(query, self._name)
+        if window_calls(query) and has_subqueries(query):
+            found = answer(partial(self._selected, query))
+            if not isinstance(found, NotSupportedError):
+                return granted(found)
+            query = with_values_below(query, self._name("__valued"))
+        return self._selected(query)
+
+    def _selected(self, query: exp.Select) -> Sql:
+        """Return what `rows` does of a SELECT."""
         query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
         query = self._without_subqueries(query)
         if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
@@ -598,11 +622,8 @@ class _TableChanges:
         name = self._name("__ranked" if ranks or not self.frames else "__framed")
         if own_aggregate(select):
             raise self._refused(window_calls(select)[0], "OVER beside GROUP BY or an aggregate")
-        for part in (*select.expressions, select.args.get("qualify")):
-            if part is not None and part.find(exp.Query) is not None:
-                raise NotSupportedError(
-                    "a subquery beside OVER over a table that changes is not supported", span_of(part, self.place)
-                )
+        if has_subqueries(select):
+            raise self._refused(select, "a subquery beside OVER")
         if ranks:
             self.nodes[name], outer = ranked_select(select, name, self._changing, self.place)
         elif not self.frames:
@@ -617,8 +638,6 @@ class _TableChanges:
         refuse_group_by_all(select, place)
         calls, columns = own_aggregates(select), RowsBelow(frozenset({OPERATION, *_HIDDEN}))
         distinct, group = select.args.get("distinct"), select.args.get("group")
-        if distinct is not None and (calls or group is not None or distinct.args.get("on")):
-            raise self._refused(distinct, "DISTINCT beside GROUP BY")
         keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
         names = {key: columns.take(key).name for key in keys}
         planned = [group_call(f"__a{i}", call, columns.take, self.place) for i, call in enumerate(calls)]
@@ -627,10 +646,17 @@ class _TableChanges:
         rows = self._changing(columns.select(select))
         types = {column.name: column for column in rows.properties.columns}
         name = self._name("__groups")
-        given = [(ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)]
+        given: list[tuple[ColumnDefinition, GroupCall]] = []
+        listed: list[tuple[ColumnDefinition, ListedCall]] = []
+        for call, one in zip(calls, planned, strict=True):
+            if isinstance(one, ListedCall):
+                given.append((ColumnDefinition(one.values.name, "unknown"), one.values))
+                listed.append((ColumnDefinition(one.name, spoken_type(call)), one))
+            else:
+                given.append((ColumnDefinition(one.name, spoken_type(call)), one))
         spoken = tuple(map(sql_of, calls))
         keyed = tuple(types[key] for key in dict.fromkeys(names.values()))
-        self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(given), spoken)
+        self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(given), spoken, listed=tuple(listed))
         plain = select.copy()
         plain.set("distinct", None)
         named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
@@ -661,9 +687,7 @@ class _TableChanges:
 
     def _enter(self, kind: str, node: Node) -> str:
         name = self._name(kind)
-        if isinstance(node, Upserts):
-            node = replace(node, name=name)
-        self.nodes[name] = node
+        self.nodes[name] = node.called(name) if isinstance(node, Ordered) else node
         return name
 
 

@@ -22,10 +22,11 @@ from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.joins.join_condition import without_parts
-from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, Clock, TemporalFilter
+from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, TemporalFilter
+from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import Node, Sql, reads, walk
+from cepsql.plan.tree.nodes import Node, Ordered, Sql, reads, walk
 from cepsql.plan.tree.rows_below import RowsBelow
 
 _CLAUSES = ("where", "having", "qualify")
@@ -209,7 +210,7 @@ def without_clock(rows: Node) -> Node:
     if not isinstance(below, Sql) or len(below.inputs) != 1:
         return rows
     (clock,) = below.inputs.values()
-    if not isinstance(clock, TemporalFilter) or clock.spoken:
+    if not isinstance(clock, Ordered) or not clock.only_tells_time:
         return rows
     (stream,) = clock.inputs
     mark = stream.properties.watermark

@@ -26,11 +26,17 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import Query, WindowClause
 from cepsql.operators.windows import END, START, TIME
 from cepsql.plan.operators.window_aggregate import WindowAggregate
+from cepsql.plan.tree.changelogs import changelog_read
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.nodes import Node, RowWindows, Sql
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, is_followed_by
 
 _HELD = "__held"
+NO_SESSIONS = "sessions of a table that changes are not supported"
+INSTEAD = (
+    "TUMBLING, HOPPING and CUMULATING windows are; LAG(ts) OVER (PARTITION BY k ORDER BY ts) tells where a session "
+    "begins, and a SUM over that numbers them"
+)
 
 
 def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
@@ -40,8 +46,11 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
     Raises ProgrammingError and NotSupportedError for windows that cannot be told.
     """
     named = clause.time.name if clause.time is not None else TIME
-    # What the rows are made of may yet become operators.
-    as_they_are = below.resolved.streaming and below.refusal is None and is_followed_by(below, named)
+    changing = below.resolved.streaming and changelog_read(below) is not None
+    if changing and clause.kind == SESSION:
+        raise NotSupportedError(NO_SESSIONS, clause.span, INSTEAD)
+    # What the rows are made of may yet become operators. Windows of a table that changes are columns of its rows.
+    as_they_are = changing or (below.resolved.streaming and below.refusal is None and is_followed_by(below, named))
     if below.resolved.streaming and not as_they_are:
         names = {column.name.lower() for column in below.resolved.columns}
         time = exp.Ordered(this=exp.column(named), nulls_first=True)

@@ -17,10 +17,13 @@ from cepsql.plan.tree.nodes import Sql
 _WINDOW = "window"
 
 
-def calendar_windows(call: exp.Expr, time: str, time_type: str, place: Span) -> AssignedWindows | None:
+def calendar_windows(
+    call: exp.Expr, time: str, time_type: str, place: Span, fixed: bool = False
+) -> AssignedWindows | None:
     """Return the windows of a call of window(...) by a column, None if no calendar measures them.
 
-    time: the column; of its type only TIMESTAMP has days of different lengths, months have them always.
+    time:  the column; of its type only TIMESTAMP has days of different lengths, months have them always.
+    fixed: those of a fixed length, too.
     Raises ProgrammingError for lengths that are none.
     """
     arguments = call.expressions[1:]
@@ -32,7 +35,7 @@ def calendar_windows(call: exp.Expr, time: str, time_type: str, place: Span) -> 
     known = [length for length in lengths if length is not None]
     if time_type == "timestamp_ntz":
         known = [_of_days(length) for length in known]
-    if all(length.fixed for length in known):
+    if not fixed and all(length.fixed for length in known):
         return None
     size, step, offset = [*known, *(known[:1] if len(known) == 1 else []), Length(0)][:3]
     kind = TUMBLING if step == size else HOPPING

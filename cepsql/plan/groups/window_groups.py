@@ -42,7 +42,7 @@ from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
 from cepsql.plan.rows.over import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import without_ctes
-from cepsql.plan.tree.nodes import Node, Read, Sql
+from cepsql.plan.tree.nodes import Node, Ordered, Read, Sql
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
@@ -75,16 +75,17 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     if query is below:
         return below
     known = {id(node) for node in below.inputs.values()}
-    made = [node for node in query.inputs.values() if isinstance(node, WindowAggregate) and id(node) not in known]
+    new = (node for node in query.inputs.values() if id(node) not in known)
+    made = [node for node in new if isinstance(node, Ordered) and node.windowed]
     return pick(_offers(query, made, hoisted), names)
 
 
-def _offers(query: Sql, made: list[WindowAggregate], hoisted: Callable[[str], Sql]) -> Iterator[Sql]:
+def _offers(query: Sql, made: list[Ordered], hoisted: Callable[[str], Sql]) -> Iterator[Sql]:
     """Yield a query over groups of windows once for each event time that these offer.
 
     hoisted: makes it anew: groups that go by a column of windows need rows that are followed by it.
     """
-    if not any(isinstance(node.groups.window, Instants) for node in made):
+    if not any(node.times_of_input for node in made):
         yield from offers(query, made, OF_WINDOWS)
         return
     yield query

@@ -9,6 +9,7 @@ from cepsql.analysis.ddl.records import code_column, keyed_by_record
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import DELETED
 from cepsql.catalog import Source
+from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.temporal_joins import AS_OF, temporal_call
 from cepsql.language.tokens import DIALECT
@@ -22,6 +23,8 @@ _NEAREST: dict[type[exp.Expr], tuple[bool, bool]] = {
 _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GTE: exp.LTE, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.LT: exp.GT
 }  # fmt: skip
+
+NO_VERSIONS = "FOR SYSTEM_TIME AS OF reads a stream with a PRIMARY KEY, or a materialized view, whose rows are versions"
 
 Keys = tuple[tuple[exp.Expr, exp.Expr], ...]
 Own = tuple[tuple[exp.Expr, ...], tuple[exp.Expr, ...]]
@@ -156,7 +159,6 @@ def version_condition(
             span_of(time, place),
             f"such as {left[0]}.{next(iter(left[1]))}",
         )
-    # No column of a PRIMARY KEY is NULL.
     equal, own, pairs, safe = _split([part for part in on if part is not call], left[0], right[0])
     asked = {name.lower() for name in versions.key}
     keys = tuple(pair for pair in equal if _name(pair[1]) in asked)
@@ -171,7 +173,10 @@ def version_condition(
     others = [(pair, i in safe) for i, pair in enumerate(equal) if _name(pair[1]) not in asked]
     further = [equality(safe)(this=one.copy(), expression=other.copy()) for (one, other), safe in others]
     times = time.name.lower(), next(iter(right[1]))
-    return AsOfCondition(times, False, False, keys, (own[0], ()), (*further, *own[1], *pairs))
+    # No column of a PRIMARY KEY is NULL, but one of the key of a view may be.
+    named = [i for i, pair in enumerate(equal) if _name(pair[1]) in asked]
+    null_safe = tuple(n for n, i in enumerate(named) if i in safe) if isinstance(versions, ViewSource) else ()
+    return AsOfCondition(times, False, False, keys, (own[0], ()), (*further, *own[1], *pairs), null_safe=null_safe)
 
 
 def refuse_hidden(on: exp.Expr | None, parts: Sequence[exp.Expr], place: Span) -> None:
@@ -193,7 +198,7 @@ def versions_of(node: Node, item: exp.Expr, place: Span) -> Source:
     relation = node.relation if isinstance(node, Read) and isinstance(item, exp.Table) else None
     if not isinstance(relation, Source) or not relation.key:
         raise ProgrammingError(
-            "FOR SYSTEM_TIME AS OF reads a stream with a PRIMARY KEY, whose rows are versions",
+            NO_VERSIONS,
             span_of(item, place),
             "CREATE STREAM ... (..., WATERMARK FOR ..., PRIMARY KEY (...)); ASOF JOIN needs none",
         )
@@ -208,6 +213,8 @@ def versions_of(node: Node, item: exp.Expr, place: Span) -> Source:
 
 def deletion_of(versions: Source) -> exp.Expr | None:
     """Return under which condition a row of versions says that there is none of its key, None if none does."""
+    if isinstance(versions, ViewSource):
+        return exp.column(DELETED)
     said: list[exp.Expr] = [] if versions.deletion is None else [exp.maybe_parse(versions.deletion, dialect=DIALECT)]
     code = code_column(versions.columns)
     if code is not None and not any(_names_deletes(condition, code) for condition in said):

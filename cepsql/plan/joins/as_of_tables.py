@@ -10,8 +10,16 @@ from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import AS_OF, VERSION_AT, temporal_call
-from cepsql.plan.joins.as_of_condition import AsOfCondition, as_of_condition, compared_columns, equality, refuse_hidden
+from cepsql.plan.joins.as_of_condition import (
+    NO_VERSIONS,
+    AsOfCondition,
+    as_of_condition,
+    compared_columns,
+    equality,
+    refuse_hidden,
+)
 from cepsql.plan.joins.as_of_lists import find_in_lists
+from cepsql.plan.joins.view_versions import join_versions, view_read
 from cepsql.plan.names.hidden_column import carry_column
 from cepsql.plan.tree.arrival import keeps_arrival
 from cepsql.plan.tree.join_order import relations
@@ -55,9 +63,14 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
                 join.set("on", exp.and_(*(part.copy() for part in rest)) if rest else None)
                 changed = True
                 continue
+            if VERSION_AT in calls and view_read(join.this, nodes) is not None:
+                left = relations(select)[: number + 1]
+                streams.add(join_versions(left, join, nodes, streams, span_of(join, place) or place))
+                changed = True
+                continue
             if VERSION_AT in calls:
                 raise ProgrammingError(
-                    "FOR SYSTEM_TIME AS OF reads a stream with a PRIMARY KEY, whose rows are versions",
+                    NO_VERSIONS,
                     span_of(join.this, place),
                     "a plain JOIN reads a table as it is now, ASOF JOIN finds its nearest row",
                 )

@@ -9,6 +9,7 @@ from cepsql.analysis.operators.pair_conditions import check_pair_condition
 from cepsql.analysis.sql.plain_sql import conjuncts, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
+from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
 from cepsql.language.temporal_joins import VERSION_AT, temporal_call
 from cepsql.operators.interval_join import JoinKind
@@ -227,7 +228,7 @@ class _Joining:
                 f"{kind} JOIN with the nearest row is not supported", place, "JOIN and LEFT JOIN are"
             )
         left, right = (self._side(item, joined, place) for item in items[:2])
-        condition, deletion = self._nearest(conjuncts(joined.args["on"]), left, right, place)
+        condition, deletion, numbered = self._nearest(conjuncts(joined.args["on"]), left, right, place)
         versions = kind == "LEFT" and bool(condition.after)
         pairs = condition.after if versions else condition.further
         if pairs and not versions and not condition.forward and condition.tolerance is None:
@@ -257,21 +258,23 @@ class _Joining:
             return AsOfJoin(
                 name, inputs, _plain_keys(keys), columns, LATER, forward, strict, kind == "LEFT", deletion,
                 tolerance=condition.tolerance, conditions=conditions, versions=versions,
-                null_safe=condition.null_safe,
+                null_safe=condition.null_safe, numbered=numbered,
             )  # fmt: skip
 
         self._replace({LEFT: left, RIGHT: right}, (left, right), rest, last, join)
 
     def _nearest(
         self, on: list[exp.Expr], left: _Side, right: _Side, place: Span
-    ) -> tuple[AsOfCondition, exp.Expr | None]:
-        """Return what ON asks, and under which condition a row of the right says that there is none of its key."""
+    ) -> tuple[AsOfCondition, exp.Expr | None, bool]:
+        """Return what ON asks, under which condition a row of the right says that there is none of its key, and whether
+        rows of the right tell their order."""
         sides = (left.alias, left.rows), (right.alias, right.rows)
         if not any(temporal_call(part) == VERSION_AT for part in on):
-            return as_of_condition(on, *sides, place), None
+            return as_of_condition(on, *sides, place), None, False
         (node,) = read_nodes(exp.select("*").from_(right.item.copy()), self.nodes).values()
         versions = versions_of(node, right.item, place)
-        return version_condition(on, *sides, versions, place), deletion_of(versions)
+        numbered = isinstance(versions, ViewSource)
+        return version_condition(on, *sides, versions, place), deletion_of(versions), numbered
 
     def _needs_pair(self, part: exp.Expr, left: _Side, right: _Side, kind: JoinKind) -> bool:
         """Tell whether a condition bounds the event times of the two sides so that rows without a partner fail it."""

@@ -15,7 +15,7 @@ from cepsql.analysis.sql.written import Written, with_relations, written_input, 
 from cepsql.catalog import Relation, View
 from cepsql.errors import Error, NotSupportedError, Span, answer, with_view_text
 from cepsql.language.statements import Clause, MatchClause, MeasureClause, Query, WindowPattern
-from cepsql.language.translate import one_query
+from cepsql.language.translate import emitted_below, one_query
 from cepsql.plan.names.recursion import refuse_recursion, refuse_recursive_operators
 
 Lookup = Callable[[exp.Table], Relation]
@@ -116,7 +116,7 @@ class Expander:
             self.view_columns |= {column.name for column in view.columns}
             self.text = with_view_text(self.text, view.name, view.sql)
             # The blanks move every place in the view's text to where that text stands.
-            query = one_query(" " * (len(self.text) - len(view.sql)) + view.sql)
+            query = emitted_below(one_query(" " * (len(self.text) - len(view.sql)) + view.sql))
             refuse_recursive_operators(query)
             self._parsed[name] = query = _with_window_names(query, len(self.windows))
             self.windows += query.windows

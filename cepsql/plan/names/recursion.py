@@ -5,7 +5,7 @@ from sqlglot import exp
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import recursive_ctes
 from cepsql.errors import NotSupportedError
-from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query
+from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, Query
 
 
 def refuse_recursive_operators(query: Query) -> None:
@@ -53,4 +53,6 @@ def _names_read(text: exp.Expr, clauses: dict[str, Clause]) -> set[str]:
 def _word(clause: Clause) -> str:
     if isinstance(clause, MatchClause):
         return "MATCH_RECOGNIZE"
+    if isinstance(clause, EmittedClause):
+        return "EMIT"
     return "DEDUPLICATE" if isinstance(clause, DeduplicateClause) else "a window"

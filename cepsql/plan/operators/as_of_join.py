@@ -7,9 +7,10 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
-from cepsql.analysis.sql.properties import DELETED, Properties
+from cepsql.analysis.sql.properties import CAME, DELETED, Properties
 from cepsql.cached_property import cached_property
 from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.tokens import quoted
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import OrderColumn, RowLayout
 from cepsql.plan.operators.stream_join import (
@@ -30,6 +31,9 @@ from cepsql.scan.expression import Unlike
 DELETION = "o0"
 """The column of the right of an as-of join that tells whether a row deletes."""
 
+DELETION_BEHIND = "o1"
+"""The same column where rows of one time follow one another by CAME."""
+
 
 @dataclass(frozen=True)
 class AsOfJoin(StreamJoin):
@@ -43,6 +47,7 @@ class AsOfJoin(StreamJoin):
     conditions: what must hold of a pair. The nearest row is taken among those for which it holds; with `versions` the
               nearest row of all is taken, and left out if it does not hold.
     null_safe: the places of the keys of which NULL equals NULL.
+    numbered: rows of the right of one time follow one another by CAME; else one that deletes comes before others.
     The others as of `IntervalJoin`.
     """
 
@@ -61,6 +66,7 @@ class AsOfJoin(StreamJoin):
     conditions: tuple[exp.Expr, ...] = ()
     versions: bool = False
     null_safe: tuple[int, ...] = ()
+    numbered: bool = False
 
     @cached_property
     def properties(self) -> Properties:
@@ -82,6 +88,8 @@ class AsOfJoin(StreamJoin):
             described["versions"] = self.versions
         if self.null_safe:
             described["null safe"] = list(self.null_safe)
+        if self.numbered:
+            described["order"] = CAME
         return described
 
     def lines(self) -> list[str]:
@@ -102,11 +110,15 @@ class AsOfJoin(StreamJoin):
             f"  nearest: left.{left.column} {sign} right.{right.column}",
             *([] if self.tolerance is None else [f"  at most apart: {spoken_length(self.tolerance)}"]),
             *(f"  {asked}: {sql_of(spoken_sides(part))}" for part in self.conditions),
-            *([f"  delete when: {_spoken_deletion(self.deletion)}"] if self.deletion is not None else []),
+            *([f"  delete when: {self._spoken_deletion(self.deletion)}"] if self.deletion is not None else []),
             f"  watermark: {left.column} - {spoken_length(left.delay)}, {right.column} - {spoken_length(right.delay)}",
             f"  state: rows not yet released by the watermark; {kept}",
         ]
         return lines if time is None else [*lines, f"  event time: {time.column}, {spoken_hold(time.delay)}"]
+
+    def _spoken_deletion(self, condition: exp.Expr) -> str:
+        """Return when a version ends; what a record without a value says is no column of the user's."""
+        return sql_of(condition).replace(DELETED, "it leaves the view" if self.numbered else "the record has no value")
 
     def joined_layouts(self, session: Session) -> tuple[RowLayout, RowLayout]:
         """Return the columns that travel, of each side; raises Unlike."""
@@ -117,6 +129,11 @@ class AsOfJoin(StreamJoin):
         return as_of_join_layout(
             self, key_types(self.keys, self.inputs, self.sides, session), plain.__contains__
         ).layouts
+
+    @property
+    def deletion_column(self) -> str | None:
+        """The column of the right that tells whether a row deletes, None if none does."""
+        return None if self.deletion is None else DELETION_BEHIND if self.numbered else DELETION
 
     def by_arrival(self, number: int) -> bool:
         """Tell whether rows of one time of an input come in the order in which their source has them."""
@@ -151,15 +168,12 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     # A row that deletes comes before one of the same time that sets values.
     # If it is not known whether a row deletes, it sets values.
     gone = None if node.deletion is None else f"coalesce(({sql_of(node.deletion)}), false)"
-    order = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
+    order: tuple[OrderColumn, ...] = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
+    if gone is not None and node.numbered:
+        order = (OrderColumn("o0", quoted(CAME)), OrderColumn(DELETION_BEHIND, gone))
     names = needed_columns(node, 0), plain
     taken = TakenValues(node, names)
     condition = taken.lowered()
     left = side_layout(node, 0, kinds, names[0], taken.values[0])
     right = side_layout(node, 1, kinds, names[1], taken.values[1], order, by_arrival=True)
     return JoinLayout(names, (left, right), condition)
-
-
-def _spoken_deletion(condition: exp.Expr) -> str:
-    """Return when a version ends; what a record without a value says is no column of the user's."""
-    return sql_of(condition).replace(DELETED, "the record has no value")

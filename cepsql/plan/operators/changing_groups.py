@@ -15,6 +15,8 @@ class ChangingGroups(Ordered):
     """An ordered operator: groups of all rows with equal keys so far, whenever they change. `inputs` as of `Match`; it
     stands over streams only, and nothing but plain SQL stands over it."""
 
+    counts_at_once = True
+
     groups: GroupChanges
     inputs: tuple[Node, ...]
     markers: bool = False
@@ -41,8 +43,13 @@ class ChangingGroups(Ordered):
             f"  group by: {', '.join(column.name for column in groups.keys) or 'nothing (one group)'}",
             *(f"  {column.name}: {call}" for (column, _), call in zip(groups.calls, groups.spoken, strict=True)),
             "  state: for every key what each aggregate needs to go on, for ever",
+            *(["  first and last: in the order in which rows come"] if groups.layout.by_arrival else []),
             f"  emit: groups whenever they change, with what each row does in {OPERATION}",
         ]
+
+    def by_arrival(self, number: int) -> bool:
+        """Tell whether rows of one time of an input come in the order in which their source has them."""
+        return self.groups.layout.by_arrival
 
     def layout(self) -> RowLayout:
         """Return the columns of its rows that travel."""

@@ -18,6 +18,7 @@ class Fill(Ordered):
     """An ordered operator: groups of windows, with rows for those in which nothing came. `inputs` and `markers` as of
     `Match`."""
 
+    fills = True
     row_words = "windows of a stream"
 
     groups: FilledGroups

@@ -46,6 +46,11 @@ class Match(Ordered):
         return Properties(match.clause.name, columns, match.streaming, mark, match.streaming)
 
     @property
+    def pattern_match(self) -> MatchPlan:
+        """The search for the row pattern."""
+        return self.match
+
+    @property
     def match_id(self) -> str | None:
         """The column with MATCH_ID() as it is; None if there is none, or the rows of a match have one id."""
         if self.match.program.all_rows:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from sqlglot import exp
+
+from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.properties import Properties
 from cepsql.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
@@ -13,6 +16,26 @@ from cepsql.plan.tree.nodes import ChangeOperator, Node, takes_rows_away
 
 
 @dataclass(frozen=True)
+class ListedCall:
+    """An aggregate that Spark computes.
+
+    values: what the operator computes: the list of the arguments of each row, as structs.
+    call:   the aggregate over the fields of one struct, whose name is ELEMENT of
+            `cepsql.analysis.match.list_aggregates`.
+    nulls:  IGNORE NULLS, RESPECT NULLS or nothing.
+    """
+
+    values: GroupCall
+    call: exp.Expr
+    nulls: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its column."""
+        return f"__l{self.values.name}"
+
+
+@dataclass(frozen=True)
 class RetractingGroups(ChangeOperator):
     """An ordered operator: the groups of the rows that a table has.
 
@@ -20,6 +43,7 @@ class RetractingGroups(ChangeOperator):
     keys:   the columns of the rows that are the keys, which come out.
     calls:  the columns that come out beside them, and the aggregates of a column that they are.
     spoken: the aggregates as SQL.
+    listed: the columns that come out in place of lists among `calls`, and what Spark computes of these.
     """
 
     timed = False
@@ -30,11 +54,14 @@ class RetractingGroups(ChangeOperator):
     calls: tuple[tuple[ColumnDefinition, GroupCall], ...]
     spoken: tuple[str, ...]
     markers: bool = False
+    listed: tuple[tuple[ColumnDefinition, ListedCall], ...] = ()
 
     @cached_property
     def properties(self) -> Properties:
         """What is known of the changes."""
-        return self._changing((*self.keys, *(column for column, _ in self.calls)))
+        lists = {call.values.name for _, call in self.listed}
+        plain = (column for column, call in self.calls if call.name not in lists)
+        return self._changing((*self.keys, *plain, *(column for column, _ in self.listed)))
 
     def describe(self) -> dict:
         """Return what decides its rows, but not what it reads, as data that JSON can hold."""
@@ -47,6 +74,7 @@ class RetractingGroups(ChangeOperator):
             "aggregates": list(self.spoken),
             "group by": [column.name for column in self.keys],
             **({} if self.keys else {"begins": True}),
+            **({"of lists": [canonical_sql(call.call) for _, call in self.listed]} if self.listed else {}),
         }
 
     def lines(self) -> list[str]:

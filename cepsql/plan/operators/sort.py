@@ -19,6 +19,7 @@ class Sort(Ordered):
     streams only."""
 
     arrival = True
+    sorts = True
 
     rows: RowOrder
     inputs: tuple[Node, ...]

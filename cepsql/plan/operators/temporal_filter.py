@@ -1,24 +1,12 @@
 """Rows that are in a table for a time, in a plan."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY, Properties
 from cepsql.cached_property import cached_property
+from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import ChangeOperator, Node
-
-
-class Clock(StrEnum):
-    """What the time of now is where rows leave by time.
-
-    EVENT_TIME: the watermark of the streams that the rows come from.
-    ARRIVAL:    the system clock, which the checkpoint records.
-    """
-
-    EVENT_TIME = "event time"
-    ARRIVAL = "arrival"
-
 
 ENTER, LEAVE = "__enter", "__leave"
 """Columns of rows that are there for a time only, of the type of the clock: from when on, and until when."""
@@ -46,6 +34,16 @@ class TemporalFilter(ChangeOperator):
     def chained(self) -> bool:
         """Whether it goes by the markers of ordered operators."""
         return self.clock == Clock.EVENT_TIME
+
+    @property
+    def expires(self) -> Clock:
+        """What time lets its rows leave by."""
+        return self.clock
+
+    @property
+    def only_tells_time(self) -> bool:
+        """Whether it gives all its rows as they are, and only tells how far they are."""
+        return not self.spoken
 
     @cached_property
     def properties(self) -> Properties:

@@ -1,6 +1,6 @@
 """The table that a stream with a PRIMARY KEY makes, in a plan."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepsql.analysis.sql.properties import Properties
 from cepsql.cached_property import cached_property
@@ -32,6 +32,10 @@ class Upserts(ChangeOperator):
     def properties(self) -> Properties:
         """What is known of the changes."""
         return self._changing(column for column in self.stream.columns if column.name.lower() in self.needed)
+
+    def called(self, name: str) -> "Upserts":
+        """Return the table as SQL over it calls it."""
+        return replace(self, name=name)
 
     def describe(self) -> dict:
         """Return what decides its rows, but not what it reads, as data that JSON can hold."""

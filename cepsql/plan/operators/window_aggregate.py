@@ -29,6 +29,7 @@ class WindowAggregate(Ordered):
     and `markers` as of `Match`; it stands over streams only."""
 
     hosts = True
+    windowed = True
     row_words = "windows of a stream"
 
     groups: WindowGroups
@@ -42,6 +43,11 @@ class WindowAggregate(Ordered):
         columns = self.with_bound(groups.output)
         others = () if groups.watermark is None else groups.others
         return Properties(groups.name, columns, True, groups.watermark, True, others=others)
+
+    @property
+    def times_of_input(self) -> bool:
+        """Whether it goes by a column of windows, which its input must be followed by."""
+        return isinstance(self.groups.window, Instants)
 
     def describe(self) -> dict:
         """Return what decides its rows, but not what it reads, as data that JSON can hold."""
@@ -87,6 +93,11 @@ class WindowAggregate(Ordered):
         """Return the groups followed by another one of their event times."""
         groups = self.groups
         return self if groups.given == time else replace(self, groups=replace(groups, given=time))
+
+    @property
+    def retracts(self) -> bool:
+        """Whether its rows may take back earlier ones."""
+        return self.groups.emission.changing
 
     @property
     def identity_columns(self) -> tuple[str, ...]:

@@ -28,6 +28,12 @@ def changelog_read(root: Sql) -> str | None:
     return None
 
 
+def emitted_read(root: Sql) -> bool:
+    """Tell whether a query reads a subquery with EMIT whose rows change, itself or in a view."""
+    read = [node for node in root.inputs.values() if isinstance(node, Sql)]
+    return any(node.properties.changes or emitted_read(node) for node in read)
+
+
 def refuse_changelog(root: Sql, spoken: str | None, place: Span | None) -> None:
     """Raise NotSupportedError for a query over a table that changes, whose changes would be taken for rows.
 
@@ -35,6 +41,8 @@ def refuse_changelog(root: Sql, spoken: str | None, place: Span | None) -> None:
     """
     name = changelog_read(root)
     if name is None:
+        if emitted_read(root):
+            raise _refused_emission(spoken, place)
         return
     again = f"define a stream without PRIMARY KEY over the source of {name}: its rows are the changes, as events"
     if spoken is not None:
@@ -44,6 +52,14 @@ def refuse_changelog(root: Sql, spoken: str | None, place: Span | None) -> None:
         place,
         f"end the query with EMIT CHANGES; or {again}",
     )
+
+
+def _refused_emission(spoken: str | None, place: Span | None) -> NotSupportedError:
+    hint = "without EMIT in the subquery its windows come out once, when they are complete"
+    if spoken is not None:
+        return NotSupportedError(f"{spoken} over windows with EMIT, whose rows change, is not supported", place, hint)
+    said = "a subquery with EMIT gives rows that change, and so does a query over it"
+    return NotSupportedError(said, place, f"end the query with EMIT CHANGES; or {hint}")
 
 
 def _read_rows(root: Sql) -> list[Node]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self, cast
 
 from sqlglot import exp
 
+from cepsql.analysis.match.match import MatchPlan
 from cepsql.analysis.operators.assigned_windows import AssignedWindows
 from cepsql.analysis.operators.emission import OPERATION
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY, Properties
@@ -17,6 +18,7 @@ from cepsql.catalog import ColumnDefinition, Registered, Source
 from cepsql.errors import Error, NotSupportedError, Span, answer, granted
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.after_match import check_after_matches
+from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.markers import BOUND, without_ctes
 from cepsql.scalar.tree import Session
 from cepsql.scan.expression import Unlike
@@ -139,6 +141,10 @@ class Ordered:
     hosts:     an operator over it may run in its stage.
     keeps_order: it gives out the rows of each of its keys in their order.
     arrival:   rows of one time of its inputs come in the order in which their source has them.
+    windowed:  it gives windows of event time, or the groups in them.
+    sorts:     it gives out all rows in one order.
+    fills:     it gives rows for windows in which nothing came.
+    counts_at_once: it takes plain rows whenever they come, and needs no event time.
     row_words: what messages call its rows.
     """
 
@@ -150,6 +156,10 @@ class Ordered:
     hosts: ClassVar[bool] = False
     keeps_order: ClassVar[bool] = False
     arrival: ClassVar[bool] = False
+    windowed: ClassVar[bool] = False
+    sorts: ClassVar[bool] = False
+    fills: ClassVar[bool] = False
+    counts_at_once: ClassVar[bool] = False
     row_words: ClassVar[str] = _ROWS
 
     @property
@@ -168,9 +178,34 @@ class Ordered:
         return True
 
     @property
+    def retracts(self) -> bool:
+        """Whether its rows may take back earlier ones."""
+        return False
+
+    @property
     def identity_columns(self) -> tuple[str, ...]:
         """The columns that tell one row of a result that changes from another."""
         raise NotImplementedError
+
+    @property
+    def pattern_match(self) -> MatchPlan | None:
+        """The search for a row pattern that it is; None if it is another operator."""
+        return None
+
+    @property
+    def expires(self) -> Clock | None:
+        """What time lets its rows leave by; None: they don't leave by time."""
+        return None
+
+    @property
+    def only_tells_time(self) -> bool:
+        """Whether it gives all its rows as they are, and only tells how far they are."""
+        return False
+
+    @property
+    def times_of_input(self) -> bool:
+        """Whether its event time is that of its input, so that to follow it by another one is to read other rows."""
+        return False
 
     @property
     def match_id(self) -> str | None:
@@ -217,6 +252,14 @@ class Ordered:
         """Return the operator followed by another one of its event times; itself where its rows don't have that one."""
         return self
 
+    def searches(self, match: MatchPlan) -> bool:
+        """Tell whether it is the search for a row pattern of this clause."""
+        return self.pattern_match is not None and self.pattern_match.clause == match.clause
+
+    def called(self, name: str) -> "Ordered":
+        """Return the operator as SQL over it calls it; itself if it has had its name from the beginning."""
+        return self
+
     def with_branches(self, branches: Sequence[Sequence["Node"]]) -> "Ordered":
         """Return the operator over the branches of each input side by side."""
         return self.changed(inputs=tuple(branch for parts in branches for branch in parts))
@@ -245,6 +288,11 @@ class ChangeOperator(Ordered):
     def chained(self) -> bool:
         """Whether it waits for the markers of ordered operators; changes come whenever they come."""
         return self.markers
+
+    @property
+    def retracts(self) -> bool:
+        """Whether its rows may take back earlier ones."""
+        return self.properties.changes
 
     def layout(self) -> RowLayout:
         """Return the columns of its rows that travel; raises Unlike where only Spark can read them."""
@@ -381,9 +429,15 @@ def reads(node: Node) -> list[Source | Registered]:
     return list(found.values())
 
 
+def matches_of(node: Node) -> list[MatchPlan]:
+    """Return the searches for row patterns up to a node, inner ones first."""
+    found = (part.pattern_match for part in walk(node) if isinstance(part, Ordered))
+    return [match for match in found if match is not None]
+
+
 def takes_rows_away(node: Node) -> bool:
     """Tell whether changes take rows away from a table; else they only add rows."""
-    return any(isinstance(below, ChangeOperator) and below.properties.changes for below in walk(node))
+    return any(isinstance(below, Ordered) and below.retracts for below in walk(node))
 
 
 def missing_time(node: Node, follower: str, place: Span | None) -> Error:

@@ -33,7 +33,8 @@ class Reads:
             async with asyncio.timeout(self.limits.seconds):
                 return await asyncio.shield(done)
         except TimeoutError:
-            raise TooMuch(f"the answer takes longer than {self.limits.seconds:g} seconds") from None
+            hint = "SHOW VIEW POSITIONS tells how far the views are that AFTER waits for; --max-seconds allows more"
+            raise TooMuch(f"the answer takes longer than {self.limits.seconds:g} seconds", hint=hint) from None
 
     def close(self) -> None:
         """Execute nothing more."""

@@ -52,6 +52,7 @@ class Checkpoint:
     part:     the name of the folder that is Spark's own.
     shared:   which operators share a stage, and a state (`cepsql.spark.stages.neighbours.Sharing`); None: it is not
               known yet.
+    tasks:    the same of operators that share a task.
     files:    what it keeps of tables; None: nothing.
     forgot:   of files that were read, it knows none any more that were changed so many seconds before the newest one;
               None: it knows all.
@@ -72,6 +73,7 @@ class Checkpoint:
     rebuilds: bool = False
     part: str = SPARK
     shared: frozenset[int] | None = None
+    tasks: frozenset[int] | None = None
     files: HostFiles | None = None
     forgot: float | None = None
     packets: Path | None = None
@@ -114,17 +116,9 @@ class Checkpoint:
         return None if path is None else covering(self.mounts.get(place), path)
 
 
-def open_checkpoint(
-    folder: CheckpointPath | None,
-    identity: object,
-    drain: bool = False,
-    scan: str = SPARK_SCAN,
-    buckets: Buckets | None = None,
-    epoch: int | None = None,
-    upgrades: bool = False,
-    file_age: float | None = None,
-) -> Checkpoint:
-    """Open or make the checkpoint of the query with that identity; None makes a temporary one.
+@dataclass(frozen=True)
+class CheckpointDemands:
+    """What a start asks of a checkpoint.
 
     drain: the query is to be drained, so a checkpoint whose drain was cut short will do: it is brought to its end.
     scan, buckets: of a new checkpoint (ARROW_SCAN or SPARK_SCAN); an old one keeps its own.
@@ -133,13 +127,28 @@ def open_checkpoint(
     upgrades: one of another text of the query will do, if the plans are compatible or replayable
               (`cepsql.plan.upgrade`).
     file_age: by how many seconds a file that Spark reads may be older than the newest one, None: by any.
+    """
+
+    drain: bool = False
+    scan: str = SPARK_SCAN
+    buckets: Buckets | None = None
+    epoch: int | None = None
+    upgrades: bool = False
+    file_age: float | None = None
+
+
+def open_checkpoint(
+    folder: CheckpointPath | None, identity: object, demands: CheckpointDemands = CheckpointDemands()
+) -> Checkpoint:
+    """Open or make the checkpoint of the query with that identity; None makes a temporary one.
+
     `discard` must be called when the query has ended.
     Raises OperationalError if the folder is in use, belongs to another query, another version of cepsql, no query at
     all, or one whose input was ended, or has forgotten files that Spark would read again.
     """
     temporary = folder is None
     path = temporary_folder("cepsql-checkpoint-") if folder is None else folder
-    checkpoint = Checkpoint(path, identity, temporary, scan, buckets, epoch=epoch or 1)
+    checkpoint = Checkpoint(path, identity, temporary, demands.scan, demands.buckets, epoch=demands.epoch or 1)
     with used(path):
         if not (path / "plan.json").exists() and path.is_dir() and not _is_barely_begun(path):
             message = f"{path} holds other files and no checkpoint of cepsql"
@@ -148,11 +157,11 @@ def open_checkpoint(
             if isinstance(path, Path):
                 check_mounted(path, "a checkpoint")
             make_folder(path)
-            lock = lock_checkpoint(path, epoch)
+            lock = lock_checkpoint(path, demands.epoch)
             checkpoint = replace(checkpoint, folder=lock.folder, lock=lock)
     try:
         with used(path, "read"):
-            return _opened(checkpoint, drain, epoch, upgrades, file_age)
+            return _opened(checkpoint, demands)
     except BaseException:
         discard(checkpoint)
         raise
@@ -178,20 +187,18 @@ def kept_identity(folder: CheckpointPath) -> dict | None:
     return plan["plan"]
 
 
-def _opened(
-    checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bool, file_age: float | None
-) -> Checkpoint:
+def _opened(checkpoint: Checkpoint, demands: CheckpointDemands) -> Checkpoint:
     """Return a checkpoint with what is kept of it, and keep what is new."""
     file = checkpoint.folder / "plan.json"
     if file.exists():
         plan = _read_plan(file)
-        kind = _verify(checkpoint, plan, drain, upgrades)
-        _check_forgotten(checkpoint.folder, plan, file_age)
+        kind = _verify(checkpoint, plan, demands.drain, demands.upgrades)
+        _check_forgotten(checkpoint.folder, plan, demands.file_age)
         checkpoint = replace(checkpoint, part=plan.get("spark", SPARK))
         put_in_place(checkpoint.folder, plan["id"], checkpoint.part)
         check_files(checkpoint.spark_folder)
         forget_unplanned(checkpoint.spark_folder, last_planned(checkpoint.spark_folder))
-        epoch = plan["epoch"] + 1 if epoch is None else epoch
+        epoch = plan["epoch"] + 1 if demands.epoch is None else demands.epoch
         checkpoint = replace(checkpoint, records=plan.get("records", {}), mounts=plan.get("mounts", {}))
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.
@@ -199,11 +206,12 @@ def _opened(
             checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds, part=part)
         else:
             buckets = plan["buckets"] and Buckets(**plan["buckets"])
-            # A checkpoint of a version that shared no stage says nothing of it.
-            shared = plan.get("shared", [])
-            kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
-            kept |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
-            checkpoint = replace(checkpoint, **kept, epoch=epoch)
+            parts = {"scan": plan["scan"], "buckets": buckets}
+            # A checkpoint of a version that shared no stage, or no task, says nothing of it.
+            shares = {name: plan.get(name, []) for name in ("shared", "tasks")}
+            parts |= {name: None if numbers is None else frozenset(numbers) for name, numbers in shares.items()}
+            parts |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
+            checkpoint = replace(checkpoint, **parts, epoch=epoch)
         forget_unbegun(checkpoint.folder)
     with used(checkpoint.folder):
         checkpoint.control_folder.mkdir(parents=True, exist_ok=True)
@@ -213,13 +221,17 @@ def _opened(
     return checkpoint
 
 
-def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
-    """Record which operators share a stage, if it is not known yet; return the checkpoint that knows it."""
-    if checkpoint.shared is not None:
+def keep_shared(checkpoint: Checkpoint, shared: Iterable[int], tasks: Iterable[int]) -> Checkpoint:
+    """Record which operators share a stage or a task, if it is not known yet; return the checkpoint that knows it."""
+    if checkpoint.shared is not None and checkpoint.tasks is not None:
         return checkpoint
-    known = replace(checkpoint, shared=frozenset(shared))
-    _write_plan(known, finished=False)
-    return known
+    changed = replace(
+        checkpoint,
+        shared=frozenset(shared) if checkpoint.shared is None else checkpoint.shared,
+        tasks=frozenset(tasks) if checkpoint.tasks is None else checkpoint.tasks,
+    )
+    _write_plan(changed, finished=False)
+    return changed
 
 
 def keep_records(
@@ -232,9 +244,9 @@ def keep_records(
     mounts = {place: str(mount_point(path)) for place, path in (paths or {}).items() if path is not None}
     if records.items() <= checkpoint.records.items() and mounts.items() <= checkpoint.mounts.items():
         return checkpoint
-    known = replace(checkpoint, records={**checkpoint.records, **records}, mounts={**checkpoint.mounts, **mounts})
-    _write_plan(known, finished=False)
-    return known
+    changed = replace(checkpoint, records={**checkpoint.records, **records}, mounts={**checkpoint.mounts, **mounts})
+    _write_plan(changed, finished=False)
+    return changed
 
 
 @contextlib.contextmanager
@@ -257,9 +269,9 @@ def keep_forgotten(checkpoint: Checkpoint, age: float) -> Checkpoint:
     checkpoint that knows it."""
     if checkpoint.forgot is not None and checkpoint.forgot <= age:
         return checkpoint
-    known = replace(checkpoint, forgot=age)
-    _write_plan(known, finished=False)
-    return known
+    changed = replace(checkpoint, forgot=age)
+    _write_plan(changed, finished=False)
+    return changed
 
 
 def finish(checkpoint: Checkpoint) -> None:
@@ -298,14 +310,14 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool, upgrades: bool) -> 
     """Return how the query compares with the one of the checkpoint; raise OperationalError if it cannot go on."""
     folder = checkpoint.folder
     _check_format(folder, plan)
-    found = upgrade(plan["plan"], json.loads(canonical_json(checkpoint.identity)))
-    if found.kind != SAME and not (upgrades and found.kind in (COMPATIBLE, REPLAYABLE)):
-        message = f"the checkpoint {folder} belongs to a different query: {found.differences}"
+    comparison = upgrade(plan["plan"], json.loads(canonical_json(checkpoint.identity)))
+    if comparison.kind != SAME and not (upgrades and comparison.kind in (COMPATIBLE, REPLAYABLE)):
+        message = f"the checkpoint {folder} belongs to a different query: {comparison.differences}"
         raise OperationalError(message, hint=_WAY_OUT)
     if plan.get("finished") or (is_ended(checkpoint.control_folder) and not drain):
         message = f"the input of checkpoint {folder} was ended: every further row would be late"
         raise OperationalError(message, hint=_WAY_OUT)
-    return found.kind
+    return comparison.kind
 
 
 def _check_forgotten(folder: CheckpointPath, plan: dict, file_age: float | None) -> None:
@@ -331,6 +343,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "rebuilds": checkpoint.rebuilds,
         "spark": checkpoint.part,
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
+        "tasks": None if checkpoint.tasks is None else sorted(checkpoint.tasks),
         "forgot": checkpoint.forgot,
         "records": dict(checkpoint.records),
         "mounts": dict(checkpoint.mounts),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.spark.jvm.bloom_functions import add_bloom_functions
+from cepsql.spark.jvm.classic import has_java
 
 
 def frame_sql(spark: SparkSession, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
@@ -13,7 +14,7 @@ def frame_sql(spark: SparkSession, text: str, frames: Mapping[str, DataFrame]) -
 
     Raises what Spark raises.
     """
-    if not hasattr(spark, "_jsparkSession"):
+    if not has_java(spark):
         # Spark Connect looks names up when rows are asked for, and then a view of the session must still be there.
         return spark.sql(_template(text, frames), None, **frames)
     add_bloom_functions(spark, text)

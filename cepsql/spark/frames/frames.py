@@ -14,6 +14,7 @@ from cepsql.catalog import Registered, Watermark
 from cepsql.errors import DataError, InterfaceError, ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.scalar.decimals import MOST_DIGITS
+from cepsql.spark.jvm.classic import frame_has_java, has_java
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.spark_plan import analyzed, children, column_ids, frame_of, items
 
@@ -119,7 +120,7 @@ def _with_types_of_spark(name: str, table: "pa.Table") -> "pa.Table":
 
 def _moved(spark: SparkSession, frame: DataFrame) -> DataFrame:
     """Return a frame of another session of the same Spark as one of this session."""
-    if frame.sparkSession is spark or not hasattr(frame, "_jdf") or not hasattr(spark, "_jsparkSession"):
+    if frame.sparkSession is spark or not frame_has_java(frame) or not has_java(spark):
         return frame
     return frame_of(spark, analyzed(frame))
 
@@ -144,7 +145,7 @@ def _typed(frame: DataFrame, name: str, kind: DataType | None) -> Column:
 
 def frame_identity(relation: Registered) -> str:
     """Return a hash that tells the frame of a relation from frames of another plan, the same in every session."""
-    plan = relation.frame._jdf.queryExecution().analyzed().toString()
+    plan = analyzed(relation.frame).toString()
     return hashlib.sha256(_PASSING.sub("", plan).encode()).hexdigest()
 
 

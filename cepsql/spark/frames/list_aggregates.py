@@ -12,19 +12,19 @@ from cepsql.analysis.match.list_aggregates import ELEMENT, ListAggregate
 from cepsql.language.tokens import quoted
 from cepsql.spark.frames.nullable_types import with_nulls_inside
 from cepsql.spark.jvm.failures import translate_failure
-from cepsql.spark.jvm.spark_plan import jvm
+from cepsql.spark.jvm.spark_plan import analyzed, jvm
 
 _ROW, _PLACE = "__cepsql_row", "__place"
 
 
-def with_aggregates(found: DataFrame, aggregates: Sequence[ListAggregate]) -> DataFrame:
+def with_aggregates(matches: DataFrame, aggregates: Sequence[ListAggregate]) -> DataFrame:
     """Return the matches with a column for each aggregate in place of the lists that they read.
 
     A NULL list, that of an unmatched row, gives NULL; an empty one gives what the aggregate gives for no rows.
     """
     if not aggregates:
-        return found
-    frame = found.selectExpr("*", f"monotonically_increasing_id() AS {_ROW}").repartition(_ROW)
+        return matches
+    frame = matches.selectExpr("*", f"monotonically_increasing_id() AS {_ROW}").repartition(_ROW)
     together: dict[tuple, list[ListAggregate]] = {}
     for aggregate in aggregates:
         together.setdefault(_spread_together(aggregate), []).append(aggregate)
@@ -33,13 +33,13 @@ def with_aggregates(found: DataFrame, aggregates: Sequence[ListAggregate]) -> Da
     return frame.drop(_ROW, *{name for aggregate in aggregates for name in _read(aggregate)})
 
 
-def without_lists(found: DataFrame, aggregates: Sequence[ListAggregate]) -> DataFrame:
+def without_lists(matches: DataFrame, aggregates: Sequence[ListAggregate]) -> DataFrame:
     """Return a frame of the columns and types of `with_aggregates` whose plan has no window: for Spark's checks."""
-    schema = with_aggregates(found, aggregates).schema
-    given = set(found.columns)
-    return found.selectExpr(
+    schema = with_aggregates(matches, aggregates).schema
+    own = set(matches.columns)
+    return matches.selectExpr(
         *(
-            quoted(f.name) if f.name in given else f"CAST(NULL AS {f.dataType.simpleString()}) AS {quoted(f.name)}"
+            quoted(f.name) if f.name in own else f"CAST(NULL AS {f.dataType.simpleString()}) AS {quoted(f.name)}"
             for f in schema.fields
         )
     )
@@ -47,7 +47,7 @@ def without_lists(found: DataFrame, aggregates: Sequence[ListAggregate]) -> Data
 
 def has_list_aggregates(frame: DataFrame) -> bool:
     """Tell whether a frame was made by `with_aggregates`."""
-    return _ROW in frame._jdf.queryExecution().analyzed().toString()
+    return _ROW in analyzed(frame).toString()
 
 
 def check_streaming(frame: DataFrame) -> None:
@@ -59,7 +59,7 @@ def check_streaming(frame: DataFrame) -> None:
     checker = java.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
     mode = java.org.apache.spark.sql.streaming.OutputMode.Append()
     try:
-        checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
+        checker.checkForStreaming(analyzed(frame), mode)
     except Exception as failure:
         raise translate_failure(failure) from failure
 
@@ -76,16 +76,16 @@ def _read(aggregate: ListAggregate) -> tuple[str, ...]:
 
 def _spread_and_aggregate(frame: DataFrame, group: list[ListAggregate]) -> DataFrame:
     """Add the columns of aggregates over lists of the same rows."""
-    given = [quoted(name) for name in frame.columns]
+    columns = [quoted(name) for name in frame.columns]
     first = f"coalesce({_PLACE}, 0) = 0"
     # The other columns stand in the first row of a match only: they may be long lists themselves.
-    once = [name if name == f"`{_ROW}`" else f"CASE WHEN {first} THEN {name} END AS {name}" for name in given]
+    once = [name if name == f"`{_ROW}`" else f"CASE WHEN {first} THEN {name} END AS {name}" for name in columns]
     spread = frame.selectExpr("*", f"posexplode_outer({_elements(group)}) AS ({_PLACE}, {ELEMENT})")
     rows = spread.selectExpr(*once, _PLACE, ELEMENT).sortWithinPartitions(_ROW, _PLACE)
     aggregated = rows.selectExpr("*", *(f"{_window_call(a)} AS {a.name}" for a in group)).where(first)
     present = f"{group[0].lists[0]} IS NOT NULL"
-    found = aggregated.selectExpr(*given, *(f"CASE WHEN {present} THEN {a.name} END AS {a.name}" for a in group))
-    return with_nulls_inside(found, [a.name for a in group])
+    whole = aggregated.selectExpr(*columns, *(f"CASE WHEN {present} THEN {a.name} END AS {a.name}" for a in group))
+    return with_nulls_inside(whole, [a.name for a in group])
 
 
 def _elements(group: list[ListAggregate]) -> str:

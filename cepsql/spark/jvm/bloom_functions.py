@@ -1,10 +1,14 @@
-"""Bloom filters in Spark SQL: Spark has the aggregate for its own joins, but no name for it."""
+"""Bloom filters in Spark SQL: Spark has the aggregate for its own joins, but no name for it.
+
+Relies on: `_jsparkSession.sessionState().functionRegistry()` and `udf().register` take functions of Java's classes.
+"""
 
 import weakref
 
 from pyspark.sql import SparkSession
 
 from cepsql.language.bloom_filters import AGGREGATE, MEMBER
+from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
 from cepsql.spark.jvm.java_classes import ship_own
 from cepsql.spark.jvm.spark_plan import jvm
 
@@ -46,7 +50,7 @@ def add_bloom_functions(spark: SparkSession, text: str) -> None:
     if (MEMBER not in text and AGGREGATE not in text.upper()) or spark in _ADDED:
         return
     package = ship_own(spark, "bloom", _CLASS, _SOURCE)
-    loader = spark.sparkContext._jsc.hadoopConfiguration().getClassLoader()
+    loader = hadoop_configuration(spark).getClassLoader()
     builder, member = (loader.loadClass(f"{package}.{name}").newInstance() for name in (_CLASS, f"{_CLASS}$Member"))
     registry = spark._jsparkSession.sessionState().functionRegistry()
     registry.createOrReplaceTempFunction(AGGREGATE.lower(), builder, "java_udf")

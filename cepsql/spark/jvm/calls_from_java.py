@@ -3,6 +3,9 @@
 Py4J keeps its connection open, with a thread of Python's that waits at the other end, and PySpark keeps the last error
 of what was called, whose frames have the whole query, which Java then keeps, too. Each start of a standing query leaves
 such: a process in which one fails and is started again for days would have no files to open, and no memory.
+
+Relies on: `SparkContext._gateway` is py4j's gateway, whose callback client has a connection for each thread of Java's,
+and whose pool has what Java calls, with the last `error` of each.
 """
 
 import contextlib

@@ -3,6 +3,9 @@
 The first engine starts Spark. Others get sessions beside its own, in the same Spark, so that the settings of each hold
 for its own statements alone. Whoever closes last stops it. A Spark that somebody else has started is used as it is, or,
 for an engine with settings, by a copy of its session, and never stopped.
+
+Relies on: `SparkContext._active_spark_context` and `_gateway` are those of the Spark that runs, `_jsc` is None once it
+is stopped, and `_jsparkSession.cloneSession()` is a copy of a session.
 """
 
 import contextlib
@@ -20,6 +23,7 @@ from pyspark.sql import SparkSession
 from cepsql.catalog import Source
 from cepsql.errors import SessionError
 from cepsql.secrets import is_secret
+from cepsql.spark.jvm.classic import has_java
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.gateway import end_java, is_lost
 from cepsql.spark.jvm.packages import with_packages
@@ -157,7 +161,7 @@ def _beside(started: _Started, wanted: Mapping[str, str]) -> SparkSession:
 
 def _copy(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
     """Return a session with the settings, views and functions of one that somebody else made, and further settings."""
-    if not hasattr(running, "_jsparkSession"):
+    if not has_java(running):
         for key, value in wanted.items():
             if running.conf.get(key, None) != value:
                 raise _refused(key, value, running.conf.get(key, None), None)

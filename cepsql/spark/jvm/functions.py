@@ -1,4 +1,7 @@
-"""The functions that SQL has, Spark's and ours, with what is said of each."""
+"""The functions that SQL has, Spark's and ours, with what is said of each.
+
+Relies on: `PythonSQLUtils.listBuiltinFunctionInfos()` lists the functions that SQL has.
+"""
 
 import contextlib
 import difflib

@@ -1,4 +1,9 @@
-"""The Java process behind pyspark: whether it has ended, why, and how to forget or end it."""
+"""The Java process behind pyspark: whether it has ended, why, and how to forget or end it.
+
+Relies on: pyspark has its Java in `SparkContext._gateway` (with the process, `proc`), `_jvm` and
+`_active_spark_context`, and the session in `_instantiatedSession` and `_activeSession`; `_jsc` is None once Spark is
+stopped; a `JavaObject` looks members up by `__getattr__`; a view of Java takes attributes for names that are known.
+"""
 
 import contextlib
 import os
@@ -12,6 +17,8 @@ from py4j.java_gateway import JavaClass, JavaMember, JavaObject, is_magic_member
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
+
+from cepsql.spark.jvm.classic import has_java
 
 _LOG: list[Path] = []
 """Where the Java process that we started writes, if we did."""
@@ -138,10 +145,15 @@ def _is_of_gateway(failure: BaseException) -> bool:
     return bool(frames) and Path(frames[-1].filename).parent.name == "py4j"
 
 
+def is_stopped(spark: SparkSession) -> bool:
+    """Tell whether somebody has stopped the Spark of a session; of one over Spark Connect that is not known."""
+    context = getattr(spark, "_sc", None)
+    return context is not None and context._jsc is None
+
+
 def is_lost(spark: SparkSession) -> bool:
     """Tell whether a session can no longer be used: its Java process has ended, or somebody has stopped it."""
-    context = getattr(spark, "_sc", None)
-    return context is not None and (context._jsc is None or java_ended() or not _answers(context))
+    return has_java(spark) and (is_stopped(spark) or java_ended() or not _answers(spark.sparkContext))
 
 
 def _answers(context: SparkContext) -> bool:

@@ -2,6 +2,9 @@
 
 An object store renames nothing. It writes an object as a whole, on condition that there is none yet or that the one
 there is the one that was seen.
+
+Relies on: `_jsparkSession.sessionState().newHadoopConf()` has the settings of a session; `_gateway.new_array` makes
+arrays of Java's.
 """
 
 import contextlib
@@ -19,6 +22,7 @@ from pyspark.errors import PySparkException
 
 from cepsql.catalog.locations import is_object_store
 from cepsql.errors import NotSupportedError
+from cepsql.spark.jvm.classic import has_java
 from cepsql.spark.jvm.gateway import remember_path
 
 if TYPE_CHECKING:
@@ -258,7 +262,7 @@ class HadoopFiles:
     """The file system of a URI in a session's JVM, with the session's configuration of Hadoop."""
 
     def __init__(self, spark: "SparkSession", uri: str):
-        if not hasattr(spark, "_jsparkSession"):
+        if not has_java(spark):
             raise NotSupportedError(f"the checkpoint {uri} cannot be reached over Spark Connect")
         assert spark._jvm is not None
         self.is_object_store = is_object_store(uri)

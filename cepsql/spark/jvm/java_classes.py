@@ -1,4 +1,7 @@
-"""Java classes of cepsql's own, compiled in Spark's JVM, for they have to fit the version of Spark that runs."""
+"""Java classes of cepsql's own, compiled in Spark's JVM, for they have to fit the version of Spark that runs.
+
+Relies on: `_jsc.addJar` hands classes to tasks, and Spark's JVM has a compiler.
+"""
 
 import hashlib
 import os
@@ -11,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cepsql.private_files import is_private
+from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
 from cepsql.spark.jvm.java import cache_folder
 from cepsql.spark.jvm.spark_plan import jvm
 
@@ -40,7 +44,7 @@ def load_own(spark: SparkSession, package: str, name: str, source: str) -> Path:
     """
     java, jar = jvm(spark), cache_folder() / f"{package}.jar"
     # Hadoop looks here, whatever thread asks it, and remembers for ever what it did not find.
-    loader = spark.sparkContext._jsc.hadoopConfiguration().getClassLoader()
+    loader = hadoop_configuration(spark).getClassLoader()
     if not is_private(jar):
         _write_jar(jar, _compiled(java, loader, f"package {package};{source}"))
         if not is_private(jar):

@@ -1,4 +1,8 @@
-"""Starting Spark's Java process: its settings, the secret ones unseen by others, and Ctrl-C left to the caller."""
+"""Starting Spark's Java process: its settings, the secret ones unseen by others, and Ctrl-C left to the caller.
+
+Relies on: `launch_gateway(conf, popen_kwargs)` starts Java with the settings of a SparkConf, and Popen with others;
+`pyspark.core.context` takes Ctrl-C over through its `signal`.
+"""
 
 import contextlib
 import os

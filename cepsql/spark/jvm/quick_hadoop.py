@@ -5,6 +5,7 @@ import os
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
 from cepsql.spark.jvm.java_classes import load_own, own_package
 from cepsql.spark.jvm.spark_plan import jvm
 
@@ -59,16 +60,16 @@ def _set_modes_in_java(spark: SparkSession) -> None:
     micro-batch makes ten files and more.
     """
     java = jvm(spark)
-    given = spark.sparkContext._jsc.hadoopConfiguration()
-    if given.get(_FILES_CLASS):
+    configuration = hadoop_configuration(spark)
+    if configuration.get(_FILES_CLASS):
         return
     package = own_package(spark, "files", _SOURCE)
     load_own(spark, package, _CLASS, _SOURCE)
-    settings = java.org.apache.hadoop.conf.Configuration(given)
+    settings = java.org.apache.hadoop.conf.Configuration(configuration)
     settings.set(_FILES_CLASS, f"{package}.{_CLASS}")
     files = java.java.net.URI(_FILES)
     # Hadoop keeps the file system of the first who asks, for all that ask later, whatever their settings say.
-    java.org.apache.hadoop.fs.FileSystem.get(files, given).close()
+    java.org.apache.hadoop.fs.FileSystem.get(files, configuration).close()
     java.org.apache.hadoop.fs.FileSystem.get(files, settings)
 
 
@@ -78,7 +79,7 @@ def _forget_files_of_settings(spark: SparkSession) -> None:
     Else Spark sends it with every task and every state, each name compressed by itself: a tenth of a small micro-batch.
     """
     java = jvm(spark)
-    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    settings = hadoop_configuration(spark)
     # With the first file system come the settings of all kinds of them, and all settings are read once more.
     java.org.apache.hadoop.fs.FileSystem.get(java.java.net.URI(_FILES), settings)
     field = settings.getClass().getDeclaredField("updatingResource")

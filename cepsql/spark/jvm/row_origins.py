@@ -1,4 +1,8 @@
-"""What Java tells of where rows come from: once for each run of them, not for each row; and the numbers of rows."""
+"""What Java tells of where rows come from: once for each run of them, not for each row; and the numbers of rows.
+
+Relies on: `sessionState().sqlParser()` parses expressions and types, `StaticInvoke` calls a method of a class for
+each row, and `ExpressionUtils.column` makes a column of it.
+"""
 
 import itertools
 from collections.abc import Sequence
@@ -8,6 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, SparkSession
 
+from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
 from cepsql.spark.jvm.java_classes import ship_own
 from cepsql.spark.jvm.spark_plan import jvm
 
@@ -116,7 +121,7 @@ def _called(spark: SparkSession, function: str, kind: str, arguments: Sequence[s
         package = ship_own(spark, "origins", _CLASS, _SOURCE)
         parser = spark._jsparkSession.sessionState().sqlParser()
         called = java.org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke(
-            spark.sparkContext._jsc.hadoopConfiguration().getClassLoader().loadClass(f"{package}.{_CLASS}"),
+            hadoop_configuration(spark).getClassLoader().loadClass(f"{package}.{_CLASS}"),
             parser.parseDataType(kind),
             function,
             java.PythonUtils.toSeq([parser.parseExpression(sql) for sql in arguments]),

@@ -1,4 +1,7 @@
-"""The Spark session that cepsql runs in: the caller's, the active one, or a quiet one of its own."""
+"""The Spark session that cepsql runs in: the caller's, the active one, or a quiet one of its own.
+
+Relies on: `SparkSession._instantiatedSession` is the session of this process; a stopped one has no `_jsc`.
+"""
 
 import contextlib
 import logging

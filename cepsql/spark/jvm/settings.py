@@ -1,4 +1,7 @@
-"""Spark settings that our stages want, lent to a session while a query is started or run."""
+"""Spark settings that our stages want, lent to a session while a query is started or run.
+
+Relies on: `_jsparkSession.sessionState().conf()` says what is set, and where Spark's writers of checkpoints are.
+"""
 
 import os
 import tempfile
@@ -8,6 +11,7 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
+from cepsql.spark.jvm.classic import frame_has_java, has_java
 from cepsql.spark.jvm.spark_plan import jvm
 
 STAGE_SETTINGS = {
@@ -116,7 +120,7 @@ def lent_settings(spark: SparkSession, lent: Mapping[str, str]) -> Iterator[None
 
 def _given(spark: SparkSession, keys: Iterable[str]) -> dict[str, str]:
     """Return those of some settings that somebody has set, and what they are."""
-    if not hasattr(spark, "_jsparkSession"):
+    if not has_java(spark):
         given = spark.conf.getAll
         return {key: given[key] for key in keys if key in given}
     # All settings would come one call at a time.
@@ -126,7 +130,7 @@ def _given(spark: SparkSession, keys: Iterable[str]) -> dict[str, str]:
 
 def is_chain(frame: DataFrame) -> bool:
     """Tell whether a streaming frame has more than one of our stages."""
-    if not hasattr(frame, "_jdf"):
+    if not frame_has_java(frame):
         return False
     plan = frame._jdf.queryExecution().analyzed().toString()
     return plan.count("FlatMapGroupsInPandasWithState") > 1
@@ -139,7 +143,7 @@ def tasks_share_files(spark: SparkSession) -> bool:
 
 def local_folders(spark: SparkSession) -> list[str]:
     """Return where Spark has its temporary files, if its tasks run on this machine."""
-    if not hasattr(spark, "_jsparkSession") or not tasks_share_files(spark):
+    if not has_java(spark) or not tasks_share_files(spark):
         return []
     given = os.environ.get("SPARK_LOCAL_DIRS") or str(spark.conf.get("spark.local.dir", ""))
     return [folder for text in given.split(",") if (folder := text.strip())] or [tempfile.gettempdir()]

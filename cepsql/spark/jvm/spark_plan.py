@@ -1,10 +1,16 @@
-"""Look into the analyzed plans of Spark, and put nodes of them together anew."""
+"""Look into the analyzed plans of Spark, and put nodes of them together anew.
+
+Relies on: `_jdf.queryExecution()` of a DataFrame has its plans; nodes have the names and methods of Catalyst's trees;
+`Dataset.ofRows` makes a frame of an analyzed plan.
+"""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.spark.jvm.classic import frame_has_java
 
 _AGGREGATIONS = ("Aggregate", "Distinct")
 _DEDUPLICATIONS = ("Deduplicate", "DeduplicateWithinWatermark")
@@ -15,7 +21,25 @@ _CUT = " characters"
 
 def analyzed(frame: DataFrame):
     """Return the analyzed plan of a frame, None where no JVM is at hand (Spark Connect)."""
-    return frame._jdf.queryExecution().analyzed() if hasattr(frame, "_jdf") else None
+    return _execution(frame).analyzed() if frame_has_java(frame) else None
+
+
+def most_rows(frame: DataFrame) -> int | None:
+    """Return how many rows a frame can have at most as far as its optimized plan knows, None if it knows no limit."""
+    most = _execution(frame).optimizedPlan().maxRows()
+    return int(str(most.get())) if most.isDefined() else None
+
+
+def observed_values(frame: DataFrame, metric: str) -> list[Any]:
+    """Return the values of a metric in the observations of the last action on a frame that have it."""
+    java = jvm(frame.sparkSession).scala.jdk.javaapi.CollectionConverters.asJava
+    rows = [entry.getValue() for entry in java(_execution(frame).observedMetrics()).entrySet()]
+    fields = [(row, list(row.schema().fieldNames())) for row in rows]
+    return [row.get(names.index(metric)) for row, names in fields if metric in names]
+
+
+def _execution(frame: DataFrame) -> Any:
+    return frame._jdf.queryExecution()
 
 
 def jvm(spark: SparkSession) -> Any:

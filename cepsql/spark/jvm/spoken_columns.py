@@ -7,8 +7,7 @@ from pyspark.errors import AnalysisException
 
 from cepsql.analysis.match.list_aggregates import ELEMENT
 from cepsql.errors import Error
-from cepsql.plan.operators.match import Match
-from cepsql.plan.tree.nodes import Node, walk
+from cepsql.plan.tree.nodes import Node, matches_of
 from cepsql.plan.tree.stand_ins import stand_ins
 from cepsql.spark.jvm.failures import placed, refused_pieces
 
@@ -29,7 +28,7 @@ def spoken(error: Error, failure: Exception, root: Node, sql: str) -> Error:
 def _measures(failure: AnalysisException, root: Node) -> Mapping[str, str]:
     """Return what stands for what in the match that computes the piece of SQL of which Spark complains."""
     pieces = refused_pieces(failure)
-    for match in (node.match for node in walk(root) if isinstance(node, Match)):
+    for match in matches_of(root):
         given = [*(column.sql for column in match.output), *(aggregate.call for aggregate in match.aggregates)]
         if any(piece.lower() in sql.lower() for piece in pieces for sql in given):
             return match.written

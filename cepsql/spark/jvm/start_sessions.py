@@ -1,4 +1,8 @@
-"""Sessions in which queries are started side by side, for each start lends its settings to a session."""
+"""Sessions in which queries are started side by side, for each start lends its settings to a session.
+
+Relies on: `_jsparkSession.cloneSession()` is a copy of a session, and `ensure_callback_server_started` is safe to
+call before threads need it.
+"""
 
 import contextlib
 import threading

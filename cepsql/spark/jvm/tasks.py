@@ -1,10 +1,15 @@
-"""How much of its work Spark has done, in tasks."""
+"""How much of its work Spark has done, in tasks.
+
+Relies on: `_jsc.sc().statusTracker()` knows jobs by tag and group, and their stages.
+"""
 
 from collections.abc import Iterable
 from contextlib import suppress
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
+
+from cepsql.spark.jvm.classic import has_java
 
 Tasks = tuple[int, int]
 """How many tasks are done, and how many there are as far as Spark has planned."""
@@ -24,22 +29,22 @@ def grouped_tasks(spark: SparkSession, group: str) -> Tasks | None:
 
 
 def _counted(spark: SparkSession, jobs_of) -> Tasks | None:
-    if not hasattr(spark, "_jsparkSession"):
+    if not has_java(spark):
         return None
     # Java may have died.
     with suppress(Py4JError, OSError):
         tracker = spark.sparkContext._jsc.sc().statusTracker()
-        found = [_of_job(tracker, job) for job in jobs_of(tracker)]
-        done, known = (sum(numbers) for numbers in zip(*found, strict=True)) if found else (0, 0)
-        return (done, known) if known else None
+        jobs = [_of_job(tracker, job) for job in jobs_of(tracker)]
+        done, planned = (sum(numbers) for numbers in zip(*jobs, strict=True)) if jobs else (0, 0)
+        return (done, planned) if planned else None
     return None
 
 
 def _of_job(tracker, job: int) -> Tasks:
     info = tracker.getJobInfo(job)
     stages: Iterable[int] = info.get().stageIds() if info.isDefined() else ()
-    known = [stage.get() for stage in map(tracker.getStageInfo, stages) if stage.isDefined()]
-    done = sum(stage.numCompletedTasks() for stage in known)
+    planned = [stage.get() for stage in map(tracker.getStageInfo, stages) if stage.isDefined()]
+    done = sum(stage.numCompletedTasks() for stage in planned)
     # A job that has ended may have skipped stages whose rows another one had made.
     running = info.isDefined() and info.get().status().name() == "RUNNING"
-    return done, sum(stage.numTasks() for stage in known) if running else done
+    return done, sum(stage.numTasks() for stage in planned) if running else done

@@ -24,7 +24,6 @@ from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import open_packet, pack
 from cepsql.ordered.state import decode, encode
 from cepsql.pattern.program import MatchProgram
-from cepsql.plan.operators.match import Match
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import SparkWatermark, walk
 from cepsql.render import canonical_zone, cells
@@ -139,7 +138,7 @@ def explain_held(
         staged, number = stage_of_match(spark, plan, match, sharing)
         operator = _operator_number(spark, plan, number, checkpoint)
         states = spark.read.format("statestore").option("operatorId", operator).load(checkpoint)
-        place = next(i for i, n in enumerate(staged.nodes) if isinstance(n, Match) and n.match.clause == match.clause)
+        place = next(i for i, n in enumerate(staged.nodes) if n.searches(match))
         held = partial(_held, program, wanted.key, staged.operator, staged.identity, place)
         mine = states.selectExpr("value.groupState.state AS state").mapInArrow(held, "state BINARY").toArrow()["state"]
     except Exception as failure:

@@ -10,12 +10,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.classic.column import Column as ClassicColumn
 
 from cepsql.spark.checkpoint.checkpoint_files import last_committed
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath
+from cepsql.spark.jvm.shared_number import SharedNumber, expression_column
 from cepsql.spark.jvm.spark_plan import (
     analyzed,
     children,
@@ -24,7 +24,6 @@ from cepsql.spark.jvm.spark_plan import (
     has_aggregations,
     is_aggregation,
     items,
-    jvm,
     keeps_state,
     nodes,
     with_child,
@@ -42,14 +41,8 @@ class LateBound:
     """The event time in microseconds at or below which Spark takes rows for late, the same in all tasks of a batch."""
 
     def __init__(self, spark):
-        java = spark._jvm
-        # A sequence of Scala's is a function of an index, and travels with each task as it is when the task is made.
-        self._value = spark.sparkContext._gateway.new_array(java.long, 1)
-        sequence = getattr(java.scala.collection.mutable, "ArraySeq$ofLong")(self._value)
-        functions = getattr(getattr(java.org.apache.spark.sql.expressions, "SparkUserDefinedFunction$"), "MODULE$")
-        kind = java.org.apache.spark.sql.types.DataType.fromDDL("BIGINT")
-        function = functions.apply(sequence, kind, 1).asNondeterministic().withName("late_bound")
-        self.column = ClassicColumn(function.apply(java.PythonUtils.toSeq([F.lit(0)._jc])))
+        self._number = SharedNumber(spark, "late_bound")
+        self.column = self._number.column
 
     def set_after(self, spark: CheckpointPath, batch: int | None = None) -> None:
         """Set the bound for the micro-batch after `batch`, by default after the last that Spark has finished.
@@ -58,7 +51,7 @@ class LateBound:
         """
         if batch is None:
             batch = last_committed(spark)
-        self._value[0] = 0 if batch is None else _watermark(spark, batch)
+        self._number.set(0 if batch is None else _watermark(spark, batch))
 
 
 def count_left_out(frame: DataFrame) -> tuple[DataFrame, LateBound | None]:
@@ -100,9 +93,7 @@ class _Place:
 
 def _observed(frame: DataFrame, place: _Place, bound: LateBound):
     below = frame_of(frame.sparkSession, _child(*place.path[-1]))
-    expressions = jvm(frame.sparkSession).org.apache.spark.sql.classic.ExpressionUtils
-    begin: Column = ClassicColumn(expressions.column(place.time))
-    end = begin
+    begin = end = expression_column(frame.sparkSession, place.time)
     if place.time.dataType().typeName() == "struct":
         begin, end = begin.getField("start"), end.getField("end")
     counting = below.observe(
@@ -131,9 +122,9 @@ def _place(aggregate) -> _Place | None:
         return None
     path = [(aggregate, 0)]
     place = _Place(tuple(path), time)
-    found = _descent(path, time)
-    if found is not None:
-        time = found
+    below = _descent(path, time)
+    if below is not None:
+        time = below
         if _child(*path[-1]).nodeName() == "Filter" and _child(*path[-1]).condition().nodeName() == "IsNotNull":
             path.append((_child(*path[-1]), 0))
         place = _Place(tuple(path), time)
@@ -166,7 +157,7 @@ def _descent(path: list, time):
 
 def _below_multiplying(place: _Place, read: list) -> _Place:
     """Return the place below the last node that makes several rows of one and passes the columns of these ids on."""
-    path, found = list(place.path), place
+    path, lowest = list(place.path), place
     node = _child(*path[-1])
     while node is not None:
         number = next((i for i, child in enumerate(children(node)) if all(_has(child, id) for id in read)), None)
@@ -174,9 +165,9 @@ def _below_multiplying(place: _Place, read: list) -> _Place:
             break
         path.append((node, number))
         if node.nodeName() in _MULTIPLYING:
-            found = _Place(tuple(path), place.time)
+            lowest = _Place(tuple(path), place.time)
         node = _child(node, number)
-    return found
+    return lowest
 
 
 def _computed(node, wanted):
@@ -187,8 +178,8 @@ def _computed(node, wanted):
         return None if number is None else node.projections().apply(0).apply(number)
     if node.nodeName() != "Project":
         return None
-    found = next((item for item in items(node.projectList()) if item.exprId().equals(wanted)), None)
-    return found.child() if found is not None and found.nodeName() == "Alias" else None
+    item = next((each for each in items(node.projectList()) if each.exprId().equals(wanted)), None)
+    return item.child() if item is not None and item.nodeName() == "Alias" else None
 
 
 def _child(node, number: int = 0):

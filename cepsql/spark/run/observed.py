@@ -1,12 +1,13 @@
 """What Spark observed while a DataFrame was computed, or a micro-batch of a standing query."""
 
-import json
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from cepsql.spark.jvm.spark_plan import items, jvm, nodes
+from cepsql.spark.jvm.classic import frame_has_java
+from cepsql.spark.jvm.spark_plan import observed_values
+from cepsql.spark.jvm.stream_execution import BatchExecution, stream_sources
 from cepsql.spark.run.late_counts import LEFT_OUT
 from cepsql.spark.run.progress_watch import gathered
 
@@ -16,23 +17,19 @@ _DROPPING = ("StreamingSymmetricHashJoin", "StreamingDeduplicate", "StreamingDed
 
 def observed_sum(frame: DataFrame, metric: str) -> int:
     """Return the sum of a metric over all observations of the last action on `frame`; 0 where nothing was observed."""
-    if not hasattr(frame, "_jdf"):
+    if not frame_has_java(frame):
         return 0
-    spark = frame.sparkSession
-    java = jvm(spark).scala.jdk.javaapi.CollectionConverters.asJava
-    rows = [entry.getValue() for entry in java(frame._jdf.queryExecution().observedMetrics()).entrySet()]
-    fields = [(row, list(row.schema().fieldNames())) for row in rows]
-    return sum(row.get(names.index(metric)) for row, names in fields if metric in names)
+    return sum(observed_values(frame, metric))
 
 
 def own_offsets(query: StreamingQuery) -> list[int]:
     """Return which of the offsets of a query are of one source each, in the order of these: a source that is read in
     several places has one for each."""
-    found: list = []
-    for place, source in enumerate(items(query._jsq.streamingQuery().sources())):
-        if not any(source.equals(other) for _, other in found):
-            found.append((place, source))
-    return [place for place, _ in found]
+    own: list = []
+    for place, source in enumerate(stream_sources(query)):
+        if not any(source.equals(other) for _, other in own):
+            own.append((place, source))
+    return [place for place, _ in own]
 
 
 def observed_in(query: StreamingQuery, dropping: bool) -> dict[str, dict[str, Any]]:
@@ -40,12 +37,11 @@ def observed_in(query: StreamingQuery, dropping: bool) -> dict[str, dict[str, An
 
     dropping: whether operators of Spark's that drop late rows are among its own, which are looked at, too.
     """
-    execution = query._jsq.streamingQuery().lastExecution()
-    rows = items(execution.observedMetrics().toSeq())
-    found = {pair._1(): gathered(json.loads(pair._2().json())) for pair in rows}
+    execution = BatchExecution(query)
+    observed = gathered(execution.observations())
     if dropping:
-        operators = [node for node in nodes(execution.executedPlan()) if node.nodeName() in _DROPPING]
+        operators = [node for node in execution.operators() if node.nodeName() in _DROPPING]
         for number, operator in enumerate(operators):
             late = operator.metrics().apply("numRowsDroppedByWatermark").value()
-            found[f"{LEFT_OUT} {number}"] = {"late": late}
-    return found
+            observed[f"{LEFT_OUT} {number}"] = {"late": late}
+    return observed

@@ -5,7 +5,6 @@ been without input for some time can wait a part of that time longer.
 """
 
 import contextlib
-import functools
 from collections.abc import Callable
 
 from py4j.protocol import Py4JError
@@ -13,9 +12,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.cached_property import cached_property
+from cepsql.spark.jvm.stream_execution import polling_delay
 
 _SHARE, _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.05, 0.05, 0.5
-_CLASS, _FIELD = "StreamExecution", "pollingDelayMs"
 
 
 class Polling:
@@ -27,7 +26,7 @@ class Polling:
 
     def __init__(self, query: StreamingQuery):
         self._query = query
-        self._given = self._now = 0
+        self._usual = self._now = 0
 
     def be_idle(self, seconds: float) -> None:
         """Let the query, which has been without input for so many seconds, wait longer if that is long."""
@@ -36,24 +35,19 @@ class Polling:
         if wait < _SHORTEST_SECONDS:
             self.be_quick()
         elif self._set_delay is not None:
-            self._wait(max(self._given, int(1000 * wait)))
+            self._wait(max(self._usual, int(1000 * wait)))
 
     def be_quick(self) -> None:
         """Let the query wait as Spark's setting has it."""
-        self._wait(self._given)
+        self._wait(self._usual)
 
     @cached_property
     def _set_delay(self) -> Callable[[int], object] | None:
         """What sets the field, which few queries need: most have input all the time, or end."""
         with contextlib.suppress(PySparkException, Py4JError, OSError):
-            execution = self._query._jsq.streamingQuery()
-            kind = execution.getClass()
-            while kind.getSimpleName() != _CLASS:
-                kind = kind.getSuperclass()
-            field = kind.getDeclaredField(_FIELD)
-            field.setAccessible(True)
-            self._given = self._now = field.getLong(execution)
-            return functools.partial(field.setLong, execution)
+            delay, set_delay = polling_delay(self._query)
+            self._usual = self._now = delay
+            return set_delay
         return None
 
     def _wait(self, milliseconds: int) -> None:

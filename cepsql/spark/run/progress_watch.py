@@ -1,7 +1,6 @@
 """The progress of a standing query, gathered from Spark's progress events so that none is lost."""
 
 import datetime
-import itertools
 import json
 import re
 import threading
@@ -12,19 +11,15 @@ from dataclasses import replace
 from operator import add
 from typing import Any
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import (
-    JStreamingQueryListener,
     QueryProgressEvent,
     QueryStartedEvent,
     QueryTerminatedEvent,
-    StreamingQueryListener,
     StreamingQueryProgress,
 )
 
-from cepsql.cached_property import cached_property
 from cepsql.catalog.working_for import QUERY
 from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import COUNTS, Counts
@@ -32,11 +27,11 @@ from cepsql.ordered.row_layout import END_OF_TIME, IDLE, UNTIMED
 from cepsql.spark.checkpoint.control import says_end
 from cepsql.spark.checkpoint.operator_progress import WORKED, OperatorTotals, phases
 from cepsql.spark.checkpoint.progress import EPOCH, Progress
-from cepsql.spark.jvm.gateway import remember_path
+from cepsql.spark.jvm.query_events import TextListener, remember_names_of_events
 from cepsql.spark.run.late_counts import LEFT_OUT
 from cepsql.spark.sources.notices import warn
 from cepsql.spark.sources.time_alerts import LateAlert, TimeAlerts
-from cepsql.spark.stages.observations import BELOW_MATCH, INPUT_COUNTS, PART, SAID, STANDING
+from cepsql.spark.stages.observations import BELOW_MATCH, INPUT_COUNTS, OBSERVATION, PART, SAID, STANDING
 
 _COUNTED = {
     "read": "rows_read",
@@ -65,7 +60,6 @@ Observed = Mapping[str, Mapping[str, Any]]
 """What was observed in a batch: values by name, of each observation by name."""
 
 _JOINED = {"bound": max, "deadline": min}
-_OFFSETS = ("startOffset", "endOffset", "latestOffset")
 _LAST_EVENTS_SECONDS = 10
 _RATE_SECONDS = 10.0
 """How long after the end of a batch its rate is still that of the query."""
@@ -211,17 +205,15 @@ def _read_and_late(progress: Progress, streams: Iterable[str]) -> dict[str, tupl
     return {name: inputs.get(name, whole) for name in streams}
 
 
-def watch(spark: SparkSession, name: str, found: Watch) -> None:
-    """Follow the streaming query that will be started next under this name, counting on from what was found."""
+def watch(spark: SparkSession, name: str, following: Watch) -> None:
+    """Follow the streaming query that will be started next under this name, counting on from what it holds."""
     with _LOCK:
         if spark not in _LISTENERS:
             _LISTENERS[spark] = _Listener()
             spark.streams.addListener(_LISTENERS[spark])
-            if SparkContext._jvm is not None:
-                # pyspark names it at every metric of every batch.
-                remember_path(SparkContext._jvm, "PythonSQLUtils")
-    found.ended.clear()
-    _LISTENERS[spark].expected[name] = found
+            remember_names_of_events()
+    following.ended.clear()
+    _LISTENERS[spark].expected[name] = following
 
 
 def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Observed) -> Progress:
@@ -258,27 +250,26 @@ def observed_by(event: StreamingQueryProgress) -> Observed:
     dropped = [
         operator.numRowsDroppedByWatermark for operator in event.stateOperators if operator.operatorName in _DROPPING
     ]
-    found = {name: gathered(row.asDict()) for name, row in event.observedMetrics.items()}
-    return found | {f"{LEFT_OUT} {number}": {"late": late} for number, late in enumerate(dropped)}
+    observed = gathered({name: row.asDict() for name, row in event.observedMetrics.items()})
+    return observed | {f"{LEFT_OUT} {number}": {"late": late} for number, late in enumerate(dropped)}
 
 
-def gathered(values: dict[str, Any]) -> dict[str, Any]:
-    """Return what was observed under one name; what the buckets of a stage said in one, as SAID tells."""
-    if SAID not in values:
-        return values
-    totals: dict[str, int] = {}
-    for said in map(json.loads, values[SAID]):
+def gathered(observed: Observed) -> dict[str, dict[str, Any]]:
+    """Return what was observed, of each stage what its buckets said in one, as SAID tells."""
+    found = {name: dict(values) for name, values in observed.items() if SAID not in values}
+    for said in (json.loads(text) for values in observed.values() for text in values.get(SAID, ())):
+        totals = found.setdefault(said.pop(OBSERVATION), {})
         for name, number in said.items():
             if number is not None:
                 totals[name] = _JOINED.get(name, add)(totals[name], number) if name in totals else number
-    return totals
+    return found
 
 
 def counted(progress: Progress, observed: Observed) -> Progress:
     """Return the totals with those of one batch added, and what it left held."""
     totals: dict[str, Any] = {"batches": progress.batches + 1}
-    for name, given in observed.items():
-        values = dict(given)
+    for name, observation in observed.items():
+        values = dict(observation)
         unused = {name: values.get(name) or 0 for name in ("malformed", "ahead", "punctuation")}
         if name.startswith(LEFT_OUT):
             # The counts of sources take what operators of Spark leave out for used.
@@ -343,7 +334,7 @@ def _others(values: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Counts
     return counters, {name: Counts(**counts) for name, counts in inputs.items()}
 
 
-class _Listener(StreamingQueryListener):
+class _Listener(TextListener):
     """The one listener of a session, for every listener is told of every query."""
 
     def __init__(self):
@@ -351,35 +342,16 @@ class _Listener(StreamingQueryListener):
         self._running: dict[str, Watch] = {}
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        if found := self.expected.pop(event.name or "", None):
-            self._running[str(event.runId)] = found
+        if following := self.expected.pop(event.name or "", None):
+            self._running[str(event.runId)] = following
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        if found := self._running.get(str(event.progress.runId)):
-            found.add(event.progress)
+        if following := self._running.get(str(event.progress.runId)):
+            following.add(event.progress)
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        if found := self._running.pop(str(event.runId), None):
-            found.ended.set()
-
-    @cached_property
-    def _jlistener(self) -> Any:
-        assert SparkContext._jvm is not None
-        return SparkContext._jvm.PythonStreamingQueryListenerWrapper(_JavaListener(self))
-
-
-class _JavaListener(JStreamingQueryListener):
-    """What Java calls: it takes each event as one text, where pyspark asks Java for every number of it."""
-
-    def onQueryProgress(self, jevent: Any) -> None:
-        event = json.loads(jevent.progress().json())
-        for source, offset in itertools.product(event["sources"], _OFFSETS):
-            if not isinstance(source[offset], str):
-                source[offset] = json.dumps(source[offset])
-        self.pylistener.onQueryProgress(QueryProgressEvent(StreamingQueryProgress.fromJson(event)))
-
-    def onQueryIdle(self, jevent: Any) -> None:
-        """Nobody asks for idle triggers."""
+        if following := self._running.pop(str(event.runId), None):
+            following.ended.set()
 
 
 _LISTENERS: "weakref.WeakKeyDictionary[SparkSession, _Listener]" = weakref.WeakKeyDictionary()

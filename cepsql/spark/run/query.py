@@ -20,7 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.catalog.working_for import QUERY, thread_beside
 from cepsql.errors import Error, InterfaceError, OperationalError
-from cepsql.plan.operators.temporal_filter import Clock
+from cepsql.plan.tree.clock import Clock
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint.checkpoint import Checkpoint, discard, finish, keep_forgotten, keep_records
 from cepsql.spark.checkpoint.checkpoint_files import (
@@ -48,6 +48,7 @@ from cepsql.spark.jvm.full_disk import Place
 from cepsql.spark.jvm.quick_python import python_turn
 from cepsql.spark.jvm.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.jvm.spark_plan import drops_rows, has_windows
+from cepsql.spark.jvm.stream_execution import await_initialization, unpolled
 from cepsql.spark.jvm.tasks import Tasks, grouped_tasks
 from cepsql.spark.run.expiry import Expiry
 from cepsql.spark.run.late_counts import count_left_out
@@ -350,12 +351,8 @@ class StandingQuery:
         """Let Spark look for no input within the block, so that one micro-batch has all that is written there; for
         replays. The thread that enters it leaves it.
         """
-        lock = self._query._jsq.streamingQuery().awaitProgressLock()
-        lock.lock()
-        try:
+        with unpolled(self._query):
             yield
-        finally:
-            lock.unlock()
 
     def stop(self, patience: float = 0.0) -> None:
         """End the query and wait for it; nothing happens if it has ended. Safe in a signal handler.
@@ -584,7 +581,7 @@ class StandingQuery:
             if settings or needed or self._options.python_sources:
                 # The source's log is opened by the query's own thread, from the settings of this session. For a source
                 # of Python's that thread starts a process: with many at once none would be ready in time.
-                self._query._jsq.streamingQuery().awaitInitialization(_START_SECONDS * 1000)
+                await_initialization(self._query, _START_SECONDS * 1000)
 
     def _keep_record(self) -> None:
         """Let the checkpoint know of the query's record at its sink, before rows of another batch are written there."""

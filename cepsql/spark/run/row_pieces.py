@@ -11,7 +11,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from cepsql.spark.frames.arrow import arrow_columns, handed_out, map_rows, to_arrow
+from cepsql.spark.jvm.classic import frame_has_java
 from cepsql.spark.jvm.settings import stage_settings
+from cepsql.spark.jvm.spark_plan import most_rows
 from cepsql.spark.run.receiver import Receiver, sender
 from cepsql.spark.run.runs import Run
 
@@ -32,7 +34,7 @@ class RowPieces:
         self._frame, self._run = frame, run
 
     def __iter__(self) -> Iterator[pa.Table]:
-        if not hasattr(self._frame, "_jdf") or _is_small(self._frame):
+        if not frame_has_java(self._frame) or _is_small(self._frame):
             with self._run.interruptible():
                 few = to_arrow(self._frame)
             yield few
@@ -72,5 +74,5 @@ class RowPieces:
 
 def _is_small(frame: DataFrame) -> bool:
     """Tell whether the plan says that there are few rows."""
-    most = frame._jdf.queryExecution().optimizedPlan().maxRows()
-    return most.isDefined() and int(str(most.get())) <= _FEW
+    most = most_rows(frame)
+    return most is not None and most <= _FEW

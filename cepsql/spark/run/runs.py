@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cepsql.errors import OperationalError
+from cepsql.spark.jvm.classic import has_java
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.interrupts import held_interrupts
 from cepsql.spark.jvm.tasks import Tasks, tagged_tasks
@@ -35,7 +36,7 @@ class Run:
     def tagged(self) -> Iterator[None]:
         """Tag the jobs that this thread starts within the block."""
         # A tag of the session is known only to the thread that set it; over Spark Connect there is no other.
-        owner = self.spark.sparkContext if hasattr(self.spark, "_jsparkSession") else None
+        owner = self.spark.sparkContext if has_java(self.spark) else None
         add, remove = (owner.addJobTag, owner.removeJobTag) if owner else (self.spark.addTag, self.spark.removeTag)
         add(self._tag)
         try:
@@ -70,7 +71,7 @@ class Run:
         return OperationalError("the query was cancelled", detail=translate_failure(failure).detail)
 
     def _cancel_jobs(self) -> None:
-        classic = hasattr(self.spark, "_jsparkSession")
+        classic = has_java(self.spark)
         for tries in itertools.count(1):
             # A Spark that has been stopped has no Java any more.
             with suppress(PySparkException, Py4JError, OSError, AttributeError):

@@ -1,5 +1,7 @@
 """SUMMARIZE: a row for each column of a relation, with what its values are like."""
 
+import math
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, NumericType, StructType, VariantType
@@ -9,11 +11,11 @@ from cepsql.language.tokens import quoted
 _LONGEST = 60
 
 
-def summarized(frame: DataFrame) -> tuple[tuple[object, ...], ...]:
-    """Return a row for each column of a bounded frame, which is read once.
+def summarized(frame: DataFrame) -> tuple[tuple[tuple[object, ...], ...], int]:
+    """Return a row for each column of a bounded frame, which is read once, and the number of its rows.
 
     A row has the column's name and type, its least and its greatest value as text, about how many different ones there
-    are, the mean, the share of NULL between 0 and 1, and the number of all rows.
+    are, the mean to six digits, and how many are NULL.
     """
     named = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
     asked = [F.count(F.lit(1))]
@@ -29,11 +31,21 @@ def summarized(frame: DataFrame) -> tuple[tuple[object, ...], ...]:
     count, found = row[0], []
     for number, field in enumerate(frame.schema.fields):
         known, low, high, unlike, average = row[1 + 5 * number : 6 + 5 * number]
-        share = None if count == 0 else round((count - known) / count, 4)
         kind = field.dataType.simpleString()
         unlike = None if unlike is None else min(unlike, known)
-        found.append((field.name, kind, low, high, unlike, average, share, count))
-    return tuple(found)
+        found.append((field.name, kind, low, high, unlike, _rounded(average), count - known))
+    return tuple(found), count
+
+
+def _rounded(mean: float | None) -> float | None:
+    """Round a mean to six digits, but to no more than a whole number: seven columns are to fit a screen.
+
+    >>> _rounded(12.6390700000003), _rounded(1234567.89), _rounded(-0.00012345678), _rounded(0.0), _rounded(None)
+    (12.6391, 1234568.0, -0.000123457, 0.0, None)
+    """
+    if not mean or not math.isfinite(mean):
+        return mean
+    return round(mean, max(0, 5 - math.floor(math.log10(abs(mean)))))
 
 
 def _text(value):

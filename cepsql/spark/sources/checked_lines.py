@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from cepsql.catalog import Source
 from cepsql.scan.long_lines import LONG_LINE, max_line_bytes
+from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
 from cepsql.spark.jvm.java_classes import ship_own
 
 BLANK = "\u0001"
@@ -423,7 +424,7 @@ def checked_options(spark: SparkSession, source: Source) -> dict[str, str]:
         codecs = (_CODEC.replace("NAME", name).replace("CODEC", codec) for name, codec in _CODECS.items())
         java = _SOURCE.replace("CODECS", "".join(codecs))
         package = ship_own(spark, "lines", _CLASS, java)
-        hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+        hadoop = hadoop_configuration(spark)
         files, given = hadoop.get(_FILES) or "", hadoop.get(_COMPRESSED)
     except (Py4JError, PySparkException, OSError, TypeError, AttributeError):
         return {}

@@ -92,3 +92,8 @@ def csv_files(source: Source) -> CsvFiles | None:
     separator = options.get("sep", options.get("delimiter", ",")).replace("\\t", "\t")
     columns = tuple(column.name for column in source.columns if column.expression is None and column.metadata is None)
     return None if folder is None else CsvFiles(folder, columns, separator, options.get("quote", '"'))
+
+
+def files_with_headers(sources: Iterable[Source]) -> tuple[CsvFiles, ...]:
+    """Return the CSV files with headers that these read."""
+    return tuple(files for files in map(csv_files, sources) if files is not None)

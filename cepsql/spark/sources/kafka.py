@@ -48,9 +48,9 @@ def made_of_records(
 
     Errors as for `kafka_records`, for a source that confluent-kafka reads.
     """
-    from cepsql.spark.sources.kafka_source import Reading, kafka_frame
+    from cepsql.spark.sources.kafka_source import KafkaReading, kafka_frame
 
-    reading = Reading(parsed_options(spark, source), pickle.dumps(make), task_number(spark))
+    reading = KafkaReading(parsed_options(spark, source), pickle.dumps(make), task_number(spark))
     return kafka_frame(spark, reading, ddl, source.streaming)
 
 

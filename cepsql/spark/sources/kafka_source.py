@@ -24,7 +24,7 @@ _SPEC = "secret.spec"
 
 
 @dataclass(frozen=True)
-class Reading:
+class KafkaReading:
     """What is read, and what it is made into.
 
     make:  the function, pickled, that turns the records of a task into batches of the schema. Every query has a process
@@ -37,7 +37,7 @@ class Reading:
     tasks: int
 
 
-def kafka_frame(spark: SparkSession, reading: Reading, ddl: str, streaming: bool) -> DataFrame:
+def kafka_frame(spark: SparkSession, reading: KafkaReading, ddl: str, streaming: bool) -> DataFrame:
     """Return a stream, or a bounded frame, of what `reading` makes of records, with the columns of `ddl`.
 
     Raises OperationalError if no broker answers or there is no such topic.
@@ -54,7 +54,7 @@ class _Kafka(DataSource):
     def name(cls) -> str:
         return _NAME
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> KafkaReading:
         return pickle.loads(base64.b64decode(self.options[_SPEC]))
 
     def reader(self, schema: StructType) -> "_BoundedReader":
@@ -65,7 +65,7 @@ class _Kafka(DataSource):
 
 
 class _BoundedReader(DataSourceReader):
-    def __init__(self, reading: Reading):
+    def __init__(self, reading: KafkaReading):
         self._reading = reading
 
     def partitions(self) -> list[InputPartition]:
@@ -85,7 +85,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     it did, although the latest offsets are others by then; so every offset says where the query began.
     """
 
-    def __init__(self, reading: Reading):
+    def __init__(self, reading: KafkaReading):
         self._reading = reading
         self._target: Offsets | None = None
         self._ids: dict[str, str] | None = None
@@ -169,7 +169,7 @@ def _next(offset: dict) -> Mapping[str, Mapping[str, int]]:
     return offset["next"]
 
 
-def _read(reading: Reading, ranges: Sequence[Range]) -> Iterator[pa.RecordBatch]:
+def _read(reading: KafkaReading, ranges: Sequence[Range]) -> Iterator[pa.RecordBatch]:
     records = read_ranges(reading.options.client, ranges, reading.options.fail_on_loss)
     try:
         yield from pickle.loads(reading.make)(records)

@@ -62,13 +62,16 @@ PRODUCER = "__producer"
 REACHED = "__reached"
 """BIGINT column that only punctuation has: how far in event time the stream is, its delay included."""
 
+SEEN = "__seen"
+"""BIGINT column of the event times of rows that are taken as they come: they tell how far the stream is."""
+
 WHOLE = "__whole"
 """Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
 
 _TABLE, _PARQUET = "table", "parquet"
 _CORRUPT = "__corrupt"
 _RECORD = "__record"
-_OWN_NAMES = frozenset({MALFORMED, AHEAD, PRODUCER, REACHED, WHOLE, ARRIVAL, FORMER, DELETED})
+_OWN_NAMES = frozenset({MALFORMED, AHEAD, PRODUCER, REACHED, SEEN, WHOLE, ARRIVAL, FORMER, DELETED})
 _SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
 _CORRUPTION_KNOWN = {"csv", "json", "text"}
 _FILE_PLACE = (
@@ -113,7 +116,8 @@ def read_source(spark: SparkSession, source: Source, placed: bool = False, owner
     secrets = secret_values(source.options)
     try:
         if isinstance(source, ViewSource):
-            return view_changes_frame(spark, source, owner) if source.streaming else view_frame(spark, source)
+            changes = source.streaming
+            return view_changes_frame(spark, source, owner, REACHED) if changes else view_frame(spark, source)
         _refuse_own_names(source)
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))
@@ -321,6 +325,8 @@ def single_changes(source: Source, frame: DataFrame, versions: bool = False) -> 
 
     versions: such a record ends a version; of those it has DELETED.
     """
+    if isinstance(source, ViewSource) and source.versions:
+        return frame
     if versions and keyed_by_record(source):
         # Rows that a test plays all have values.
         known = frame if DELETED in frame.columns else frame.selectExpr("*", f"false AS {DELETED}")

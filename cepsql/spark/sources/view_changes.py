@@ -2,16 +2,19 @@
 
 from pyspark.sql import DataFrame, SparkSession
 
-from cepsql.analysis.sql.properties import DELETED
+from cepsql.analysis.sql.properties import CAME, DELETED
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.spark.frames.names import ARRIVAL
 from cepsql.views.journal import GONE, PLACE
+from cepsql.views.version_changes import REACHED as REACHED_BY_VIEW
 
 
-def view_changes_frame(spark: SparkSession, view: ViewSource, owner: str) -> DataFrame:
-    """Return the changes of a view; `owner` tells who reads them.
+def view_changes_frame(spark: SparkSession, view: ViewSource, owner: str, reached: str) -> DataFrame:
+    """Return the changes of a view; of versions with a row of punctuation, of which `reached` tells how far they are.
+
+    owner: tells who reads them.
 
     Raises NotSupportedError for a PySpark that is too old.
     """
@@ -21,7 +24,9 @@ def view_changes_frame(spark: SparkSession, view: ViewSource, owner: str) -> Dat
         raise NotSupportedError("reading the changes of a view needs PySpark 4.2 or later") from missing
     columns = [(column.name, column.type) for column in view.columns]
     hidden = [] if view.events else [(PLACE, "BIGINT"), (GONE, "BOOLEAN")]
+    hidden += [(REACHED_BY_VIEW, "BIGINT")] if view.versions else []
     ddl = ", ".join(f"{quoted(name)} {kind}" for name, kind in [*columns, *hidden])
     reading = Reading(view, tuple(name for name, _ in [*columns, *hidden]), owner)
     frame = changes_frame(spark, reading, ddl)
-    return frame.withColumnsRenamed({PLACE: ARRIVAL, GONE: DELETED})
+    place = CAME if view.versions else ARRIVAL
+    return frame.withColumnsRenamed({PLACE: place, GONE: DELETED, REACHED_BY_VIEW: reached})

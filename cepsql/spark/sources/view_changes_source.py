@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from cepsql.catalog.view_store import ViewSource
 from cepsql.views.changes import Point, begin_reading, changes_between, last_point, read_until
+from cepsql.views.version_changes import versions_between
 
 _NAME = "cepsql_view_changes"
 _SPEC = "secret.spec"
@@ -57,7 +58,8 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are {"reader": what the store knows this reader by, "view", "checkpoint", "batch": up to which it has
     read}.
 
-    The first is {}: then come the rows as of a batch, which can be told again, for the changes since it are kept.
+    The first is {}: then come the rows as of a batch, which can be told again, for the changes since it are kept. Of
+    versions it is the first that is kept, and "first" in all offsets.
     """
 
     def __init__(self, reading: Reading):
@@ -81,8 +83,11 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             begun = begin_reading(self._reading.view, reader, self._reading.owner)
             if begun is None:
                 return {}
-            known = {"reader": reader, "view": self._reading.view.name}
-            return {**known, "checkpoint": begun.checkpoint, "batch": begun.batch}
+            known = {"reader": reader, "view": self._reading.view.name, "checkpoint": begun.checkpoint}
+            if not self._reading.view.versions:
+                return {**known, "batch": begun.batch}
+            now = last_point(self._reading.view) or begun
+            return {**known, "batch": max(now.batch, begun.batch), "first": begun.batch}
         last = self._target if self._all else last_point(self._reading.view)
         if last is None or (last.checkpoint == start["checkpoint"] and last.batch <= start["batch"]):
             self._let_be_known(start)
@@ -102,7 +107,11 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not end:
             return
         after = Point(start["checkpoint"], start["batch"]) if start else None
-        found = changes_between(self._reading.view, after, Point(end["checkpoint"], end["batch"]))
+        view, until = self._reading.view, Point(end["checkpoint"], end["batch"])
+        if view.versions:
+            found = versions_between(view, after, until, end["first"])
+        else:
+            found = changes_between(view, after, until)
         yield from found.select(list(self._reading.names)).combine_chunks().to_batches(_ROWS)
 
     def _let_be_known(self, start: dict) -> None:

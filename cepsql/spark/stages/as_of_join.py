@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cepsql.analysis.sql.canonical import digest
 from cepsql.operators.as_of_join import AsOfJoinOperator
-from cepsql.plan.operators.as_of_join import DELETION, AsOfJoin, as_of_join_layout
+from cepsql.plan.operators.as_of_join import AsOfJoin, as_of_join_layout
 from cepsql.spark.frames.rows import column_type
 from cepsql.spark.stages.join_rows import JoinRows, alike_sides, is_nested, key_types, side_frames
 from cepsql.spark.stages.stage import Feed
@@ -20,9 +20,8 @@ def as_of_join_stage(node: AsOfJoin, feeds: Sequence[Feed]) -> Staged:
     kinds = key_types(node.keys, frames)
     layout = as_of_join_layout(node, kinds, lambda name: not is_nested(column_type(frames[1], name)))
     rows = JoinRows(node, frames, layout)
-    deletion = None if node.deletion is None else DELETION
     operator = AsOfJoinOperator(
-        *layout.layouts, node.forward, node.strict, node.outer, rows.columns[1], deletion,
+        *layout.layouts, node.forward, node.strict, node.outer, rows.columns[1], node.deletion_column,
         tolerance=node.tolerance, condition=pair_condition(layout, frames), versions=node.versions,
         null_safe=node.null_safe,
     )  # fmt: skip

@@ -1,10 +1,9 @@
 """A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -17,21 +16,20 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.analysis.sql.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, Watermark
-from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
+from cepsql.errors import Error, NotSupportedError, OperationalError, answer, in_text
 from cepsql.language.guard import no_collection
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
-from cepsql.pattern.program import MatchProgram
 from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
-from cepsql.plan.operators.match import Match
 from cepsql.plan.planner import Plan
 from cepsql.plan.rules.split_unions import input_branches
 from cepsql.plan.tree.arrival import keeps_arrival
 from cepsql.plan.tree.markers import carry_markers, inline_ctes
 from cepsql.plan.tree.nodes import (
     AddedRows,
+    ChangeOperator,
     LabelledChanges,
     Node,
     Ordered,
@@ -49,13 +47,12 @@ from cepsql.scan.projection import ArrowScan
 from cepsql.spark.checkpoint.begin import added_rows
 from cepsql.spark.checkpoint.checkpoint import SPARK_SCAN
 from cepsql.spark.checkpoint.control import with_watermark
-from cepsql.spark.checkpoint.host_files import HostFiles
-from cepsql.spark.frames.buckets import Buckets, session_buckets
+from cepsql.spark.frames.buckets import session_buckets
 from cepsql.spark.frames.column_types import frame_columns
 from cepsql.spark.frames.frame_sql import frame_sql
 from cepsql.spark.frames.frames import alike
 from cepsql.spark.frames.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
-from cepsql.spark.frames.rows import column_type
+from cepsql.spark.frames.rows import column_type, event_time
 from cepsql.spark.jvm.bloom_functions import add_bloom_functions
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.settings import is_chain, setting
@@ -70,6 +67,7 @@ from cepsql.spark.sources.source import (
     MALFORMED,
     PRODUCER,
     REACHED,
+    SEEN,
     WHOLE,
     columns_sql,
     observe_source,
@@ -79,19 +77,19 @@ from cepsql.spark.sources.source import (
 )
 from cepsql.spark.sources.time_marks import with_time_marks
 from cepsql.spark.stages.bounds import BOUND, with_match_watermark
+from cepsql.spark.stages.dataflow import StagedFlow, run_flow, typed_rows
 from cepsql.spark.stages.finished_rows import finished_rows
+from cepsql.spark.stages.frame_options import EXPIRED_ROWS, FrameOptions
+from cepsql.spark.stages.labelled_changes import labelled_changes
 from cepsql.spark.stages.neighbours import Sharing, neighbour
 from cepsql.spark.stages.observations import BELOW_MATCH, PART
 from cepsql.spark.stages.pair_filter import with_filter
 from cepsql.spark.stages.registry import OPERATORS
 from cepsql.spark.stages.side_by_side import side_by_side
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.stage_rows import StageRows
-from cepsql.spark.stages.staged import Staged, run_staged, staged_rows
-from cepsql.spark.stages.table_changes import (
-    labelled_changes,
-    with_moves,
-)
+from cepsql.spark.stages.stage import Feed, packets_of_stage
+from cepsql.spark.stages.stage_rows import OutputPackets, StageRows
+from cepsql.spark.stages.staged import Staged, given_rows, run_staged, staged_rows
+from cepsql.spark.stages.upserts import with_moves
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
@@ -102,63 +100,15 @@ SOURCE_OBSERVATION = "cepsql_source"
 ARROW = "\0arrow"
 """The reader of rows that no frame of Spark's reads."""
 
-EXPIRED_ROWS = 100_000
-"""How many rows leave an operator in one micro-batch because their time is over, unless a setting says otherwise."""
-
 _numbers = itertools.count()
 
 
-def build(
-    spark: SparkSession,
-    plan: Plan,
-    control: str | None = None,
-    buckets: Buckets | None = None,
-    replaced: dict[str, DataFrame] | None = None,
-    limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
-    scan: str = SPARK_SCAN,
-    files: HostFiles | None = None,
-    sharing: Sharing | None = None,
-    writer: str | None = None,
-    by_spark: DataFrame | None = None,
-    packet_folder: Path | None = None,
-    observed: dict[str, tuple[str, ...]] | None = None,
-    expired: int = EXPIRED_ROWS,
-) -> DataFrame:
+def build(spark: SparkSession, plan: Plan, options: FrameOptions) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
-    control:   folder through which the input of a match over a stream can be ended.
-    buckets:   how the keys of a match over a stream are spread; default `session_buckets`.
-    replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
-    limits:    gives a program the limits of its search.
-    scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
-    files:     those that the query's checkpoint keeps of tables. None: tables with REFRESH EVERY are read as they are
-               now, and streams without their history.
-    sharing:    which operators share a stage; default: those that can. It is told which do.
-    writer:    whose tasks may write the rows; see `cepsql.spark.frames.task_files`.
-    by_spark:  the same plan as Spark reads it, if it has been built: a plan without operators is not built again for
-               its types only.
-    packet_folder: where the tasks of a running query leave large packets; None: Spark takes them.
-    observed:  is given, by the name of each stage's observation, the names of the operators in the stage.
-    expired:   how many rows leave each operator in a micro-batch because their time is over.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
-    builder = _Builder(
-        spark,
-        plan.streaming,
-        control,
-        buckets,
-        replaced or {},
-        limits,
-        scan,
-        text=plan.text,
-        files=files,
-        sharing=sharing,
-        several=_reads_several(plan.root),
-        root=plan.root,
-        packet_folder=packet_folder,
-        observed=observed,
-        expired=expired,
-    )
+    builder, by_spark, writer = _Builder(spark, plan, options, plan.root), options.by_spark, options.writer
     try:
         with in_text(plan.text), no_collection():
             scanned = None if by_spark is None else _scanned_plain(builder, plan, by_spark, writer)
@@ -215,8 +165,8 @@ def match_feeds(
 
     Their frames have columns of equal names and types. No late row is written.
     """
-    node = next(n for n in plan.stages if isinstance(n, Match) and n.match.clause == match.clause)
-    builder = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False)
+    node = next(n for n in plan.stages if n.searches(match))
+    builder = _Builder(spark, plan, FrameOptions(replaced=replaced or {}, write_late=False))
     frames = builder.inputs(node)
     return builder.feeds(node, frames) if node.properties.streaming else [Feed(frame, 0) for frame in frames]
 
@@ -227,12 +177,12 @@ def stage_of_match(spark: SparkSession, plan: Plan, match: MatchPlan, sharing: S
     sharing: as for `build`.
     Raises NotSupportedError where several stages run the match.
     """
-    builder = _Builder(spark, plan.streaming, None, None, {}, write_late=False, sharing=sharing)
+    builder = _Builder(spark, plan, FrameOptions(write_late=False, sharing=sharing))
     builder.frame(plan.root)
     found = [
         (staged, number)
         for number, staged in enumerate(builder.stages(plan.root))
-        if staged is not None and any(isinstance(n, Match) and n.match.clause == match.clause for n in staged.nodes)
+        if staged is not None and any(n.searches(match) for n in staged.nodes)
     ]
     if len(found) > 1:
         raise NotSupportedError(
@@ -281,46 +231,36 @@ def _spark_keeps_state(frame: DataFrame) -> bool:
 class _Builder:
     """Builds one query; every relation that a query names several times is read once."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        streaming: bool,
-        control: str | None,
-        buckets: Buckets | None,
-        replaced: dict[str, DataFrame],
-        limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
-        scan: str = SPARK_SCAN,
-        write_late: bool = True,
-        text: str = "",
-        files: HostFiles | None = None,
-        sharing: Sharing | None = None,
-        several: bool = False,
-        root: Node | None = None,
-        packet_folder: Path | None = None,
-        observed: dict[str, tuple[str, ...]] | None = None,
-        expired: int = EXPIRED_ROWS,
-    ):
-        self.expired = expired
-        self.spark, self.streaming = spark, streaming
-        self.observed = {} if observed is None else observed
-        self.sharing = sharing or Sharing()
-        self._built: dict[int, Staged] = {}
-        self.control, self.buckets, self.limits = control, buckets, limits
-        self.packet_folder = packet_folder
-        self.scan, self.write_late = scan, write_late
-        self.replaced = {name.lower(): frame for name, frame in replaced.items()}
+    def __init__(self, spark: SparkSession, plan: Plan, options: FrameOptions, root: Node | None = None):
+        """Build for a plan; `root`: all that is built of it, None: parts, whose inputs are not told apart."""
+        self.spark, self.streaming, self.text = spark, plan.streaming, plan.text
+        self.control, self.buckets, self.limits = options.control, options.buckets, options.limits
+        self.scan, self.files, self.packet_folder = options.scan, options.files, options.packet_folder
+        self.expired = options.expired or EXPIRED_ROWS
+        self.observed = {} if options.observed is None else options.observed
+        self.sharing = options.sharing or Sharing()
+        self.replaced = {name.lower(): frame for name, frame in options.replaced.items()}
+        self.write_late = options.write_late
+        self.positions = options.positions
         self.aggregate = with_aggregates
         self.untimed: list[Source | Registered] = []
         self.clocked: list[Source | Registered] = []
-        self.text, self.files = text, files
+        self._built: dict[int, Staged] = {}
+        # Operators over changes, by their identity: with what they run, and which run with others or may not.
+        self._flows: dict[int, StagedFlow] = {}
+        self._inside: set[int] = set()
+        self._apart: set[int] = set()
+        # While the input of one is built, whether only types of rows are asked for, and those of which nodes were.
+        self._in_task = False
+        self._typed_only: list[Ordered] = []
         self._readings = itertools.count()
-        self._several = several
+        self._several = root is not None and _reads_several(root)
         self._streams = [relation.name for relation in reads(root)] if root is not None else []
         self._labels: dict[tuple[int, int], str] = {}
         # With the frame, so that no other one gets its identity.
         self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
         self._choices: dict[int, list[Choice[ArrowScan] | None]] = {}
-        self.joined = joined_stream(root) if root is not None and scan != SPARK_SCAN else None
+        self.joined = joined_stream(root) if root is not None and options.scan != SPARK_SCAN else None
         self._part: int | None = None
         self._shared: dict[Source, DataFrame] = {}
 
@@ -338,6 +278,7 @@ class _Builder:
         over: exp.Query | None = None,
         timed: bool = True,
         placed: bool = False,
+        seen: bool = False,
     ) -> DataFrame:
         """Build a node.
 
@@ -348,20 +289,21 @@ class _Builder:
         timed:  whether the operator that reads the rows goes by their event time.
         placed: whether the rows have ORIGIN and PLACE of `cepsql.analysis.sql.properties`, if their source has an
                 order.
+        seen:   whether the rows have SEEN.
         """
         match node:
             case Read(relation) if reader == ARROW:
                 return self._typed("SELECT * FROM source", {"source": relation})
             case Read():
-                return self._relation(node, reader, timed, placed)
+                return self._relation(node, reader, timed, placed, seen)
             case Sql():
-                return self._sql(node, reader, timed, placed)
+                return self._sql(node, reader, timed, placed, seen)
             case Ordered() if not node.properties.streaming:
                 table = OPERATORS[type(node)].table
                 assert table is not None
                 return table(node, self.inputs(node)[0], self)
             case Ordered():
-                return self._staged_rows(node, self.staged(node), node.markers, over)
+                return self._staged_rows(node, node.markers, over)
             case LabelledChanges(_, below):
                 return self._labelled(self.frame(below))
             case AddedRows(_, below):
@@ -374,16 +316,64 @@ class _Builder:
         """How many rows leave a bucket in one micro-batch because their time is over."""
         return -(-self.expired // (self.buckets or session_buckets(self.spark)).count)
 
-    def _staged_rows(
-        self, node: Ordered, staged: Staged, markers: bool = False, over: exp.Query | None = None
-    ) -> DataFrame:
+    def _staged_rows(self, node: Ordered, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
+        """Return the rows of an operator over streams."""
+        if isinstance(node, ChangeOperator) and self.sharing.tasks:
+            return self._changes(node, markers)
+        staged = self.staged(node)
         if over is not None:
             staged = with_filter(staged, over)
+        observation = self._observed(node, staged)
+        stage = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
+        found = staged_rows(staged, stage, markers)
+        return found if staged.gathered is not None else self._known(found, given_rows(staged, stage))
+
+    def _changes(self, node: ChangeOperator, markers: bool) -> DataFrame:
+        """Return the rows of an operator over changes, only their types where they are read in its task."""
+        in_task = self._in_task and id(node) not in self._apart
+        flow = self._flow(node)
+        gathered = flow.staged.gathered is not None
+        if in_task and not gathered:
+            self._typed_only.append(node)
+            return self._known(typed_rows(flow.staged, markers), given_rows(flow.staged, None, node))
+        # A view that is read twice runs twice.
+        flow = replace(flow, observation=self._observed(node, flow.staged))
+        if flow.below:
+            buckets = self.buckets or session_buckets(self.spark)
+            stage = run_flow(flow, buckets, self.packet_folder, self.control)
+        else:
+            stage = run_staged(flow.staged, flow.observation, self.buckets, self.packet_folder, self.control)
+        frame = staged_rows(flow.staged, stage, markers)
+        return frame if gathered else self._known(frame, given_rows(flow.staged, stage))
+
+    def _observed(self, node: Ordered, staged: Staged) -> str:
+        """Return the name under which a stage is observed."""
         observation = self._observation()
         self.observed[observation] = tuple(each.properties.name for each in staged.nodes or (node,))
-        rows = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
-        found = staged_rows(staged, rows.stage, markers)
-        return found if staged.gathered is not None else self._known(found, rows)
+        return observation
+
+    def _flow(self, node: ChangeOperator) -> StagedFlow:
+        """Return an operator over changes, and those below it that run in its task."""
+        if id(node) in self._flows:
+            return self._flows[id(node)]
+        staged = self.staged(node)
+        below: dict[int, tuple[StagedFlow, OutputPackets]] = {}
+        apart = []
+        for number, feed in enumerate(staged.feeds):
+            read = None if feed.rows is None else feed.rows.node
+            if read is None:
+                continue
+            packets = packets_of_stage(staged.operator, feed)
+            if self.sharing.in_task(packets is not None) and packets is not None:
+                below[number] = self._flows[id(read)], packets
+                self._inside.add(id(read))
+            else:
+                apart.append(read)
+        if apart:
+            self._apart |= set(map(id, apart))
+            staged = self.staged(node)
+        self._flows[id(node)] = StagedFlow(staged, self._observed(node, staged), below)
+        return self._flows[id(node)]
 
     def _labelled(self, changes: DataFrame) -> DataFrame:
         found, rows = labelled_changes(changes), self.stage_rows(changes)
@@ -417,10 +407,28 @@ class _Builder:
             elif not node.properties.streaming:
                 frames.append(self._bounded_rows(below))
             else:
-                label, placed = self._label(node, number), node.by_arrival(number)
-                frames.append(self.frame(below, label, timed=node.timed, placed=placed))
+                frames.append(self._input(node, number))
             self._refuse_capitals(frames[-1].columns)
         return frames
+
+    def _input(self, node: Ordered, number: int) -> DataFrame:
+        """Return the rows of an input of an operator over streams, only their types where they come in its task."""
+        below, label = node.inputs[number], self._label(node, number)
+        rows_of = partial(
+            self.frame, below, label, timed=node.timed, placed=node.by_arrival(number), seen=self._is_seen(node)
+        )
+        before = self._in_task, self._typed_only
+        self._in_task, self._typed_only = isinstance(node, ChangeOperator) and self.sharing.tasks, []
+        try:
+            frame = rows_of()
+            rows = self.stage_rows(frame)
+            if self._typed_only and (rows is None or rows.node is None):
+                # Spark makes more of them than types.
+                self._apart |= set(map(id, self._typed_only))
+                frame = rows_of()
+        finally:
+            self._in_task, self._typed_only = before
+        return frame
 
     def _bounded_rows(self, node: Node) -> DataFrame:
         """Return the rows of a bounded input: those of a UNION ALL know their branch, as those of streams do."""
@@ -474,7 +482,7 @@ class _Builder:
         """Yield the stages up to a node that was built, in the order in which Spark counts them; None for others than
         `staged` makes."""
         staged = self._built.get(id(node))
-        if isinstance(node, Ordered):
+        if isinstance(node, Ordered) and id(node) not in self._inside:
             yield staged
         for below in inputs(node if staged is None else staged.nodes[0]):
             yield from self.stages(below)
@@ -493,9 +501,10 @@ class _Builder:
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below, frame)
-        found, reader, keys = self._arrow_scan(node, number), None, None
+        found, reader, keys, seen = self._arrow_scan(node, number), None, None, self._is_seen(node)
         if found is not None:
             source, scan = found
+            scan = scan.with_seen() if seen else scan
             reader = partial(scan_packets, self.spark, source, scan, control)
             if node.compares:
                 keys = scan.projection.key_types
@@ -505,7 +514,7 @@ class _Builder:
         given = next((one for one in marks if one is not None), Watermark("", 0))
         return Feed(
             frame,
-            delay,
+            given.delay if seen else delay,
             side,
             control,
             late,
@@ -515,7 +524,22 @@ class _Builder:
             idle=given.idle,
             keys=keys,
             untimed=untimed,
+            seen=seen,
         )
+
+    def _is_seen(self, node: Ordered) -> bool:
+        """Tell whether the rows of an operator's inputs have SEEN."""
+        if not self.positions or not node.counts_at_once:
+            return False
+        return all(self._tells_time(node, number) for number in range(len(node.inputs)))
+
+    def _tells_time(self, node: Ordered, number: int) -> bool:
+        below, found = node.inputs[number], self._arrow_scan(node, number)
+        marks = [relation.watermark for relation in reads(below) if relation.streaming]
+        if below.properties.ordered or len(marks) != 1 or (found is not None and found[1].time is None):
+            return False
+        # Of producers each must have come so far.
+        return marks[0] is not None and marks[0].producer is None and _lets_through(below)
 
     def _observation(self) -> str:
         part = "" if self._part is None else f"{PART}{self._part}"
@@ -550,7 +574,7 @@ class _Builder:
         # By its place in the plan, so that a batch which comes again writes the same names.
         return None if found is None else replace(found, reading=next(self._readings))
 
-    def _sql(self, node: Sql, reader: str | None, timed: bool, placed: bool) -> DataFrame:
+    def _sql(self, node: Sql, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
         A stream that the query names twice is read twice, and its rows count twice.
@@ -574,7 +598,7 @@ class _Builder:
                 (sources[views[name][-1]],) = reads(node.inputs[name])
                 continue
             below = node.inputs[name]
-            frame = self.frame(below, reader, query, timed, placed or (asked and not below.properties.streaming))
+            frame = self.frame(below, reader, query, timed, placed or (asked and not below.properties.streaming), seen)
             if asked and not below.properties.streaming and ORIGIN not in frame.columns:
                 frame = frame.selectExpr("*", f"CAST(NULL AS STRUCT<rank: BIGINT>) AS {ORIGIN}", f"0L AS {PLACE}")
             if REACHED in frame.columns:
@@ -583,7 +607,7 @@ class _Builder:
                     frame.withColumnRenamed(REACHED, BOUND),
                 )
                 punctuated = True
-            for hidden in (WHOLE, PRODUCER, *((ORIGIN, PLACE) if placed else ())):
+            for hidden in (WHOLE, PRODUCER, SEEN, *((ORIGIN, PLACE) if placed else ())):
                 if hidden in frame.columns:
                     query = carry_column(query, name, hidden)
             frames[views[name][-1]] = frame
@@ -601,13 +625,15 @@ class _Builder:
         selected = None if rows is None else rows.under(query)
         return found if selected is None else self._known(found, selected)
 
-    def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool) -> DataFrame:
+    def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
         watermark."""
         relation = read.relation
         if relation.streaming and self.joined is not None:
             return self._joined_rows(*self.joined)
         frame = self._events(relation, placed=placed)
+        if seen and relation.streaming and relation.watermark is not None:
+            frame = frame.selectExpr("*", f"{event_time(frame, quoted(relation.watermark.column))} AS {SEEN}")
         if not relation.streaming:
             return without_marks(frame)
         name = f"{SOURCE_OBSERVATION if reader is None else BELOW_MATCH}_{next(_numbers)}"
@@ -690,6 +716,16 @@ def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:
             hint="start with a new checkpoint and replay the input",
         )
     return choice.source, choice.scan
+
+
+def _lets_through(node: Node) -> bool:
+    """Tell whether plain SQL gives out a hidden column of the stream that it reads."""
+    if not isinstance(node, Sql) or not node.properties.streaming:
+        return True
+    query = inline_ctes(node.query) if node.query.find(exp.With) else node.query
+    streams = [name for name, below in node.inputs.items() if below.properties.streaming]
+    carried = [answer(partial(carry_column, query, name, SEEN), NotSupportedError) for name in streams]
+    return not any(isinstance(one, Error) for one in carried) and all(map(_lets_through, node.inputs.values()))
 
 
 def _of_branch(number: int, frame: DataFrame) -> DataFrame:

@@ -20,8 +20,8 @@ from cepsql.scan.projection import Projection
 from cepsql.scan.select import Columns
 from cepsql.spark.frames.task_files import written_or_given
 from cepsql.spark.frames.worker import settle
+from cepsql.spark.stages.labelled_changes import label
 from cepsql.spark.stages.stage_rows import StageRows, arrow_session, given_columns, outputs, selected
-from cepsql.spark.stages.table_changes import label
 
 _COLUMN = "c"
 """What the names of the rows' columns begin with on the way; their numbers follow."""
@@ -71,6 +71,7 @@ def finished_rows(rows: StageRows, frame: DataFrame, writer: str | None) -> Data
         return None
     ddl = ", ".join(f"{_COLUMN}{i} {field.dataType.simpleString()}" for i, field in enumerate(fields))
     finish = _Finish(changes, made, writer)
+    assert rows.stage is not None
     found = rows.stage.mapInArrow(finish, ddl)
     return found.selectExpr(*(f"{_COLUMN}{i} AS {quoted(field.name)}" for i, field in enumerate(fields)))
 

@@ -43,6 +43,8 @@ def group_changes_stage(feeds: Sequence[Feed], groups: GroupChanges) -> Staged:
 
 def _reduced(layout: RowLayout, calls: Sequence[RunningCall], schema: StructType) -> RowLayout:
     """Return the layout of rows that are added up before the shuffle, where nothing is added in order."""
+    if layout.by_arrival:
+        return layout
     asked = [(call.function, call.column) for call in calls if call.column is not None]
     names = list(dict.fromkeys(column for _, column in asked))
     types = dict(zip(names, plain_types([schema[name] for name in names]), strict=True))

@@ -1,4 +1,4 @@
-"""Two operators in one stage, where the second one's rows are made of the first one's without Spark."""
+"""Which operators share a stage, where the second one's rows are made of the first one's without Spark, or a task."""
 
 from dataclasses import dataclass, field
 
@@ -24,11 +24,34 @@ class Sharing:
 
     begun: those of the checkpoint that the query goes on from, which stay; None: all do that can.
     found: those that do.
+    begun_tasks, found_tasks: the same of inputs of operators over changes whose operator runs in their task
+           (`cepsql.spark.stages.dataflow`), by number in the order in which they are built.
     """
 
     begun: frozenset[int] | None = None
     found: set[int] = field(default_factory=set)
+    begun_tasks: frozenset[int] | None = frozenset()
+    found_tasks: set[int] = field(default_factory=set)
     _numbers: dict[int, int] = field(default_factory=dict)
+    _inputs: int = 0
+
+    @property
+    def tasks(self) -> bool:
+        """Whether any operators run in one task."""
+        return self.begun_tasks is None or bool(self.begun_tasks)
+
+    def in_task(self, can: bool) -> bool:
+        """Tell whether the operator below the next input runs in the task of the one above; `can`: whether it could.
+
+        Raises OperationalError where it did when the checkpoint was begun, and cannot now.
+        """
+        number, self._inputs = self._inputs, self._inputs + 1
+        wanted = self.begun_tasks is None or number in self.begun_tasks
+        if can and wanted:
+            self.found_tasks.add(number)
+        elif self.begun_tasks is not None and wanted:
+            raise _apart("task")
+        return can and wanted
 
     def staged(self, spark: SparkSession, node: Ordered, first: Staged | None, alone: Staged) -> Staged:
         """Return an operator, together with the one below it, if there is one, where they share a stage.
@@ -41,11 +64,15 @@ class Sharing:
         if together is not None:
             self.found.add(number)
         elif self.begun is not None and wanted:
-            raise OperationalError(
-                "the checkpoint was begun with operators in one stage that this session cannot run there",
-                hint="use the settings of Spark and the version of cepsql that began it, or a new checkpoint",
-            )
+            raise _apart("stage")
         return together or alone
+
+
+def _apart(shared: str) -> OperationalError:
+    return OperationalError(
+        f"the checkpoint was begun with operators in one {shared} that this session cannot run there",
+        hint="use the settings of Spark and the version of cepsql that began it, or a new checkpoint",
+    )
 
 
 def neighbour(node: Ordered) -> Ordered | None:

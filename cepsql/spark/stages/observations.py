@@ -10,8 +10,11 @@ PART = "_view_"
 """What stands in the names of observations before the number of a view, if the query is that of a group."""
 
 SAID = "said"
-"""What a stage observes: for each bucket a text, its numbers by name as JSON. Of `bound` the greatest counts, of
-`deadline` the least, and all others are added."""
+"""What stages observe: for each bucket of each a text, its numbers by name as JSON, beside OBSERVATION. Of `bound` the
+greatest counts, of `deadline` the least, and all others are added."""
+
+OBSERVATION = "observation"
+"""The name of what a stage observes; stages that run in one task are observed together, and shown each by itself."""
 
 STANDING = ("deadline", "rows", "waiting", "open", "bytes")
 """What a bucket says of what it holds (`cepsql.ordered.standing.Standing`), and the bytes of its state."""

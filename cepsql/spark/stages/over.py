@@ -173,7 +173,7 @@ def running_type(call: RunningCall, rows: DataFrame) -> DataType:
     kind = rows.schema[call.column].dataType
     arithmetic = call.function in ("sum", "avg")
     fits = isinstance(kind, NumericType) if arithmetic else is_compared(kind)
-    if not fits and call.function != "count":
+    if not fits and call.function not in ("count", "first", "last"):
         raise NotSupportedError(
             f"{call.function.upper()} of {kind.simpleString().upper()} over all rows before, on a stream, is not "
             "supported",

@@ -11,9 +11,9 @@ from cepsql.plan.operators.ranked_rows import RankedRows
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.rows import column_type, has_collation, incomparable, layout_columns
+from cepsql.spark.stages.change_stage import change_stage
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
-from cepsql.spark.stages.table_changes import change_stage
 
 
 def ranked_rows_stage(node: RankedRows, feeds: Sequence[Feed]) -> Staged:

@@ -33,17 +33,14 @@ from cepsql.spark.stages.match import stage_of_matches, table_of_matches
 from cepsql.spark.stages.over import over_stage, over_table
 from cepsql.spark.stages.ranked_rows import ranked_rows_stage
 from cepsql.spark.stages.retracting_frames import frames_of_table, retracting_frames_stage
+from cepsql.spark.stages.retracting_groups import retracting_groups_stage
 from cepsql.spark.stages.sort import sort_stage
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
 from cepsql.spark.stages.stream_join import join_stage
-from cepsql.spark.stages.table_changes import (
-    changelog_rows,
-    retracting_groups_stage,
-    table_join_stage,
-    upserts_stage,
-)
+from cepsql.spark.stages.table_join import table_join_stage
 from cepsql.spark.stages.temporal_filter import temporal_filter_stage
+from cepsql.spark.stages.upserts import changelog_rows, upserts_stage
 from cepsql.spark.stages.window_groups import window_stage
 
 

@@ -38,12 +38,12 @@ from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.arrow import plain_types, refuse_months
 from cepsql.spark.frames.conditions import is_ansi
 from cepsql.spark.frames.rows import column_type, layout_columns
+from cepsql.spark.stages.change_stage import change_stage
 from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.over import is_compared, is_summed
 from cepsql.spark.stages.ranked_rows import UNLIKE, check_ordered
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
-from cepsql.spark.stages.table_changes import change_stage
 
 
 def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> Staged:
@@ -62,6 +62,10 @@ def frames_of_table(node: RetractingFrames, frame: DataFrame) -> DataFrame:
     refuse_months(schema, "OVER")
     rows = sorted_rows(frame, operator.layout, [sql_of(item) for item in node.order])
     return rows.mapInArrow(partial(run_sorted, operator), schema).selectExpr(*named)
+
+
+_TIMES = (TimestampType, TimestampNTZType, DateType)
+"""Types of which months are counted by the calendar."""
 
 
 def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[RetractingFramesOperator, list[StructField], list[str]]:
@@ -92,6 +96,7 @@ def _calls(
     rows = frame.selectExpr(*layout_columns(frame, layout))
     sql = {column.name: column.sql for column in (*layout.keys, *layout.order, *layout.values)}
     found, defaults = [], list[Column]()
+    edges: dict[str, Column] = {}
     for number, call in enumerate(node.calls):
         argument, default = (None if name is None else places[name.lower()] for name in (call.argument, call.default))
         if default is not None:
@@ -99,22 +104,29 @@ def _calls(
             defaults.append(Column(f"d{number}", f"CAST({sql[default]} AS {kind.simpleString()})"))
             default = f"d{number}"
         found.append(WindowCall(
-            call.column.name, call.function, argument, _frame(call.frame, node, rows), call.number, default,
+            call.column.name, call.function, argument, _frame(call.frame, node, rows, edges), call.number, default,
             call.ignore_nulls, call.distinct, call.fraction,
         ))  # fmt: skip
     # IDENTITY and KIND stand at the end.
     plain = [column for column in layout.values if column not in HIDDEN]
     hidden = [column for column in layout.values if column in HIDDEN]
-    return tuple(found), replace(layout, values=(*plain, *defaults, *hidden))
+    return tuple(found), replace(layout, values=(*plain, *defaults, *edges.values(), *hidden))
 
 
-def _frame(ends: FrameEnds, node: RetractingFrames, rows: DataFrame) -> Frame:
-    """Return a frame with distances in the units of the order column."""
+def _frame(ends: FrameEnds, node: RetractingFrames, rows: DataFrame, edges: dict[str, Column]) -> Frame:
+    """Return a frame with distances in the units of the order column; ends that lie months away are new columns."""
+    order = node.order[0] if node.order else None
 
-    def place(end: FrameEnd | None) -> int | Decimal | None:
+    def place(end: FrameEnd | None) -> int | Decimal | str | None:
         if end is None or end[1] is None:
             return None if end is None else end[0]
-        return end[0] * _distance(end[1], rows.schema["o0"].dataType, node.order[0])
+        assert order is not None
+        kind, length = rows.schema["o0"].dataType, end[1].unnest()
+        if not isinstance(kind, _TIMES) or interval_months(length) is None:
+            return end[0] * _distance(end[1], kind, order)
+        later = (end[0] > 0) != bool(order.args.get("desc"))
+        sql = f"{quoted(order.this.name)} {'+' if later else '-'} {sql_of(length)}"
+        return edges.setdefault(sql, Column(f"e{len(edges)}", sql)).name
 
     return Frame(ends.unit, place(ends.first), place(ends.last), ends.excluded)
 
@@ -124,11 +136,7 @@ def _distance(value: exp.Expr, kind: DataType, order: exp.Ordered) -> int | Deci
     plain, spoken = value.unnest(), f"RANGE {sql_of(value)}"
     if isinstance(plain, exp.Literal) and not plain.is_string and isinstance(kind, NumericType | DateType):
         return Decimal(plain.name)
-    if isinstance(kind, TimestampType | TimestampNTZType | DateType):
-        if interval_months(plain) is not None:
-            raise NotSupportedError(
-                f"{spoken} over a table that changes is not supported", hint="a number of days has one length"
-            )
+    if isinstance(kind, _TIMES):
         micros = interval_micros(plain)
         if micros < 0:
             raise ProgrammingError("the distance of a frame's bound must not be negative")

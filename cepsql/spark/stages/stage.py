@@ -4,8 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
-from itertools import chain
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL
-from cepsql.ordered.row_layout import AT_ONCE, END_OF_TIME, UNTIMED, RowLayout
+from cepsql.ordered.row_layout import AT_ONCE, BEGINNING, END_OF_TIME, UNTIMED, RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.checkpoint.control import control_times
 from cepsql.spark.checkpoint.operator_progress import GIVEN_OUT, MICROS, TAKEN
@@ -33,17 +32,13 @@ from cepsql.spark.frames.packet_files import Packing, fetched
 from cepsql.spark.frames.rows import layout_columns, refuse_collations, typed_columns
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.late_rows import LateFiles, write_rejected
-from cepsql.spark.sources.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
+from cepsql.spark.sources.source import AHEAD, MALFORMED, PRODUCER, REACHED, SEEN, WHOLE
 from cepsql.spark.stages.bounds import BOUND
-from cepsql.spark.stages.observations import INPUT_COUNTS, SAID
-from cepsql.spark.stages.stage_rows import StageRows, packets_of
+from cepsql.spark.stages.observations import INPUT_COUNTS, OBSERVATION, SAID
+from cepsql.spark.stages.stage_rows import OutputPackets, StageRows, packets_of, with_changes
 
 if TYPE_CHECKING:
     import pandas as pd
-
-CHANGE = "__change"
-"""The TINYINT column of the output that tells what each row does (`cepsql.ordered.operator.Change`), where an operator
-gives out other rows than inserted ones."""
 
 PLACE = "place"
 """The name of a BIGINT column of a layout that gets the place of a row among those of its task."""
@@ -54,7 +49,7 @@ _MAX_OUTPUT_BYTES = 32 * 2**20
 
 _MARKS = {
     MALFORMED: "malformed", AHEAD: "ahead", PRODUCER: "producer", REACHED: "reached", BOUND: "bound",
-    REPEATED: "repeated",
+    REPEATED: "repeated", SEEN: "seen",
 }  # fmt: skip
 """What the columns are called in packets that mark rows."""
 
@@ -73,7 +68,7 @@ class Feed:
     late:    where rows that are not used are written; the frame then has `__whole`.
     read:    makes the packets without Spark's rows, of which only the types are then used.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
-    heartbeat, idle: as in `cepsql.ordered.stage.Input`.
+    heartbeat, idle, seen: as in `cepsql.ordered.stage.Input`.
     inner:   the rows come from another stage, without BOUND.
     keys:    the types of the keys that `read` gives, to be compared with those of the frame; None: they need not be.
     rows:    the frame's, as another stage gives them out; None: they come from elsewhere, or Spark makes them.
@@ -93,6 +88,7 @@ class Feed:
     keys: tuple[pa.DataType, ...] | None = None
     rows: StageRows | None = None
     untimed: bool = False
+    seen: bool = False
 
     @property
     def chained(self) -> bool:
@@ -104,7 +100,25 @@ class Feed:
         """What the stage knows of it."""
         by_producer = PRODUCER in self.frame.columns
         clock = (self.heartbeat, by_producer, self.idle)
-        return Input(self.delay, self.side, self.chained, self.name, *clock, self.untimed)
+        return Input(self.delay, self.side, self.chained, self.name, *clock, self.untimed, self.seen)
+
+
+@dataclass(frozen=True)
+class StageOptions:
+    """How a stage runs.
+
+    buckets:  how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
+    lateness: as of `cepsql.ordered.stage.Stage`.
+    packet_folder: where tasks leave large packets, as of `cepsql.spark.frames.packet_files.Packing`.
+    begin:    further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
+    endless:  as of `cepsql.ordered.stage.Stage`.
+    """
+
+    buckets: Buckets | None = None
+    lateness: int | None = None
+    packet_folder: Path | None = None
+    begin: DataFrame | None = None
+    endless: bool = False
 
 
 def run_stage(
@@ -112,11 +126,7 @@ def run_stage(
     feeds: Sequence[Feed],
     identity: str,
     observation: str,
-    buckets: Buckets | None = None,
-    lateness: int | None = None,
-    packet_folder: Path | None = None,
-    begin: DataFrame | None = None,
-    endless: bool = False,
+    options: StageOptions = StageOptions(),
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -125,34 +135,63 @@ def run_stage(
     observation: name under which each batch's progress shows what its buckets said, each in a text of its own, which
                  `cepsql.spark.run.progress_watch.gathered` puts together: `observed_counts`, the `bound`, and what is
                  held: `STANDING`. The name of a single input follows it.
-    buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
-    lateness:    as of `cepsql.ordered.stage.Stage`.
-    packet_folder: where tasks leave large packets, as of `cepsql.spark.frames.packet_files.Packing`.
-    begin:       further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
-    endless:     as of `cepsql.ordered.stage.Stage`.
     """
-    spark = feeds[0].frame.sparkSession
-    buckets = buckets or session_buckets(spark)
+    begin = options.begin
+    buckets = options.buckets or session_buckets(feeds[0].frame.sparkSession)
     # Another bucket, to which empty packets go, too, would begin as well.
     count = buckets.count if begin is None else 1
-    packets = [_packets(operator, feed, Packing(count, i, folder=packet_folder)) for i, feed in enumerate(feeds)]
-    united = packets[0]
-    for more in [*packets[1:], *([] if begin is None else [begin])]:
-        united = united.unionAll(more)
-    numbers = ", ".join(map(str, balanced_buckets(buckets)))
-    united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
+    packets = [packed(operator, feed, Packing(count, i, folder=options.packet_folder)) for i, feed in enumerate(feeds)]
     inputs = tuple(feed.input for feed in feeds)
-    stage = Stage(operator, inputs, identity, lateness, endless)
-    late = tuple(feed.late for feed in feeds)
-    batches = united.groupBy("bucket").applyInPandasWithState(
-        partial(_advance, stage, late),
-        struct_of(_ADVANCED_DDL),
-        struct_of(_STATE_DDL),
-        "append",
-        GroupStateTimeout.NoTimeout,
+    stage = Stage(operator, inputs, identity, options.lateness, options.endless)
+    staged = StageInTask(stage, tuple(feed.late for feed in feeds), observation_name(observation, feeds))
+    united = reduce(DataFrame.unionAll, [*packets, *([] if begin is None else [begin])])
+    return run_in_buckets(united, partial(_advance, staged), buckets, staged.observation)
+
+
+@dataclass(frozen=True)
+class StageInTask:
+    """A stage with what its tasks must know.
+
+    late:        where rows of each input are written that are not used, as of `Feed`.
+    observation: the name under which what it says is shown.
+    """
+
+    stage: Stage
+    late: tuple[LateFiles | None, ...]
+    observation: str
+
+    def said(self, advanced: Advanced, seconds: float) -> str:
+        """Return what a bucket says of a batch, which took so many seconds, as SAID tells."""
+        return _said(self.stage, advanced, seconds, self.observation)
+
+    def write_rejected(self, advanced: Advanced, bucket: int) -> None:
+        """Write the rows that were not used."""
+        for files, rejected in zip(self.late, advanced.rejected, strict=True):
+            if files is not None and rejected is not None:
+                write_rejected(files, rejected, f"bucket-{bucket}")
+
+
+def observation_name(observation: str, feeds: Sequence[Feed]) -> str:
+    """Return the name under which a stage is observed: that of a single input follows it."""
+    return f"{observation} {feeds[0].name}" if len(feeds) == 1 and feeds[0].name else observation
+
+
+def run_in_buckets(packets: DataFrame, advance: Callable, buckets: Buckets, observation: str) -> DataFrame:
+    """Return the `bound` and `output` of buckets.
+
+    packets: `bucket` INT, `packet` BINARY and perhaps more.
+    advance: takes one batch of one bucket, as Spark's `applyInPandasWithState` calls it.
+    observation: name under which what the buckets say is observed.
+    """
+    numbers = ", ".join(map(str, balanced_buckets(buckets)))
+    others = [name for name in packets.columns if name != "bucket"]
+    batches = (
+        packets.selectExpr(f"array({numbers})[bucket] AS bucket", *others)
+        .groupBy("bucket")
+        .applyInPandasWithState(
+            advance, struct_of(_ADVANCED_DDL), struct_of(_STATE_DDL), "append", GroupStateTimeout.NoTimeout
+        )
     )
-    if len(feeds) == 1 and feeds[0].name:
-        observation = f"{observation} {feeds[0].name}"
     # Every task makes code of each aggregate function that is observed, so there is one.
     said = F.expr(f"collect_list(said) AS {SAID}")
     return batches.observe(observation, said).select("bound", "output")
@@ -190,7 +229,7 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
     return found
 
 
-def _packets(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
+def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
     """Return the rows of an input in packets."""
     layout, frame = operator.sides[feed.side], feed.frame
     refuse_collations(frame, layout)
@@ -199,10 +238,9 @@ def _packets(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
     if feed.read is not None:
         _check_keys(layout, feed)
         return feed.read(packing)
-    if feed.rows is not None and _MARKS.keys() & frame.columns <= {BOUND}:
-        packets = packets_of(feed.rows, layout, frame)
-        if packets is not None:
-            return packets(packing)
+    packets = packets_of_stage(operator, feed)
+    if packets is not None:
+        return packets(packing)
     whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
     columns = [*layout_columns(frame, layout), *_routing(frame, layout, packing.buckets), *whole]
     rows = with_placed_columns(frame, columns) if layout.by_arrival else frame.selectExpr(*columns)
@@ -211,6 +249,13 @@ def _packets(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
         rows = rows.unionByName(control, allowMissingColumns=True)
     refuse_months(rows.schema)
     return rows.mapInArrow(partial(_pack, packing), struct_of(PACKET_DDL))
+
+
+def packets_of_stage(operator: Operator, feed: Feed) -> OutputPackets | None:
+    """Return how the rows of another stage become packets, None where Spark makes them."""
+    if feed.rows is None or not _MARKS.keys() & feed.frame.columns <= {BOUND}:
+        return None
+    return packets_of(feed.rows, operator.sides[feed.side], feed.frame)
 
 
 def _check_keys(layout: RowLayout, feed: Feed) -> None:
@@ -256,49 +301,46 @@ def _placed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _advance(
-    stage: Stage,
-    late: tuple[LateFiles | None, ...],
-    key: tuple,
-    frames: Iterator["pd.DataFrame"],
-    state: GroupState,
+    staged: StageInTask, key: tuple, frames: Iterator["pd.DataFrame"], state: GroupState
 ) -> Iterator["pd.DataFrame"]:
-    """Take one batch of one bucket: as many rows of output as its size needs, the first with what the bucket says."""
-    import pandas as pd
-
+    """Take one batch of one bucket."""
     settle()
     began = time.perf_counter()
     packets = (fetched(packet) for frame in frames for packet in frame["packet"])
-    advanced = advance(stage, state.get[0] if state.exists else None, packets)
-    for files, rejected in zip(late, advanced.rejected, strict=True):
-        if files is not None and rejected is not None:
-            write_rejected(files, rejected, f"bucket-{key[0]}")
+    advanced = advance(staged.stage, state.get[0] if state.exists else None, packets)
+    staged.write_rejected(advanced, key[0])
     state.update((advanced.state,))
-    said: str | None = _said(stage, advanced, time.perf_counter() - began)
-    pieces = _serialized(advanced)
-    for piece in chain([next(pieces, None)], pieces):
-        yield pd.DataFrame({"said": [said], "bound": [advanced.bound], "output": [piece]})
-        said = None
+    yield from given_out(advanced, [staged.said(advanced, time.perf_counter() - began)])
 
 
-def _said(stage: Stage, advanced: Advanced, seconds: float) -> str:
-    """Return what a bucket says of a batch, as JSON: numbers by name."""
+def given_out(advanced: Advanced | None, said: Sequence[str]) -> Iterator["pd.DataFrame"]:
+    """Yield what a bucket gave: as many rows as the size of its output needs, and as what it says."""
+    import pandas as pd
+
+    bound, pieces = (BEGINNING, iter(())) if advanced is None else (advanced.bound, _serialized(advanced))
+    first = [next(pieces, None), *[None] * (len(said) - 1)]
+    yield pd.DataFrame({"said": said, "bound": bound, "output": first})
+    for piece in pieces:
+        yield pd.DataFrame({"said": [None], "bound": [bound], "output": [piece]})
+
+
+def _said(stage: Stage, advanced: Advanced, seconds: float, observation: str) -> str:
+    """Return what a bucket says of a batch, as JSON: its observation, and numbers by name."""
     counts = observed_counts(stage, advanced.counts)
     held = asdict(advanced.standing) | {"bytes": len(advanced.state)}
     timed = all(side.time != AT_ONCE for side in stage.operator.sides) or advanced.bound == END_OF_TIME
-    timed = timed or stage.endless
-    taken = advanced.counts.rows.used
-    worked = {TAKEN: taken, GIVEN_OUT: advanced.output.num_rows, MICROS: seconds * 1_000_000}
+    timed = timed or stage.endless or all(given.seen for given in stage.inputs)
+    worked = {TAKEN: advanced.counts.rows.used, GIVEN_OUT: advanced.output.num_rows, MICROS: seconds * 1_000_000}
     numbers = counts | held | worked | {"bound": advanced.bound if timed else UNTIMED}
-    return json.dumps({name: None if number is None else int(number) for name, number in numbers.items()})
+    told = {name: None if number is None else int(number) for name, number in numbers.items()}
+    return json.dumps({OBSERVATION: observation, **told})
 
 
 def _serialized(advanced: Advanced) -> Iterator[bytes]:
     """Yield the output rows as Arrow IPC streams of limited size."""
-    output = advanced.output
+    output = with_changes(advanced)
     if output.num_rows == 0:
         return
-    if advanced.changes is not None:
-        output = output.append_column(CHANGE, advanced.changes)
     step = max(1, output.num_rows * _MAX_OUTPUT_BYTES // max(1, output.nbytes))
     for start in range(0, output.num_rows, step):
         sink = pa.BufferOutputStream()

@@ -1,6 +1,6 @@
 """The rows that a stage gives out, and what plain SQL makes of them, computed by Arrow where they are read next."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,7 +12,9 @@ from sqlglot import exp, parse_one
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.packet import PACKET_DDL
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE, RowLayout
+from cepsql.ordered.stage import Advanced
 from cepsql.plan.tree.markers import BOUND
+from cepsql.plan.tree.nodes import ChangeOperator
 from cepsql.scalar.tree import Constant, Session
 from cepsql.scalar.tree import Node as Expression
 from cepsql.scalar.types import BIGINT, parse_type
@@ -26,27 +28,35 @@ from cepsql.spark.frames.column_types import struct_of
 from cepsql.spark.frames.packet_files import Packing
 from cepsql.spark.frames.rows import layout_fields
 from cepsql.spark.frames.worker import settle
+from cepsql.spark.jvm.classic import has_java
 from cepsql.spark.sources.arrow_scan import scan_session, session_obstacle
+
+CHANGE = "__change"
+"""The TINYINT column of the output that tells what each row does (`cepsql.ordered.operator.Change`), where an operator
+gives out other rows than inserted ones."""
 
 
 @dataclass(frozen=True)
 class StageRows:
     """Rows that a stage gives out, under plain SQL that only filters them and computes columns.
 
-    stage:  its `bound` and `output`, as `cepsql.spark.stages.stage.run_stage` gives them.
+    stage:  its `bound` and `output`, as `cepsql.spark.stages.stage.run_stage` gives them; None: what reads them runs in
+            the task of the stage.
     schema: of the rows in `output`.
     output: the columns that the SQL above reads, as Spark SQL with their names.
     hold:   how many microseconds the event time of rows may lie behind the bound at which they come out.
     above:  the queries over them, each over the one before.
     labelled: how many of these stand below what tells users what each change does; None: nothing does.
+    node:   what gives the rows, where `stage` is None.
     """
 
-    stage: DataFrame
+    stage: DataFrame | None
     schema: StructType
     output: tuple[str, ...]
     hold: int
     above: tuple[exp.Query, ...] = ()
     labelled: int | None = None
+    node: ChangeOperator | None = None
 
     def under(self, query: exp.Query) -> "StageRows | None":
         """Return the rows of a query over these, None where it does more than to filter them and to compute columns."""
@@ -63,7 +73,7 @@ class StageRows:
 
 def arrow_session(spark: SparkSession) -> Session | None:
     """Return the rules of a session, None if Arrow cannot follow them."""
-    if not hasattr(spark, "_jsparkSession") or session_obstacle(spark) is not None:
+    if not has_java(spark) or session_obstacle(spark) is not None:
         return None
     return scan_session(spark)
 
@@ -102,6 +112,8 @@ def selected(queries: Sequence[exp.Query], columns: Columns, session: Session) -
 def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputPackets | None":
     """Return how rows become packets for an operator, None where only Spark makes of them what it reads.
 
+    Of rows that come in the task of the operator nothing tells which bucket they are for: there is one.
+
     layout: of what the operator reads.
     frame:  the rows as Spark has them, with BOUND where markers come between them.
     """
@@ -114,7 +126,7 @@ def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputP
         )
     except Unlike:
         return None
-    hashed = all(is_hashed(key.type) for key in made.keys.values())
+    hashed = rows.node is not None or all(is_hashed(key.type) for key in made.keys.values())
     if not hashed or not has_types(made, layout, frame):
         return None
     return OutputPackets(rows.stage, made, rows.hold if BOUND in frame.columns else None)
@@ -135,33 +147,66 @@ class OutputPackets:
     hold: of the marker that follows the rows of a task; None: none does.
     """
 
-    stage: DataFrame
+    stage: DataFrame | None
     projection: Projection
     hold: int | None
 
     def __call__(self, packing: Packing) -> DataFrame:
         """Return the packets as PACKET_DDL."""
+        assert self.stage is not None
         packed = partial(_packed, self.projection, self.hold, packing)
         return self.stage.mapInArrow(packed, struct_of(PACKET_DDL))
+
+
+@dataclass(frozen=True)
+class TaskPackets:
+    """Makes packets of what a micro-batch of a stage gave, in its task; picklable. `hold` as of `OutputPackets`."""
+
+    projection: Projection
+    hold: int | None
+    packing: Packing
+
+    def __call__(self, given: Advanced) -> Iterator[bytes]:
+        rows = with_changes(given)
+        pieces = [(given.bound, rows)] if rows.num_rows else []
+        for packets in self.packing.packets(_routed(self.projection, self.hold, 1, [(given.bound, None), *pieces])):
+            yield from packets["packet"].to_pylist()
+
+
+def with_changes(given: Advanced) -> pa.Table:
+    """Return the rows that a stage gave out, with what each does in CHANGE where they are not all inserted."""
+    rows = given.output
+    return rows if given.changes is None or not rows.num_rows else rows.append_column(CHANGE, given.changes)
 
 
 def _packed(
     made: Projection, hold: int | None, packing: Packing, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     settle()
-    return packing.packets(_routed(made, hold, packing.buckets, batches))
+    return packing.packets(_routed(made, hold, packing.buckets, _pieces(batches)))
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table | None]]:
+    """Yield what the `bound` and the `output` of a stage say."""
+    for batch in batches:
+        yield max(batch["bound"].to_pylist(), default=BEGINNING), None
+        for rows in outputs(batch):
+            yield BEGINNING, rows
 
 
 def _routed(
-    made: Projection, hold: int | None, buckets: int, batches: Iterator[pa.RecordBatch]
+    made: Projection, hold: int | None, buckets: int, pieces: Iterable[tuple[int, pa.Table | None]]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in outputs with their bucket, and at last a marker, if one is asked for."""
+    """Yield rows with their bucket, and at last a marker, if one is asked for.
+
+    pieces: how far the stage is that gave the rows, and rows.
+    """
     marks = [] if hold is None else [("bound", pa.int64())]
     schema = pa.schema([*made.schema, ("bucket", pa.int32()), *marks])
     bound = BEGINNING
-    for batch in batches:
-        bound = max([bound, *batch["bound"].to_pylist()])
-        for rows in outputs(batch):
+    for reached, rows in pieces:
+        bound = max(bound, reached)
+        if rows is not None:
             found = projected_rows(made, rows)
             keys = [found[name] for name in made.keys]
             bucket = pa.array(bucket_numbers(keys, found.num_rows, buckets))

@@ -10,11 +10,11 @@ from pyspark.sql.types import StructType
 from cepsql.ordered.fused import Fused
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.tree.nodes import Ordered
+from cepsql.plan.tree.nodes import ChangeOperator, Ordered
 from cepsql.spark.checkpoint.begin import begin_packets
 from cepsql.spark.frames.buckets import Buckets
 from cepsql.spark.stages.bounds import BOUND, unpack_bounded
-from cepsql.spark.stages.stage import Feed, run_stage, stage_rows
+from cepsql.spark.stages.stage import Feed, StageOptions, run_stage, stage_rows
 from cepsql.spark.stages.stage_rows import StageRows
 
 
@@ -60,8 +60,8 @@ def run_staged(
     buckets: Buckets | None,
     packet_folder: Path | None = None,
     control: str | None = None,
-) -> StageRows:
-    """Run an operator.
+) -> DataFrame:
+    """Return what an operator makes of its inputs, as `cepsql.spark.stages.stage.run_stage` does.
 
     observation: name under which each batch's progress shows the counts of `cepsql.spark.stages.stage.run_stage`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
@@ -70,18 +70,13 @@ def run_staged(
     Raises what Spark says of columns.
     """
     begin = begin_packets(staged.feeds[0].frame.sparkSession, control) if staged.begins else None
-    stage = run_stage(
-        staged.operator,
-        staged.feeds,
-        staged.identity,
-        observation,
-        buckets,
-        staged.lateness,
-        packet_folder,
-        begin,
-        staged.endless,
-    )
-    return StageRows(stage, staged.schema, staged.output, staged.hold or 0)
+    options = StageOptions(buckets, staged.lateness, packet_folder, begin, staged.endless)
+    return run_stage(staged.operator, staged.feeds, staged.identity, observation, options)
+
+
+def given_rows(staged: Staged, stage: DataFrame | None, node: ChangeOperator | None = None) -> StageRows:
+    """Return the rows that an operator gives out; `stage` and `node` as of `StageRows`."""
+    return StageRows(stage, staged.schema, staged.output, staged.hold or 0, node=node)
 
 
 def staged_rows(staged: Staged, stage: DataFrame, markers: bool) -> DataFrame:

@@ -16,9 +16,9 @@ from cepsql.plan.tree.nodes import reads, takes_rows_away
 from cepsql.spark.checkpoint.control import system_times
 from cepsql.spark.frames.rows import event_time, layout_columns
 from cepsql.spark.stages.bounds import BOUND
+from cepsql.spark.stages.change_stage import change_stage
 from cepsql.spark.stages.stage import Feed
 from cepsql.spark.stages.staged import Staged
-from cepsql.spark.stages.table_changes import change_stage
 
 
 def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: str | None, limit: int) -> Staged:

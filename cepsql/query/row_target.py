@@ -1,0 +1,61 @@
+"""What takes the rows of a standing query: a function, a queue, or a sink."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from cepsql.catalog.references import valued_sink
+from cepsql.errors import NotSupportedError
+from cepsql.mounts import check_still_mounted
+from cepsql.plan.tree.match_id_column import match_id_column
+from cepsql.query.planned_query import PlannedQuery
+from cepsql.query.start_arguments import StartArguments
+from cepsql.render.times import for_python
+from cepsql.sinks import WriterIdentity, open_sink
+from cepsql.spark.checkpoint.checkpoint import Checkpoint, disk_named
+from cepsql.spark.checkpoint.row_limit import RowLimit
+from cepsql.spark.run.row_queue import RowQueue
+from cepsql.spark.run.sink import BatchSink, RowSink
+from cepsql.views.last_rows import LastRows
+
+
+def row_target(
+    planned: PlannedQuery,
+    arguments: StartArguments,
+    last_rows: LastRows | None,
+    checkpoint: Checkpoint,
+    frame: DataFrame,
+) -> BatchSink:
+    """Return what takes the rows of a frame, checked."""
+    plan, sink = planned.plan, arguments.sink
+    if sink is None:
+        rows = RowQueue() if arguments.on_rows is None else RowSink(_for_python(arguments.on_rows))
+        rows.limit = None if plan.limit is None else RowLimit(plan.limit, checkpoint.folder)
+        return rows
+    if plan.limit is not None:
+        raise NotSupportedError("LIMIT of a query that writes to a sink is not supported")
+    if sink.format.lower() == "kafka" and not sink.key:
+        match_id = match_id_column(plan.logical)
+        sink = replace(sink, key=(match_id,) if match_id else ())
+    writer = WriterIdentity(arguments.name or checkpoint.id, checkpoint.epoch, checkpoint.id)
+    target = open_sink(valued_sink(sink), writer, plan.changes, [part.changes for part in plan.parts])
+    target.last_rows = None if last_rows is None else last_rows.of(checkpoint.id)
+    place = target.place or ""
+    target.known = checkpoint.known_record(place, target.folder)
+    target.mount = checkpoint.mounts.get(place)
+    try:
+        if target.folder is not None and place not in checkpoint.records:
+            check_still_mounted(target.mount, target.folder, f"sink {sink.name} at")
+        with disk_named(checkpoint, place, target.folder):
+            target.check_frame(frame)
+    except BaseException:
+        target.close()
+        raise
+    return target
+
+
+def _for_python(on_rows: Callable[[pa.Table, int], None]) -> Callable[[pa.Table, int], None]:
+    """Return a function that calls a user's with rows that Python can hold."""
+    return lambda rows, batch: on_rows(for_python(rows), batch)

@@ -1,0 +1,119 @@
+"""Operators over changes that run in one task: rows go from one to the next without Spark, its shuffle and its states.
+
+Spark plans, compiles and schedules every stage of its own in each micro-batch, which takes it longer than the operators
+take for the changes of one. Where tasks are few, that is most of the time of a chain of operators.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.state import GroupState
+from pyspark.sql.types import LongType, StructField, StructType
+
+from cepsql.ordered.dataflow import Channel, Dataflow, advance_all
+from cepsql.ordered.stage import Stage
+from cepsql.spark.checkpoint.begin import begin_packets
+from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.frames.packet_files import Packing, fetched
+from cepsql.spark.frames.worker import settle
+from cepsql.spark.stages.bounds import BOUND
+from cepsql.spark.stages.stage import (
+    StageInTask,
+    given_out,
+    observation_name,
+    packed,
+    run_in_buckets,
+)
+from cepsql.spark.stages.stage_rows import OutputPackets, TaskPackets
+from cepsql.spark.stages.staged import Staged
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_STAGE = "stage"
+"""The column of packets with the number of the stage that they are for."""
+
+
+@dataclass(frozen=True)
+class StagedFlow:
+    """An operator, and those below it that run in its task.
+
+    observation: name under which each batch's progress shows its counts.
+    below:       these, by the number of the input that has their rows, with what makes packets of them.
+    """
+
+    staged: Staged
+    observation: str
+    below: Mapping[int, tuple["StagedFlow", OutputPackets]] = field(default_factory=dict)
+
+
+def run_flow(flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, control: str | None) -> DataFrame:
+    """Return what the uppermost operator makes of streams, as `cepsql.spark.stages.stage.run_stage` does.
+
+    control: the control folder of the query's checkpoint, if it has one.
+    """
+    parts = list({id(part): part for part in _parts(flow)}.values())
+    numbers = {id(part): number for number, part in enumerate(parts)}
+    packets, stages = [], []
+    channels: list[list[Channel]] = [[] for _ in parts]
+    for number, part in enumerate(parts):
+        staged = part.staged
+        for i, feed in enumerate(staged.feeds):
+            packing = Packing(1, i, folder=packet_folder)
+            if i in part.below:
+                below, rows = part.below[i]
+                layout = staged.operator.sides[feed.side]
+                inside = Packing(1, i, layout.reduction if feed.late is None else None)
+                way = Channel(number, TaskPackets(rows.projection, rows.hold, inside))
+                channels[numbers[id(below)]].append(way)
+            else:
+                packets.append(packed(staged.operator, feed, packing).selectExpr("*", f"{number} AS {_STAGE}"))
+        if staged.begins:
+            begin = begin_packets(staged.feeds[0].frame.sparkSession, control)
+            packets.append(begin.selectExpr("*", f"{number} AS {_STAGE}"))
+        inputs = tuple(feed.input for feed in staged.feeds)
+        stage = Stage(staged.operator, inputs, staged.identity, staged.lateness, staged.endless)
+        late = tuple(feed.late for feed in staged.feeds)
+        stages.append(StageInTask(stage, late, observation_name(part.observation, staged.feeds)))
+    advance = partial(_advance, stages, Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels))))
+    united = reduce(DataFrame.unionAll, packets)
+    return run_in_buckets(united, advance, Buckets(1, buckets.partitions), flow.observation)
+
+
+def typed_rows(staged: Staged, markers: bool) -> DataFrame:
+    """Return a frame without rows that has the columns of what an operator gives out, as
+    `cepsql.spark.stages.staged.staged_rows` returns them."""
+    marks = [StructField(BOUND, LongType())] if markers and staged.hold is not None else []
+    spark = staged.feeds[0].frame.sparkSession
+    rows = spark.createDataFrame([], StructType([*staged.schema.fields, *marks]))
+    return rows.selectExpr(*staged.output, *(mark.name for mark in marks))
+
+
+def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:
+    """Yield the operators of a dataflow, each after those below it; one that several read comes several times."""
+    for below, _ in flow.below.values():
+        yield from _parts(below)
+    yield flow
+
+
+def _advance(
+    stages: Sequence[StageInTask], flow: Dataflow, key: tuple, frames: Iterator["pd.DataFrame"], state: GroupState
+) -> Iterator["pd.DataFrame"]:
+    """Take one micro-batch of all stages."""
+    settle()
+    packets: dict[int, list[bytes]] = {}
+    for frame in frames:
+        for packet, number in zip(frame["packet"], frame[_STAGE], strict=True):
+            packets.setdefault(number, []).append(fetched(packet))
+    given, kept = advance_all(flow, state.get[0] if state.exists else None, packets)
+    state.update((kept,))
+    said = []
+    for number, (advanced, seconds) in given.items():
+        stages[number].write_rejected(advanced, key[0])
+        said.append(stages[number].said(advanced, seconds))
+    last, _ = given.get(len(stages) - 1, (None, 0))
+    yield from given_out(last, said)

@@ -1,0 +1,143 @@
+"""Operators over changes give the same rows in one task as in tasks of their own, with restarts, and may share rows."""
+
+import json
+from collections import Counter
+
+import pytest
+from chance import draws, everyday
+
+import cepsql
+from cepsql.errors import OperationalError
+from cepsql.spark.jvm.spark_plan import analyzed, is_match, nodes
+from cepsql.testing import play
+
+STREAMS = """
+CREATE STREAM orders (id INT, city STRING, total INT, at TIMESTAMP, PRIMARY KEY (id), WATERMARK FOR at AS at) USING csv;
+CREATE STREAM cities (name STRING, country STRING, gone BOOLEAN, PRIMARY KEY (name) DELETE WHEN gone) USING csv;
+CREATE STREAM visits (city STRING, guests INT) USING csv;
+CREATE VIEW sums AS SELECT city, COUNT(*) AS n, SUM(total) AS total FROM orders GROUP BY city;
+"""
+ONE = {
+    "a group over a join": """
+        SELECT c.country, COUNT(*) AS n, SUM(o.total) AS total FROM orders AS o JOIN cities AS c ON c.name = o.city
+        GROUP BY c.country""",
+    "ranks over a group over two joins": """
+        SELECT * FROM (
+          SELECT c.country, v.city, SUM(v.guests * o.total) AS x FROM visits AS v
+          JOIN orders AS o ON o.city = v.city LEFT JOIN cities AS c ON c.name = v.city GROUP BY c.country, v.city)
+        ORDER BY x DESC, city LIMIT 2""",
+    "a view that is read twice": """
+        SELECT a.city, a.n, b.total FROM sums AS a JOIN sums AS b ON a.n = b.n AND a.city < b.city""",
+    "a count of nothing": "SELECT COUNT(*) AS n FROM orders AS o JOIN cities AS c ON c.name = o.city",
+    "a subquery and a frame": """
+        SELECT city, total, SUM(total) OVER (PARTITION BY city ORDER BY id) AS running FROM orders
+        WHERE city IN (SELECT name FROM cities WHERE country = 'it')""",
+}
+TWO = {
+    "what only Spark computes": """
+        SELECT soundex(country) AS sound, COUNT(*) AS n FROM (
+          SELECT c.country FROM orders AS o JOIN cities AS c ON c.name = o.city) GROUP BY soundex(country)""",
+    "rows that leave by time": """
+        SELECT c.country, SUM(o.total) AS total FROM orders AS o JOIN cities AS c ON c.name = o.city
+        WHERE o.at > NOW() - INTERVAL '3' SECONDS GROUP BY c.country""",
+}
+
+
+@pytest.fixture(scope="module")
+def engine(spark, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("in")
+    engine = cepsql.connect(spark, catalog="")
+    for statement in STREAMS.split(";")[:-1]:
+        engine.sql(statement.replace("USING csv", f"USING csv OPTIONS (path '{folder}')"))
+    return engine
+
+
+def _stages(engine, select: str) -> int:
+    return sum(map(is_match, nodes(analyzed(engine.sql(f"{select} EMIT CHANGES").build()))))
+
+
+def _batches(name: str) -> list[dict]:
+    chance, found = draws(name), []
+    for number in range(4):
+        second = 2 * number + chance.randint(0, 1)
+        orders = [
+            (chance.randint(0, 4), chance.choice(["rome", "oslo", "bari", None]), chance.randint(1, 9), second)
+            for _ in range(3)
+        ]
+        cities = [
+            (name, chance.choice(["it", "no", None]), chance.random() < 0.3)
+            for name in chance.sample(["rome", "oslo", "bari"], chance.randint(0, 2))
+        ]
+        visits = [(chance.choice(["rome", "oslo", None]), chance.randint(1, 3)) for _ in range(2)]
+        timed = [(*order[:3], f"2026-01-01 00:00:{order[3]:02d}") for order in orders]
+        found.append({"orders": timed, "cities": cities, "visits": visits})
+    return found
+
+
+def _of(select: str, batches: list[dict]) -> list[dict]:
+    """Return what comes of the streams that a SELECT reads."""
+    read = {
+        name for name in ("orders", "cities", "visits") if name in select or (name == "orders" and "sums" in select)
+    }
+    return [{name: rows for name, rows in batch.items() if name in read} for batch in batches]
+
+
+def _played(select: str, one_task: str, restart, spark) -> list[Counter]:
+    setting = f"SET 'cepsql.one_task' = '{one_task}';"
+    given = play(
+        f"{setting}{STREAMS}{select} EMIT CHANGES", _of(select, _batches(select)), restart=restart, spark=spark
+    )
+    return [Counter(map(tuple, rows)) for rows in given]
+
+
+@pytest.mark.parametrize("name", everyday(ONE | TWO, 2))
+def test_one_task_gives_what_tasks_of_their_own_give(spark, name):
+    select = (ONE | TWO)[name]
+    together = _played(select, "true", [0, 2], spark)
+    assert together == _played(select, "false", [1], spark)
+    assert sum(map(len, together)) > 0
+
+
+@pytest.mark.parametrize(("name", "stages"), [*((name, 1) for name in ONE), *((name, 2) for name in TWO)])
+def test_operators_share_a_task_where_arrow_computes_what_is_between(engine, name, stages):
+    select = (ONE | TWO)[name]
+    assert _stages(engine, select) == stages
+    engine.sql("SET 'cepsql.one_task' = 'false'")
+    try:
+        assert _stages(engine, select) > 1
+    finally:
+        engine.sql("RESET 'cepsql.one_task'")
+
+
+def test_a_checkpoint_stays_as_it_was_begun(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("a,2\na,3\nb,1\n")
+    engine = cepsql.connect(spark, catalog="")
+    engine.sql(f"CREATE STREAM s (k STRING, x INT) USING csv OPTIONS (path '{tmp_path / 'in'}')")
+    query = engine.sql(
+        "SELECT n, COUNT(*) AS keys FROM (SELECT k, COUNT(*) AS n FROM s GROUP BY k) GROUP BY n EMIT CHANGES"
+    )
+    plan = tmp_path / "checkpoint" / "plan.json"
+    rows = []
+
+    def run() -> list[int]:
+        with query.start(lambda table, _: rows.extend(table.to_pylist()), checkpoint=plan.parent) as standing:
+            standing.process_available()
+            operators = [one.operator for one in standing.progress.operators]
+        assert len(operators) == len(set(operators)) == 2
+        return json.loads(plan.read_text())["tasks"]
+
+    assert run() == [0]
+    engine.sql("SET 'cepsql.one_task' = 'false'")
+    (tmp_path / "in" / "2.csv").write_text("b,1\nb,2\n")
+    assert run() == [0]
+    folded = Counter()
+    for row in rows:
+        folded[row["n"], row["keys"]] += -1 if row["op"].startswith("-") else 1
+    assert +folded == {(2, 1): 1, (3, 1): 1}
+    engine.sql("SET spark.sql.legacy.timeParserPolicy = LEGACY")
+    try:
+        with pytest.raises(OperationalError, match="was begun with operators in one task"):
+            run()
+    finally:
+        engine.sql("RESET spark.sql.legacy.timeParserPolicy")
