@@ -55,6 +55,7 @@ _AMONG_COLUMNS = {
 }
 """What of a stream is written before USING."""
 
+_FILL = "FILL (0), or FILL (0 AS n, PREVIOUS AS price)"
 _SHELL = "commands that begin with \\ are those of the shell; they stand there in a line of their own"
 
 _PLAIN_WORDS = (
@@ -122,6 +123,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         )
     if word == "ENCODE" and text.word(at - 2) == "FORMAT":
         hint = f"FORMAT {text.raw(at + 1).lower()}"
+    if _stands_in_fill(text, at):
+        hint = _FILL
     if text.raw(at) == "(" and "OPTIONS" in accepted:
         hint = "options are written OPTIONS (key 'value', ...)"
     if accepted == {"AS"} and at > 2 and [text.word(at - 3), text.word(at - 2)] == ["WATERMARK", "FOR"]:
@@ -257,6 +260,8 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
             return f"did you mean {wrong}?" if wrong else f"windows are written {_WINDOW_KINDS[meant]}"
     if index > 1 and words[index - 1 : index + 1] == ["(", ")"]:
         return f"SHOW FUNCTIONS LIKE '{words[index - 2].lower()}' shows what it takes"
+    if _stands_in_fill(text, next((i for i, token in enumerate(text.tokens) if token.start == tokens[0].start), 0)):
+        return _FILL
     if words[:2] == ["WITH", "FUNCTION"]:
         return "a program gives Spark functions of its own: engine.spark.udf.register('name', function)"
     if words[index : index + 2] == ["FOR", "KEY"]:
@@ -315,6 +320,12 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
     around = words[max(0, index - 1) : index + further]
     found = [near for word in around[::-1] if (near := _near(word, _FURTHER)) is not None and near != word]
     return f"did you mean {found[0]}?" if found else None
+
+
+def _stands_in_fill(text: Text, at: int) -> bool:
+    """Tell whether token `at` stands directly in the brackets of FILL (...)."""
+    begin = max((begin for begin, end in text.closing.items() if begin < at <= end), default=0)
+    return begin > 0 and text.word(begin - 1) == "FILL"
 
 
 def misspelt(text: Text, end: int, known: Iterable[str]) -> str | None:
