@@ -14,7 +14,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Mod: "try_mod",
 }
 _FUNCTIONS = {
-    "ELEMENT_AT": "try_element_at", "TO_TIMESTAMP": "try_to_timestamp", "TO_NUMBER": "try_to_number",
+    "TO_TIMESTAMP": "try_to_timestamp", "TO_NUMBER": "try_to_number",
     "TO_BINARY": "try_to_binary", "PARSE_JSON": "try_parse_json", "PARSE_URL": "try_parse_url", "SUM": "try_sum",
     "AVG": "try_avg", "MAKE_TIMESTAMP": "try_make_timestamp", "URL_DECODE": "try_url_decode",
 }  # fmt: skip
@@ -61,6 +61,9 @@ def _tried(expression: exp.Expr) -> exp.Expr | None:
             return None if inner is None else exp.TryCast(this=inner, to=expression.to.copy(), safe=True)
         case exp.TsOrDsToDate():
             return _as_date(expression)
+        case exp.Bracket() if expression.args.get("offset") is not None:
+            # How sqlglot reads ELEMENT_AT.
+            return _call("try_element_at", [expression.this, *expression.expressions])
     if isinstance(expression, _STRICT):
         return _with_tried_arguments(expression)
     if type(expression) in _OPERATORS:
