@@ -108,17 +108,18 @@ def value_type(sql: str, query: exp.Query, relations: dict[str, Relation], sessi
 
 
 def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session) -> ArrowScan:
-    rows = projection(layout, *projected(query, _source_columns(source, session), session), session)
+    columns = _source_columns(source, session)
+    rows = projection(layout, *projected(query, columns, session), session)
     for key in rows.keys.values():
         if not is_hashed(key.type):
             raise Unlike(f"PARTITION BY a {str(key.type).upper()}")
-    return ArrowScan(_file_layout(source, rows.inputs), rows, layout.by_arrival, _micros(source, session))
+    return ArrowScan(_file_layout(source, rows.inputs), rows, layout.by_arrival, _micros(source, columns, session))
 
 
-def _micros(source: Source, session: Session) -> Node | None:
+def _micros(source: Source, columns: Columns, session: Session) -> Node | None:
     """Return the event time of a stream in microseconds, None if it has none by which Spark can go."""
     try:
-        time = _event_time(source, _source_columns(source, session))
+        time = _event_time(source, columns)
     except Unlike:
         return None
     return None if time is None else micros(time, session)
