@@ -79,15 +79,15 @@ def _joined(states: Sequence[bytes | None]) -> bytes:
 
 def _split(state: bytes, count: int) -> list[bytes | None]:
     """Return the states of the stages of a dataflow; raises OperationalError if they are not of so many."""
-    magic, version, kept = _HEADER.unpack_from(state)
-    if (magic, version, kept) != (_MAGIC, _VERSION, count):
+    magic, version, stages = _HEADER.unpack_from(state)
+    if (magic, version, stages) != (_MAGIC, _VERSION, count):
         raise OperationalError(
-            f"the stored state is of {kept} operators in one task, the query has {count}",
+            f"the stored state is of {stages} operators in one task, the query has {count}",
             hint="use the version of cepsql that began the checkpoint, or a new one, and replay the input",
         )
     begin = _HEADER.size + 8 * count
-    found: list[bytes | None] = []
+    states: list[bytes | None] = []
     for size in struct.unpack_from(f"<{count}q", state, _HEADER.size):
-        found.append(None if size == _ABSENT else bytes(state[begin : begin + size]))
+        states.append(None if size == _ABSENT else bytes(state[begin : begin + size]))
         begin += max(size, 0)
-    return found
+    return states

@@ -15,19 +15,11 @@ from pyspark.sql.streaming.state import GroupState
 from pyspark.sql.types import LongType, StructField, StructType
 
 from cepsql.ordered.dataflow import Channel, Dataflow, advance_all
-from cepsql.ordered.stage import Stage
-from cepsql.spark.checkpoint.begin import begin_packets
 from cepsql.spark.frames.buckets import Buckets
 from cepsql.spark.frames.packet_files import Packing, fetched
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.stages.bounds import BOUND
-from cepsql.spark.stages.stage import (
-    StageInTask,
-    given_out,
-    observation_name,
-    packed,
-    run_in_buckets,
-)
+from cepsql.spark.stages.stage import StageInTask, given_out, packed, reduced, run_in_buckets, stage_in_task
 from cepsql.spark.stages.stage_rows import OutputPackets, TaskPackets
 from cepsql.spark.stages.staged import Staged
 
@@ -62,23 +54,19 @@ def run_flow(flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, con
     channels: list[list[Channel]] = [[] for _ in parts]
     for number, part in enumerate(parts):
         staged = part.staged
+        options = staged.options(control, None, packet_folder)
+        came = []
         for i, feed in enumerate(staged.feeds):
-            packing = Packing(1, i, folder=packet_folder)
             if i in part.below:
                 below, rows = part.below[i]
-                layout = staged.operator.sides[feed.side]
-                inside = Packing(1, i, layout.reduction if feed.late is None else None)
-                way = Channel(number, TaskPackets(rows.projection, rows.hold, inside))
-                channels[numbers[id(below)]].append(way)
+                inside = reduced(staged.operator, feed, Packing(1, i))
+                channel = Channel(number, TaskPackets(rows.projection, rows.hold, inside))
+                channels[numbers[id(below)]].append(channel)
             else:
-                packets.append(packed(staged.operator, feed, packing).selectExpr("*", f"{number} AS {_STAGE}"))
-        if staged.begins:
-            begin = begin_packets(staged.feeds[0].frame.sparkSession, control)
-            packets.append(begin.selectExpr("*", f"{number} AS {_STAGE}"))
-        inputs = tuple(feed.input for feed in staged.feeds)
-        stage = Stage(staged.operator, inputs, staged.identity, staged.lateness, staged.endless)
-        late = tuple(feed.late for feed in staged.feeds)
-        stages.append(StageInTask(stage, late, observation_name(part.observation, staged.feeds)))
+                came.append(packed(staged.operator, feed, Packing(1, i, folder=packet_folder)))
+        came += [] if options.begin is None else [options.begin]
+        packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
+        stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
     advance = partial(_advance, stages, Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels))))
     united = reduce(DataFrame.unionAll, packets)
     return run_in_buckets(united, advance, Buckets(1, buckets.partitions), flow.observation)

@@ -46,12 +46,7 @@ class Sharing:
         Raises OperationalError where it did when the checkpoint was begun, and cannot now.
         """
         number, self._inputs = self._inputs, self._inputs + 1
-        wanted = self.begun_tasks is None or number in self.begun_tasks
-        if can and wanted:
-            self.found_tasks.add(number)
-        elif self.begun_tasks is not None and wanted:
-            raise _apart("task")
-        return can and wanted
+        return _shares(number, can, self.begun_tasks, self.found_tasks, "task")
 
     def staged(self, spark: SparkSession, node: Ordered, first: Staged | None, alone: Staged) -> Staged:
         """Return an operator, together with the one below it, if there is one, where they share a stage.
@@ -61,18 +56,25 @@ class Sharing:
         number = self._numbers.setdefault(id(node), len(self._numbers))
         wanted = self.begun is None or number in self.begun
         together = None if first is None or not wanted else _in_one_stage(spark, node, first, alone)
-        if together is not None:
-            self.found.add(number)
-        elif self.begun is not None and wanted:
-            raise _apart("stage")
+        _shares(number, together is not None, self.begun, self.found, "stage")
         return together or alone
 
 
-def _apart(shared: str) -> OperationalError:
-    return OperationalError(
-        f"the checkpoint was begun with operators in one {shared} that this session cannot run there",
-        hint="use the settings of Spark and the version of cepsql that began it, or a new checkpoint",
-    )
+def _shares(number: int, can: bool, begun: frozenset[int] | None, found: set[int], shared: str) -> bool:
+    """Tell whether an operator of this number shares a stage or a task, and add it to those found that do.
+
+    can, begun: whether it could, and which do in the checkpoint that the query goes on from, None: all that can.
+    Raises OperationalError where it did when the checkpoint was begun, and cannot now.
+    """
+    wanted = begun is None or number in begun
+    if wanted and can:
+        found.add(number)
+    elif wanted and begun is not None:
+        raise OperationalError(
+            f"the checkpoint was begun with operators in one {shared} that this session cannot run there",
+            hint="use the settings of Spark and the version of cepsql that began it, or a new checkpoint",
+        )
+    return wanted and can
 
 
 def neighbour(node: Ordered) -> Ordered | None:

@@ -141,9 +141,7 @@ def run_stage(
     # Another bucket, to which empty packets go, too, would begin as well.
     count = buckets.count if begin is None else 1
     packets = [packed(operator, feed, Packing(count, i, folder=options.packet_folder)) for i, feed in enumerate(feeds)]
-    inputs = tuple(feed.input for feed in feeds)
-    stage = Stage(operator, inputs, identity, options.lateness, options.endless)
-    staged = StageInTask(stage, tuple(feed.late for feed in feeds), observation_name(observation, feeds))
+    staged = stage_in_task(operator, feeds, identity, observation, options)
     united = reduce(DataFrame.unionAll, [*packets, *([] if begin is None else [begin])])
     return run_in_buckets(united, partial(_advance, staged), buckets, staged.observation)
 
@@ -171,9 +169,14 @@ class StageInTask:
                 write_rejected(files, rejected, f"bucket-{bucket}")
 
 
-def observation_name(observation: str, feeds: Sequence[Feed]) -> str:
-    """Return the name under which a stage is observed: that of a single input follows it."""
-    return f"{observation} {feeds[0].name}" if len(feeds) == 1 and feeds[0].name else observation
+def stage_in_task(
+    operator: Operator, feeds: Sequence[Feed], identity: str, observation: str, options: StageOptions
+) -> StageInTask:
+    """Return what tasks must know of an operator with its inputs; arguments as of `run_stage`."""
+    stage = Stage(operator, tuple(feed.input for feed in feeds), identity, options.lateness, options.endless)
+    # The name of a single input follows.
+    name = f"{observation} {feeds[0].name}" if len(feeds) == 1 and feeds[0].name else observation
+    return StageInTask(stage, tuple(feed.late for feed in feeds), name)
 
 
 def run_in_buckets(packets: DataFrame, advance: Callable, buckets: Buckets, observation: str) -> DataFrame:
@@ -233,8 +236,7 @@ def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
     """Return the rows of an input in packets."""
     layout, frame = operator.sides[feed.side], feed.frame
     refuse_collations(frame, layout)
-    # A late row must be whole in the table of late rows, so none may be left out before.
-    packing = replace(packing, reduction=layout.reduction if feed.late is None else None)
+    packing = reduced(operator, feed, packing)
     if feed.read is not None:
         _check_keys(layout, feed)
         return feed.read(packing)
@@ -249,6 +251,12 @@ def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
         rows = rows.unionByName(control, allowMissingColumns=True)
     refuse_months(rows.schema)
     return rows.mapInArrow(partial(_pack, packing), struct_of(PACKET_DDL))
+
+
+def reduced(operator: Operator, feed: Feed, packing: Packing) -> Packing:
+    """Return how packets are made of an input, without the rows that need not travel."""
+    # A late row must be whole in the table of late rows, so none may be left out before.
+    return replace(packing, reduction=operator.sides[feed.side].reduction if feed.late is None else None)
 
 
 def packets_of_stage(operator: Operator, feed: Feed) -> OutputPackets | None:

@@ -47,6 +47,11 @@ class Staged:
     begins: bool = False
     endless: bool = False
 
+    def options(self, control: str | None, buckets: Buckets | None, packet_folder: Path | None) -> StageOptions:
+        """Return how the stage runs; arguments as of `run_staged`."""
+        begin = begin_packets(self.feeds[0].frame.sparkSession, control) if self.begins else None
+        return StageOptions(buckets, self.lateness, packet_folder, begin, self.endless)
+
     @property
     def layout(self) -> RowLayout:
         """Of the rows that the last operator reads."""
@@ -69,8 +74,7 @@ def run_staged(
     control: the control folder of the query's checkpoint, if it has one.
     Raises what Spark says of columns.
     """
-    begin = begin_packets(staged.feeds[0].frame.sparkSession, control) if staged.begins else None
-    options = StageOptions(buckets, staged.lateness, packet_folder, begin, staged.endless)
+    options = staged.options(control, buckets, packet_folder)
     return run_stage(staged.operator, staged.feeds, staged.identity, observation, options)
 
 
