@@ -142,7 +142,7 @@ def test_a_reader_gets_each_change_once(store, tmp_path):
     begin_reading(view, "r2", "q")
     again = Writer(store, checkpoint="d")
     again.write(0, [("Rome", 5)])
-    with pytest.raises(OperationalError, match="view spent was made anew since its changes were read"):
+    with pytest.raises(OperationalError, match="view spent was rebuilt since its changes were read"):
         changes_between(view, Point("c", 5), Point("d", 0))
 
 

@@ -87,7 +87,7 @@ def test_a_reader_of_versions_resumes(tmp_path):
     ("text", "said"),
     [
         ("SELECT o.id, s.at FROM orders AS o JOIN added FOR SYSTEM_TIME AS OF o.at AS s ON s.city = o.city",
-         "FOR SYSTEM_TIME AS OF needs a key of view added, whose rows are versions"),
+         "FOR SYSTEM_TIME AS OF needs view added to have a key"),
         ("SELECT o.id, s.n FROM (VALUES (1, 'Rome', TIMESTAMP '2026-01-05 10:00:00')) AS o (id, city, at) "
          "JOIN spent FOR SYSTEM_TIME AS OF o.at AS s ON s.city = o.city",
          "a join of a table with the versions of view spent is not supported"),
