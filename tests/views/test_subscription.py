@@ -80,7 +80,7 @@ def test_tokens_that_lead_nowhere(engine, spent, tmp_path, monkeypatch):
     token = next(engine.subscribe("spent")).token
     with pytest.raises(ProgrammingError, match="'x' is no token"):
         engine.subscribe("spent", "x")
-    with pytest.raises(ProgrammingError, match="is of other rows than spent has now"):
+    with pytest.raises(ProgrammingError, match="is not of the rows that spent has now"):
         engine.subscribe("spent", "00000000-1")
     with pytest.raises(ProgrammingError, match="has not come as far"):
         engine.subscribe("spent", f"{token}0000")
