@@ -16,11 +16,11 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from cepsql.runner.console import Console
-from cepsql.runner.settings import Settings
-from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import CONTINUATION, PROMPT, is_finished, prompt_session
-from cepsql.shell.shell import run
+from cepsql.frontends.runner.console_streams import Console
+from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.shell.background_engine import OpeningEngine
+from cepsql.frontends.shell.prompt import CONTINUATION, PROMPT, is_finished, prompt_session
+from cepsql.frontends.shell.shell import run
 
 _PATIENCE = 60.0
 _MOMENT = 0.7

@@ -15,8 +15,8 @@ from cepsql.catalog import (
     Source,
     ViewGroup,
 )
+from cepsql.catalog.catalog_names import Names, kind, listed
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.names import Names, kind, listed
 from cepsql.catalog.references import writes_secret
 from cepsql.catalog.view_store import ViewFile, group_sink, view_sink
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion

@@ -15,31 +15,31 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import CTES, table_name
 from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Registered, Relation, Sink, Source
 from cepsql.catalog.catalog import Catalog
-from cepsql.catalog.names import kind
+from cepsql.catalog.catalog_names import kind
 from cepsql.catalog.view_store import ViewSource, view_changes, view_source
 from cepsql.engine.inferred_files import InferredFiles, file_format, file_source
+from cepsql.engine.lazy_session import EngineSession
 from cepsql.engine.owned_start import start_owned
 from cepsql.engine.prepared import PreparedStatements
 from cepsql.engine.registered_frames import Frames, registered
-from cepsql.engine.session import EngineSession
 from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting
 from cepsql.errors import Error, Span, UncheckedError, at_place
 from cepsql.language import statements as st
-from cepsql.language.accepted_calls import called_names
-from cepsql.language.double_quotes import with_quoted_names
-from cepsql.language.file_tables import FILE, FileTable
+from cepsql.language.foreign.accepted_calls import called_names
+from cepsql.language.rewriting.double_quotes import with_quoted_names
+from cepsql.language.rewriting.file_tables import FILE, FileTable
 from cepsql.language.translate import one_query, statements
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.read_point import check_read_point, refuse_read_point
-from cepsql.plan.standing import plan_standing
+from cepsql.plan.standing_plan import plan_standing
 from cepsql.plan.versions_known import check_versions_known
 from cepsql.query import Query, limited
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cepsql.spark.run.query import StandingQuery
+    from cepsql.spark.run.standing_query import StandingQuery
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
     from cepsql.views.relation import Rules
@@ -150,8 +150,8 @@ class Context:
 
     def reading_rules(self) -> "Rules":
         """Return how a query over views is computed without Spark; raises Unlike where only Spark can."""
-        from cepsql.scalar.tree import Session as Rounding
-        from cepsql.scan.expression import Unlike
+        from cepsql.readers.scan.row_expressions import Unlike
+        from cepsql.scalar.expressions import Session as Rounding
         from cepsql.views.relation import Rules
 
         spark = self.session.running
@@ -216,7 +216,7 @@ class Context:
     def wait_for_views(self, plan: Plan) -> None:
         """Wait until the views of a query have taken what AFTER names; raises Error."""
         if plan.query.point is not None and plan.query.point.after is not None:
-            from cepsql.standing.tokens import wait_for_views
+            from cepsql.standing.insert_tokens import wait_for_views
 
             wait_for_views(self, plan)
 
@@ -236,7 +236,7 @@ class Context:
         if not given:
             return {}
         spark = self.spark
-        from cepsql.spark.frames.frames import spark_frame
+        from cepsql.spark.frames.user_frames import spark_frame
 
         return {name.lower(): registered(name, spark_frame(spark, name, frame)) for name, frame in given.items()}
 

@@ -19,7 +19,7 @@ def looked_up(
     """Return what a statement looks up, None for one of another form. Raises Error for parameters without values."""
     if not isinstance(statement, st.Query) or statement.expression.args.get("where") is None:
         return None
-    from cepsql.scan.expression import Unlike
+    from cepsql.readers.scan.row_expressions import Unlike
     from cepsql.views.lookup import lookup
 
     def view(name: str) -> ViewSource | None:

@@ -7,9 +7,9 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.parameters import bind_parameters, named_values
 from cepsql.analysis.sql.positions import span_of
-from cepsql.answer import Answer
 from cepsql.errors import InterfaceError, ProgrammingError, suggestion
 from cepsql.language import statements as st
+from cepsql.render.answer import Answer
 
 if TYPE_CHECKING:
     from cepsql.catalog.calls import Calls

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 
-from cepsql.analysis.match.list_aggregates import dump_aggregate
-from cepsql.analysis.match.match import MatchPlan
-from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
+from cepsql.analysis.row_pattern.match_lists import dump_aggregate
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.catalog import Registered, Source
 from cepsql.catalog.create_text import watermark_clauses
@@ -35,8 +35,8 @@ from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import AddedRows, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.tree.spoken_times import spoken_length
-from cepsql.scalar.tree import Call, Literal, Parameter
-from cepsql.scan.choose import Choice
+from cepsql.readers.scan.choose import Choice
+from cepsql.scalar.expressions import Call, Literal, Parameter
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",

@@ -7,18 +7,10 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.accepted_calls import spark_calls
-from cepsql.language.bare_names import refuse_bare_names
-from cepsql.language.bloom_filters import bloom_call
-from cepsql.language.file_tables import name_files, refuse_calls
-from cepsql.language.foreign import refuse_foreign
-from cepsql.language.generators import spread_generators
-from cepsql.language.group_windows import spark_window
-from cepsql.language.guard import guarded
-from cepsql.language.interval_units import UNITS, respelt_units, spark_interval
-from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
-from cepsql.language.notes import with_notes
-from cepsql.language.respelling import (
+from cepsql.language.foreign.accepted_calls import spark_calls
+from cepsql.language.foreign.foreign_sql import refuse_foreign
+from cepsql.language.foreign.group_windows import spark_window
+from cepsql.language.foreign.respelling import (
     KEPT,
     distinct_collected,
     epoch_time,
@@ -30,11 +22,19 @@ from cepsql.language.respelling import (
     respelt,
     spread_symmetric,
 )
+from cepsql.language.guard import guarded
+from cepsql.language.interval_units import UNITS, respelt_units, spark_interval
+from cepsql.language.notes import with_notes
+from cepsql.language.rewriting.bare_names import refuse_bare_names
+from cepsql.language.rewriting.bloom_filters import bloom_call
+from cepsql.language.rewriting.file_tables import name_files, refuse_calls
+from cepsql.language.rewriting.generators import spread_generators
+from cepsql.language.rewriting.misread import mark_misread, refuse_intervals, refuse_misread
+from cepsql.language.rewriting.tried import tried
+from cepsql.language.rewriting.variant_path import fold_paths, unfold_paths
 from cepsql.language.spark_functions import is_foreign_function
 from cepsql.language.syntax_errors import dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
-from cepsql.language.tried import tried
-from cepsql.language.variant_path import fold_paths, unfold_paths
 
 KEPT_AGGREGATES = frozenset(
     {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}

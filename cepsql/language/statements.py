@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span
-from cepsql.language.versions import Version
+from cepsql.language.as_of_versions import Version
 from cepsql.pattern.ir import Pattern
 
 NAVIGATION = {"FIRST": "__FIRST", "LAST": "__LAST", "RUNNING": "__RUNNING", "FINAL": "__FINAL"}

@@ -10,26 +10,19 @@ from lark import Token, Tree
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, in_text, suggestion
-from cepsql.language.column_types import TYPES, check_type
-from cepsql.language.computed_types import computed_type
-from cepsql.language.connectors import Connected, Declared, connected, flink_type
-from cepsql.language.explain_details import explained_part
-from cepsql.language.foreign import refuse_hints
+from cepsql.language.as_of_versions import Version, without_versions
+from cepsql.language.foreign.computed_types import computed_type
+from cepsql.language.foreign.connectors import Connected, Declared, connected, flink_type
+from cepsql.language.foreign.explain_details import explained_part
+from cepsql.language.foreign.foreign_sql import refuse_hints
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.islands import COMPARING, kept_name, parse_island, spelled_interval
 from cepsql.language.parse import parse
-from cepsql.language.pattern import fold, parse_pattern
-from cepsql.language.pattern_windows import (
-    MEASURE,
-    missing_frame,
-    pattern_frame,
-    pattern_window_names,
-    sought,
-    with_measures,
-)
+from cepsql.language.pattern_text import fold, parse_pattern
+from cepsql.language.rewriting.temporal_joins import with_temporal_joins
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.language.statements import (
     NAVIGATION,
@@ -86,10 +79,17 @@ from cepsql.language.statements import (
     WatermarkClause,
     WindowPattern,
 )
-from cepsql.language.temporal_joins import with_temporal_joins
 from cepsql.language.tokens import DIALECT, Text, made_token, unquoted
-from cepsql.language.versions import Version, without_versions
+from cepsql.language.type_names import TYPES, check_type
 from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
+from cepsql.language.windows_with_patterns import (
+    MEASURE,
+    missing_frame,
+    pattern_frame,
+    pattern_window_names,
+    sought,
+    with_measures,
+)
 
 
 def statements(sql: str, own: Collection[str] = ()) -> list[Statement]:

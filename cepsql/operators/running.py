@@ -13,12 +13,12 @@ from cepsql.operators.exact_sums import as_doubles, as_integers, decimal_halves
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.seen_values import SeenValues
 from cepsql.operators.segments import Segments
-from cepsql.ordered.columns import integers, one_chunk, stack
 from cepsql.ordered.keys import find_keys, key_codes
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
+from cepsql.ordered.plain_columns import integers, one_chunk, stack
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.ordered.sort import by_time
+from cepsql.ordered.sorting import by_time
 
 RUNNING_FUNCTIONS = ("row_number", "rank", "dense_rank", "count", "sum", "avg", "min", "max", "first", "last", "seen")
 """What a `RunningCall` may compute."""

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from cepsql.ordered.columns import integers
+from cepsql.ordered.plain_columns import integers
 
 ORIGIN, PLACE = "origin", "place"
 """Columns of rows before they are packed: where a row comes from, a STRUCT with the fields of `Origin`, NULL where its

@@ -10,15 +10,15 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Numbering
-from cepsql.ordered.columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
+from cepsql.ordered.plain_columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
 from cepsql.ordered.reached import Reached, reached_after
 from cepsql.ordered.rejected import WHOLE, rejected_rows
 from cepsql.ordered.release import release
 from cepsql.ordered.row_layout import BEGINNING, COUNTED, END_OF_TIME, IDLE, REPEATED, ROWS, RowLayout
-from cepsql.ordered.standing import Standing, standing
+from cepsql.ordered.stage_status import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
 
 _NO_TIMES = np.zeros(0, np.int64)

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Origin, Origins
-from cepsql.ordered.columns import compact
 from cepsql.ordered.operator import Operator
+from cepsql.ordered.plain_columns import compact
 from cepsql.ordered.reached import Producer, Reached
 from cepsql.ordered.release import Kept, nothing_kept
 from cepsql.ordered.row_bytes import read_rows, write_rows

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.conditions import RowTests, conjuncts, split
 from cepsql.pattern.leaf_types import column_types, leaf_types
+from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
-from cepsql.pattern.rows import Partitions
+from cepsql.scalar.expressions import Apply, Constant, Input, Node, Parameter, leaves
 from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
 from cepsql.scalar.python import PythonSource, compile_node, execute
-from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, leaves
 from cepsql.scalar.typing import typed
 
 

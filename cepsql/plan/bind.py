@@ -6,16 +6,16 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.match.match import plan_match
-from cepsql.analysis.match.subqueries import with_hidden_columns
-from cepsql.analysis.operators.deduplicate import plan_deduplicate
+from cepsql.analysis.clauses.deduplication import plan_deduplicate
+from cepsql.analysis.row_pattern.match_clause import plan_match
+from cepsql.analysis.row_pattern.subqueries import with_hidden_columns
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.analysis.sql.written import Written
 from cepsql.catalog import MaterializedView, View
 from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, Query, WindowClause
 from cepsql.plan.changes.emitted_rows import emitted_rows, with_emitted_rows
 from cepsql.plan.groups.assigned_windows import implied_partition, window_rows
-from cepsql.plan.groups.fill import hoist_fill
+from cepsql.plan.groups.filled_windows import hoist_fill
 from cepsql.plan.inputs import Inputs
 from cepsql.plan.joins.as_of_tables import join_tables_as_of
 from cepsql.plan.names.expand import Expanded, Expander
@@ -24,8 +24,8 @@ from cepsql.plan.names.where_names import refuse_made_in_where
 from cepsql.plan.operators.deduplicate import Deduplicate
 from cepsql.plan.operators.match import Match
 from cepsql.plan.passes import Asked, Draft
-from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
+from cepsql.plan.rows.window_functions import hoist_over
 from cepsql.plan.tree.nodes import Node, Read, Sql
 
 

@@ -15,7 +15,7 @@ def group_plan(plans: Sequence[Plan]) -> Plan:
     """Return the plan of the queries of views whose texts stand one after the other, with these plans, in one text.
 
     Its nodes read those of all: a union that numbers the views. What is run gives the columns of the views, too; see
-    `cepsql.spark.stages.side_by_side`.
+    `cepsql.spark.building.side_by_side`.
     """
     first, last = plans[0].query, plans[-1]
     logical = _union([plan.logical for plan in plans])

@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import urlparse
 
 from cepsql.analysis.sql.canonical import canonical_sql
+from cepsql.base.secrets import is_secret, without_secrets
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.language.interval_units import in_months
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import AddedRows, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql
-from cepsql.secrets import is_secret, without_secrets
 
 VERSION = 1
 """Of the description: another version may say the same in other words."""

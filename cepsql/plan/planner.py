@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.match import MatchPlan
-from cepsql.analysis.operators.emission import OPERATION, plan_emission
+from cepsql.analysis.clauses.emit_clause import OPERATION, plan_emission
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.properties import Properties
 from cepsql.analysis.sql.quoted_columns import quoted_column_notices
 from cepsql.catalog import ColumnDefinition, Registered, Source, View
@@ -14,7 +14,7 @@ from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.statements import Query
 from cepsql.plan.bind import Binder
 from cepsql.plan.changes.emission import groups_joined_streams
-from cepsql.plan.changes.ranked_rows import call_that_changes
+from cepsql.plan.changes.ranked_selects import call_that_changes
 from cepsql.plan.changes.table_changes import over_table_changes
 from cepsql.plan.names.expand import Expander, Lookup
 from cepsql.plan.passes import BIND, CHECK, EXPAND, LIFT, Asked, Draft, record_step, run_passes, tree_lines
@@ -70,7 +70,7 @@ class Plan(Readable):
     @property
     def changes(self) -> bool:
         """Whether the rows say what each does to the result, in the column OPERATION of
-        `cepsql.analysis.operators.emission`.
+        `cepsql.analysis.clauses.emit_clause`.
         """
         return self.query.emit is not None and plan_emission(self.query.emit).changing
 

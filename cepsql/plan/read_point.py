@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.sql.intervals import interval_micros
+from cepsql.analysis.sql.constant_intervals import interval_micros
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.statements import Query
 from cepsql.plan.planner import Plan

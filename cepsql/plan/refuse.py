@@ -2,13 +2,13 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import called_function, is_aggregate
-from cepsql.analysis.match.subqueries import HIDDEN
+from cepsql.analysis.row_pattern.aggregate_calls import called_function, is_aggregate
+from cepsql.analysis.row_pattern.subqueries import HIDDEN
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.analysis.sql.window_calls import is_window_call
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
+from cepsql.language.foreign.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
 from cepsql.plan.operators.stream_join import StreamJoin
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.rules.mark_chains import with_markers

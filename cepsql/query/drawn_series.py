@@ -34,7 +34,7 @@ def drawn_series(
     """
     import pyarrow as pa
 
-    from cepsql.plots.matches import MATCH, VARIABLE
+    from cepsql.render.plots.matches import MATCH, VARIABLE
 
     plain = not any(isinstance(clause, st.MatchClause) for clause in query.plan.query.operators)
     keys: tuple[str, ...] = ()

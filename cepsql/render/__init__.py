@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from cepsql.base.output_formats import FORMATS
 from cepsql.errors import InterfaceError
-from cepsql.formats import FORMATS
 from cepsql.render.cells import cells
 from cepsql.render.delimited import delimited_header, delimited_rows
 from cepsql.render.jsonlines import json_rows

@@ -45,7 +45,7 @@ def _row(row: Sequence[str | None], columns: Sequence[Column]) -> str:
 
 
 def answer_html(columns: Sequence[str], rows: Sequence[Sequence[object]], layout: str, message: str, text: str) -> str:
-    """Write what a statement says that is no query; see `cepsql.answer.Answer`."""
+    """Write what a statement says that is no query; see `cepsql.render.answer.Answer`."""
     parts = []
     if columns and layout != "table":
         parts.append(html_text("\n".join(str(line) for (line,) in rows)))

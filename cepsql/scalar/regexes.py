@@ -88,7 +88,7 @@ def regexp_replace(text: str, pattern: str, replacement: str) -> str:
 REGEX_FUNCTIONS: dict[str, Callable] = {
     "rlike": rlike, "regexp_extract": regexp_extract, "regexp_replace": regexp_replace,
 }  # fmt: skip
-"""By the operation's name in `cepsql.scalar.tree.Call`."""
+"""By the operation's name in `cepsql.scalar.expressions.Call`."""
 
 
 def _found(text: str, pattern: str):

@@ -10,15 +10,15 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from cepsql.answer import Answer
 from cepsql.catalog import ColumnDefinition, Sink, Source, ValueFormat, Watermark
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.locations import local_path
 from cepsql.errors import Error, NotSupportedError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
+from cepsql.render.answer import Answer
 from cepsql.sinks.formats import FILE_FORMATS
-from cepsql.standing.statements import Host, execute, kept
+from cepsql.standing.query_statements import Host, execute, kept
 
 _NOWHERE = ("console", "noop")
 """Formats of sinks that nobody can read from."""

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from cepsql.analysis.sql.parameters import literal
 from cepsql.analysis.sql.plain_sql import sql_of
-from cepsql.answer import Answer
 from cepsql.catalog import RegisteredQuery, View
+from cepsql.catalog.catalog_names import kind
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.names import kind
 from cepsql.catalog.references import resolved
 from cepsql.errors import ProgrammingError
 from cepsql.explain.match_key import asked_match, key_columns
@@ -27,8 +26,9 @@ from cepsql.plan.passes import Step
 from cepsql.plan.planner import Plan
 from cepsql.query import Host as QueryHost
 from cepsql.query import Query
+from cepsql.render.answer import Answer
+from cepsql.standing.query_statements import Host as CatalogHost
 from cepsql.standing.registered_plan import registered_plan
-from cepsql.standing.statements import Host as CatalogHost
 from cepsql.standing.tuned import Tuned
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Definition, RegisteredQuery
 from cepsql.catalog.catalog import Catalog
-from cepsql.catalog.names import enumerated, kind
+from cepsql.catalog.catalog_names import enumerated, kind
 from cepsql.errors import Error
 from cepsql.language import statements as st
+from cepsql.standing.query_report import shown_time
 from cepsql.standing.replacement import kept_identity
-from cepsql.standing.report import shown_time
 
 if TYPE_CHECKING:
     from cepsql.standing.home import Home

@@ -9,7 +9,7 @@ from cepsql.language import statements as st
 from cepsql.language.translate import one_query, statements
 from cepsql.plan.group import group_plan
 from cepsql.plan.planner import Plan
-from cepsql.standing.host import Host
+from cepsql.standing.statement_host import Host
 
 
 def registered_plan(host: Host, query: RegisteredQuery) -> Plan:

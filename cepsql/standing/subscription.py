@@ -7,17 +7,17 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from cepsql.answer import Answer
 from cepsql.catalog import MaterializedView, RegisteredQuery, Sink
+from cepsql.catalog.catalog_names import kind
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.names import kind
 from cepsql.catalog.view_store import view_source
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.render import cells
-from cepsql.standing.host import Host
-from cepsql.views.last_rows import LastRowsFollower, kept_rows
+from cepsql.render.answer import Answer
+from cepsql.standing.statement_host import Host
+from cepsql.views.recent_rows import LastRowsFollower, kept_rows
 from cepsql.views.snapshot import NeverRun
-from cepsql.views.subscription import Changes, ViewFollower
+from cepsql.views.view_subscription import Changes, ViewFollower
 
 _LEAST_PAUSE, _MOST_PAUSE = 0.01, 0.2
 _FALLS_BACK = 1.5

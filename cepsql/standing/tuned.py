@@ -12,7 +12,7 @@ from cepsql.query import Host, limited
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cepsql.spark.run.query import StandingQuery
+    from cepsql.spark.run.standing_query import StandingQuery
     from cepsql.views.relation import Rules
 
 

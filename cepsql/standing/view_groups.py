@@ -3,7 +3,6 @@
 import uuid
 from dataclasses import replace
 
-from cepsql.answer import Answer
 from cepsql.catalog import Definition, MaterializedView, ViewGroup
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import RUNNING
@@ -12,9 +11,10 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
 from cepsql.plan.view_sources import view_sources
-from cepsql.standing.definitions import check_options
-from cepsql.standing.host import Host, kept
-from cepsql.standing.report import counts_of
+from cepsql.render.answer import Answer
+from cepsql.standing.query_definitions import check_options
+from cepsql.standing.query_report import counts_of
+from cepsql.standing.statement_host import Host, kept
 
 _OF_VIEWS = ("retain",)
 """Options of a store that each view has for itself."""

@@ -7,10 +7,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from cepsql.catalog.view_store import ViewSource
-from cepsql.language.file_tables import FILE
+from cepsql.language.rewriting.file_tables import FILE
 from cepsql.language.statements import Query
+from cepsql.readers.scan.select import given_clauses
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
-from cepsql.scan.select import given_clauses
 from cepsql.views.reading import constant
 from cepsql.views.snapshot import Condition, Wanted, read_rows
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy as sa
 
-from cepsql.calendar import time_text
+from cepsql.base.calendar import time_text
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import OperationalError
 from cepsql.language.statements import Query

@@ -8,20 +8,20 @@ import pyarrow as pa
 from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import table_name
-from cepsql.calendar import time_text
+from cepsql.base.calendar import time_text
 from cepsql.catalog.view_store import ViewSource
-from cepsql.ordered.columns import one_chunk
+from cepsql.ordered.plain_columns import one_chunk
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import Node, Read, Sql, walk
+from cepsql.readers.scan.row_expressions import Unlike
+from cepsql.readers.scan.select import check_alias, given_clauses
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.scalar.zone import Zone
-from cepsql.scan.expression import Unlike
-from cepsql.scan.select import check_alias, given_clauses
-from cepsql.views.cells import column_values
-from cepsql.views.groups import Grouped, grouped
+from cepsql.views.grouped_rows import Grouped, grouped
 from cepsql.views.points import NOW, AsOf, asked_point, read_as_of
 from cepsql.views.relation import Column, Relation, Rules, joined, ordered
 from cepsql.views.snapshot import Condition, Wanted
+from cepsql.views.stored_values import column_values
 
 _MOST_BIGINT = 2**63
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "kind"}

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from cepsql.ordered.columns import one_chunk
 from cepsql.ordered.ordinal import ordinals
-from cepsql.scalar.arrow import evaluate
-from cepsql.scalar.tree import Apply, Input, Node, Session, nodes
+from cepsql.ordered.plain_columns import one_chunk
+from cepsql.readers.scan.row_expressions import Unlike, compile_tree
+from cepsql.scalar.arrow.arrow_expressions import evaluate
+from cepsql.scalar.expressions import Apply, Input, Node, Session, nodes
 from cepsql.scalar.types import BOOLEAN, FRACTIONS, TIMESTAMP, Type
-from cepsql.scan.expression import Unlike, compile_tree
 
 _WITHOUT_ZONE = (
     "eq",

@@ -15,8 +15,8 @@ from sqlglot.executor import execute
 
 from cepsql.engine import connect
 from cepsql.explain.condition_parts import condition_parts
-from cepsql.explain.explain_match import explain_match
-from cepsql.matching.key_rows import KeyRows, sort_batches
+from cepsql.explain.match_report import explain_match
+from cepsql.operators.matching.key_rows import KeyRows, sort_batches
 from cepsql.ordered.packet import pack
 from cepsql.ordered.stage import Input
 

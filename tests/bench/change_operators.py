@@ -19,13 +19,13 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "operators"), str(Path(__file__)
 
 from change_streams import EVER  # noqa: E402 (found by the line above)
 
-from cepsql.operators.change_rows import IDENTITY, KIND  # noqa: E402
-from cepsql.operators.changing_groups import ChangingGroupsOperator  # noqa: E402
-from cepsql.operators.interval_join import JoinKind  # noqa: E402
-from cepsql.operators.partial_groups import PartialGroups  # noqa: E402
-from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator  # noqa: E402
+from cepsql.operators.changing.change_rows import IDENTITY, KIND  # noqa: E402
+from cepsql.operators.changing.changing_groups import ChangingGroupsOperator  # noqa: E402
+from cepsql.operators.changing.partial_groups import PartialGroups  # noqa: E402
+from cepsql.operators.changing.retracting_groups import GroupCall, RetractingGroupsOperator  # noqa: E402
+from cepsql.operators.pairing.interval_join import JoinKind  # noqa: E402
+from cepsql.operators.pairing.table_join import TableJoinOperator  # noqa: E402
 from cepsql.operators.running import RunningCall  # noqa: E402
-from cepsql.operators.table_join import TableJoinOperator  # noqa: E402
 from cepsql.ordered.operator import Operator  # noqa: E402
 from cepsql.ordered.packet import pack  # noqa: E402
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout  # noqa: E402

@@ -11,18 +11,18 @@ import pyarrow as pa
 import pytest
 from fake_engine import FakeEngine, FakeQuery, Progress, endless, message, numbers, stream
 
-from cepsql.answer import Answer
+from cepsql.base.output_formats import FORMATS
 from cepsql.errors import DataError, ProgrammingError, Span
-from cepsql.formats import FORMATS
-from cepsql.runner import view as view_module
-from cepsql.runner.console import Console
-from cepsql.runner.interrupt import interruptible
-from cepsql.runner.notices import noticed
-from cepsql.runner.report import report
-from cepsql.runner.settings import Settings
-from cepsql.runner.statements import execute
-from cepsql.runner.working import share_of
-from cepsql.spark.sources.reading_start import ReadingStart
+from cepsql.frontends.runner import live_rows as view_module
+from cepsql.frontends.runner.console_streams import Console
+from cepsql.frontends.runner.error_report import report
+from cepsql.frontends.runner.execute import execute
+from cepsql.frontends.runner.interrupt import interruptible
+from cepsql.frontends.runner.logged_notices import noticed
+from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.working import share_of
+from cepsql.render.answer import Answer
+from cepsql.spark.sources.watching.reading_start import ReadingStart
 
 
 def play(prepared, text, **settings):

@@ -16,13 +16,13 @@ from typed import type_to
 from cepsql.catalog import RegisteredQuery, Source, View
 from cepsql.catalog.catalog import Catalog
 from cepsql.errors import OperationalError, ProgrammingError, Span
+from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.shell.commands import command
+from cepsql.frontends.shell.grammar_forms import keywords_of, rules, statement_rules, used_rules
+from cepsql.frontends.shell.highlight import COLOURS, highlight
+from cepsql.frontends.shell.prompt import file_history, is_finished
+from cepsql.frontends.shell.statement_help import TOPICS, statement_help, topic_keywords
 from cepsql.language.translate import statements
-from cepsql.runner.settings import Settings
-from cepsql.shell.commands import command
-from cepsql.shell.grammar_forms import keywords_of, rules, statement_rules, used_rules
-from cepsql.shell.highlight import COLOURS, highlight
-from cepsql.shell.prompt import file_history, is_finished
-from cepsql.shell.statement_help import TOPICS, statement_help, topic_keywords
 
 ENTER, FORCE, CTRL_C, CTRL_D, CTRL_R = "\r", "\x1b\r", "\x03", "\x04", "\x12"
 

@@ -11,13 +11,13 @@ import pytest
 from fake_engine import FakeQuery
 
 from cepsql.errors import InterfaceError
-from cepsql.runner import console as console_module
-from cepsql.runner import working as working_module
-from cepsql.runner.bounded import write_bounded
-from cepsql.runner.console import Console
-from cepsql.runner.settings import Settings
-from cepsql.runner.stream_rows import stream_rows
-from cepsql.runner.working import share_of, working
+from cepsql.frontends.runner import console_streams as console_module
+from cepsql.frontends.runner import working as working_module
+from cepsql.frontends.runner.bounded import write_bounded
+from cepsql.frontends.runner.console_streams import Console
+from cepsql.frontends.runner.stream_rows import stream_rows
+from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.working import share_of, working
 
 COLUMNS = [("key", "string"), ("n", "int")]
 

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.kafka.options import kafka_options
+from cepsql.readers.kafka.kafka_options import kafka_options
 
 pytest.importorskip("confluent_kafka")
 pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 has it")

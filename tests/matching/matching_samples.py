@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 
-from cepsql.matching.match_operator import MatchOperator
-from cepsql.matching.match_rows import Scanned, match_rows
+from cepsql.operators.matching.match_operator import MatchOperator
+from cepsql.operators.matching.match_rows import Scanned, match_rows
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.ordered.stage import Input, Stage
 from cepsql.pattern.ir import Anchor, Concat, Repeat, Variable

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matching_samples import PROGRAM, bag
 from ordered_samples import INPUT_SCHEMA, inputs, packets
 
-from cepsql.matching.match_operator import MatchOperator
+from cepsql.operators.matching.match_operator import MatchOperator
 from cepsql.ordered.fused import Fused
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME

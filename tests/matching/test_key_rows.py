@@ -10,7 +10,7 @@ from matching_samples import PROGRAM
 from ordered_samples import BUCKETS, KEYS, inputs, packets
 from test_match_operator import STAGE, by_hand, run
 
-from cepsql.matching.key_rows import held_rows, sort_batches, state_of_key
+from cepsql.operators.matching.key_rows import held_rows, sort_batches, state_of_key
 from cepsql.ordered.stage import Input
 from cepsql.ordered.state import decode, first_state
 

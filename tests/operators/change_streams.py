@@ -6,8 +6,8 @@ from itertools import groupby
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepsql.operators.change_rows import IDENTITY, KIND
-from cepsql.operators.changing_groups import EVER
+from cepsql.operators.changing.change_rows import IDENTITY, KIND
+from cepsql.operators.changing.changing_groups import EVER
 from cepsql.ordered.operator import Change
 from cepsql.ordered.packet import pack
 from cepsql.ordered.stage import Input, Stage, advance

@@ -9,13 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from late_rows import on_time
 
-from cepsql.operators.as_of_join import AsOfJoinOperator
-from cepsql.operators.pair_condition import PairColumn, PairCondition
+from cepsql.operators.pairing.as_of_join import AsOfJoinOperator
+from cepsql.operators.pairing.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, OrderColumn, RowLayout
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
-from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal
+from cepsql.scalar.expressions import STANDARD_SESSION, Call, Literal
 from cepsql.scalar.types import BIGINT
 from cepsql.scalar.typing import typed
 

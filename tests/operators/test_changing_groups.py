@@ -11,8 +11,8 @@ from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of
 from test_frame_rows import used_rows
 
-from cepsql.operators.changing_groups import EVER, ChangingGroupsOperator
-from cepsql.operators.partial_groups import PartialGroups
+from cepsql.operators.changing.changing_groups import EVER, ChangingGroupsOperator
+from cepsql.operators.changing.partial_groups import PartialGroups
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import Column

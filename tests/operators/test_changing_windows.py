@@ -10,9 +10,9 @@ from test_deduplicate import END, key_of, place
 from test_frame_rows import partitions, with_bounds
 from test_window_operators import windows_by_hand
 
-from cepsql.operators.changing_windows import ChangingWindows
-from cepsql.operators.window_kinds import Fixed, Gaps
-from cepsql.operators.windows import FixedWindows, Sessions
+from cepsql.operators.windowing.changing_windows import ChangingWindows
+from cepsql.operators.windowing.window_kinds import Fixed, Gaps
+from cepsql.operators.windowing.windows import FixedWindows, Sessions
 from cepsql.ordered.operator import Change
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode

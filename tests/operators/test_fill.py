@@ -9,7 +9,7 @@ from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.fill import Filler, FillKind, FillOperator, constant
+from cepsql.operators.windowing.fill import Filler, FillKind, FillOperator, constant
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, RowLayout
 from cepsql.ordered.sorted_run import run_sorted

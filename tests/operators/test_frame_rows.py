@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of, place
 
-from cepsql.operators.frame_rows import FrameRows
+from cepsql.operators.framing.frame_rows import FrameRows
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode

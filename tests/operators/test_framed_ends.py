@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.operators.framed import Framed, FramedCall
+from cepsql.operators.framing.framed import Framed, FramedCall
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.ordered.stage import Input, Stage, advance

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from late_rows import on_time
 
-from cepsql.operators.interval_join import UNBOUNDED, IntervalJoinOperator, JoinKind
-from cepsql.operators.pair_condition import PairColumn, PairCondition
+from cepsql.operators.pairing.interval_join import UNBOUNDED, IntervalJoinOperator, JoinKind
+from cepsql.operators.pairing.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
-from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal
+from cepsql.scalar.expressions import STANDARD_SESSION, Call, Literal
 from cepsql.scalar.types import BIGINT, STRING
 from cepsql.scalar.typing import typed
 

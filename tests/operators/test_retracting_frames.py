@@ -9,9 +9,9 @@ from change_streams import GONE_KINDS, Running, applied, changes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.change_rows import IDENTITY, KIND, Change
-from cepsql.operators.frame_bounds import Frame
-from cepsql.operators.retracting_frames import RetractingFramesOperator, WindowCall
+from cepsql.operators.changing.change_rows import IDENTITY, KIND, Change
+from cepsql.operators.changing.retracting_frames import RetractingFramesOperator, WindowCall
+from cepsql.operators.framing.frame_bounds import Frame
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 
 duckdb = pytest.importorskip("duckdb")

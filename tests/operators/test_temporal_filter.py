@@ -8,8 +8,8 @@ from change_streams import GONE_KINDS, Running, applied, changes, table_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.change_rows import IDENTITY, KIND
-from cepsql.operators.temporal_filter import ENTER, EXPIRED, LEAVE, TemporalFilterOperator
+from cepsql.operators.changing.change_rows import IDENTITY, KIND
+from cepsql.operators.changing.temporal_filter import ENTER, EXPIRED, LEAVE, TemporalFilterOperator
 from cepsql.ordered.operator import Change
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, RowLayout

@@ -10,8 +10,8 @@ from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of, place
 from test_frame_rows import partitions, with_bounds
 
-from cepsql.operators.window_kinds import Fixed
-from cepsql.operators.windows import FixedWindows, Sessions
+from cepsql.operators.windowing.window_kinds import Fixed
+from cepsql.operators.windowing.windows import FixedWindows, Sessions
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
 

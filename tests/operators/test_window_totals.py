@@ -15,10 +15,10 @@ from test_deduplicate import END, key_of
 from test_frame_rows import partitions, with_bounds
 
 from cepsql.errors import OperationalError
-from cepsql.operators.partial_totals import PartialTotals
 from cepsql.operators.running import RunningCall
-from cepsql.operators.window_kinds import Fixed, Gaps
-from cepsql.operators.window_totals import WindowTotals
+from cepsql.operators.windowing.partial_totals import PartialTotals
+from cepsql.operators.windowing.window_kinds import Fixed, Gaps
+from cepsql.operators.windowing.window_totals import WindowTotals
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout

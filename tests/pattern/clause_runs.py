@@ -15,9 +15,9 @@ from clause_meaning import COLUMNS as NAMES
 from clause_texts import COLUMNS
 from sqlglot import exp
 
-from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.engine import Engine, connect
-from cepsql.matching.match_operator import MatchOperator
+from cepsql.operators.matching.match_operator import MatchOperator
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME

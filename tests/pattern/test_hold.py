@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from strategies import NAMES, bits, conditions, patterns
 
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.matching.hold import fixed_length, hold
-from cepsql.matching.match_operator import MatchOperator
+from cepsql.operators.matching.hold import fixed_length, hold
+from cepsql.operators.matching.match_operator import MatchOperator
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column
 from cepsql.ordered.stage import Input, Stage, advance

@@ -6,7 +6,7 @@ import pytest
 from test_view_changes import Writer
 
 from cepsql.spark.sources.view_changes_source import Reading, _StreamReader
-from cepsql.views.changes import end_reading
+from cepsql.views.change_feed import end_reading
 
 NAMES = ("city", "n", "cepsql_gone")
 

@@ -11,7 +11,7 @@ from cepsql.catalog.view_store import VERSION, view_versions
 from cepsql.errors import OperationalError
 from cepsql.spark.run.sink import Position
 from cepsql.spark.sources.view_changes_source import Reading, _StreamReader
-from cepsql.views.changes import Point, begin_reading, read_until
+from cepsql.views.change_feed import Point, begin_reading, read_until
 from cepsql.views.version_changes import REACHED, versions_between
 
 FILES = "USING csv OPTIONS (path '{}')"

@@ -23,9 +23,9 @@ from cepsql.catalog import (
 )
 from cepsql.catalog.locations import SQLITE_URL
 from cepsql.catalog.references import references, resolved
-from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import Error, ProgrammingError, Span, answer
 from cepsql.language.tokens import Text
+from cepsql.readers.datagen.fields import DATAGEN
 
 _REFLECTIVE = {"reflect", "java_method", "try_reflect", "identifier"}
 _GAP = r"[`\"]?(?:\s|/\*.*?\*/|--[^\r\n]*[\r\n])*"

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterable
 
 from cepsql.catalog import Source
-from cepsql.datagen.fields import FIELD_OPTIONS, OPTIONS
 from cepsql.errors import ProgrammingError, suggestion
+from cepsql.readers.datagen.fields import FIELD_OPTIONS, OPTIONS
 
 COMMON_OPTIONS: dict[str, tuple[str, ...]] = {
     "csv": ("header", "sep", "quote", "escape", "nullValue", "timestampFormat", "dateFormat", "mode", "maxLineBytes"),

@@ -2,8 +2,8 @@
 
 from sqlglot import exp
 
+from cepsql.analysis.sql.constant_intervals import interval_micros, interval_of_seconds
 from cepsql.analysis.sql.epoch_times import OTHER_UNITS, is_number, made_time
-from cepsql.analysis.sql.intervals import interval_micros, interval_of_seconds
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.sql.intervals import interval_micros, limited
+from cepsql.analysis.sql.constant_intervals import interval_micros, limited
 from cepsql.analysis.sql.positions import span_of
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import ProgrammingError, Span
 
 MICROS, DAYS, WEEKS, MONTHS = "microseconds", "days", "weeks", "months"

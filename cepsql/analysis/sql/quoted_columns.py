@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
+from cepsql.language.rewriting.double_quotes import NAMES_IN_DOUBLE_QUOTES
 from cepsql.language.statements import Query
 from cepsql.language.tokens import Text, quoted
 

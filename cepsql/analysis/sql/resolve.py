@@ -19,8 +19,8 @@ from cepsql.analysis.sql.unions import check_branches
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
-from cepsql.language.foreign_columns import NO_COLUMNS
-from cepsql.operators.windows import END, START
+from cepsql.language.foreign.foreign_columns import NO_COLUMNS
+from cepsql.operators.windowing.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
 """Tells what is known of the rows that a table name means, or raises ProgrammingError."""

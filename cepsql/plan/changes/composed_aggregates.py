@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, called_function, own_aggregates
-from cepsql.analysis.operators.running_calls import Take, running_aggregate
+from cepsql.analysis.clauses.running_calls import Take, running_aggregate
+from cepsql.analysis.row_pattern.aggregate_calls import AggregateCall, aggregate_call, called_function, own_aggregates
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
-from cepsql.operators.retracting_groups import GroupCall
+from cepsql.operators.changing.retracting_groups import GroupCall
 from cepsql.operators.running import RunningCall
 from cepsql.plan.changes.aggregate_parts import filtered, where
-from cepsql.plan.changes.list_aggregates import OF_LISTS
+from cepsql.plan.changes.aggregates_from_lists import OF_LISTS
 from cepsql.plan.changes.listed_aggregates import listed_call
 from cepsql.plan.operators.retracting_groups import ListedCall
 

@@ -4,25 +4,25 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregates_of, own_aggregates
-from cepsql.analysis.operators.emission import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
+from cepsql.analysis.clauses.emit_clause import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
+from cepsql.analysis.row_pattern.aggregate_calls import aggregates_of, own_aggregates
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer, granted
+from cepsql.language.rewriting.temporal_joins import temporal_call
 from cepsql.language.statements import EmitClause
-from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.changes.composed_aggregates import is_of_one_row, is_total
 from cepsql.plan.changes.different_groups import is_distinct_of_groups
 from cepsql.plan.changes.emitted_rows import NEEDS_WINDOW, SPOKEN, with_emitted_branches
 from cepsql.plan.changes.filtered_changes import with_whole_updates
 from cepsql.plan.changes.group_changes import hoist_changing_groups
-from cepsql.plan.changes.ranked_rows import call_that_changes
+from cepsql.plan.changes.ranked_selects import call_that_changes
 from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
-from cepsql.plan.joins.stream_join import joined_events, joins_streams
+from cepsql.plan.joins.stream_joins import joined_events, joins_streams
 from cepsql.plan.rows.top_rows import asks_first_rows
-from cepsql.plan.tree.arrival import keeps_arrival
+from cepsql.plan.tree.arrival_order import keeps_arrival
 from cepsql.plan.tree.changelogs import changelog_read, emitted_read
 from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Ordered, Read, Sql, walk

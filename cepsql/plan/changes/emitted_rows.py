@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.emission import ON_CLOSE, Emission, plan_emission
+from cepsql.analysis.clauses.emit_clause import ON_CLOSE, Emission, plan_emission
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, ProgrammingError, Span

@@ -5,11 +5,24 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, called_function, is_group_aggregate
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.framed_calls import OF_FRAMES
-from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS, bounds_of, call_name, check_order, exclusion, row_count
-from cepsql.analysis.sql.intervals import interval_micros, interval_months
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.frame_reach import (
+    OF_ALL_ROWS,
+    RANKS,
+    bounds_of,
+    call_name,
+    check_order,
+    exclusion,
+    row_count,
+)
+from cepsql.analysis.clauses.framed_calls import OF_FRAMES
+from cepsql.analysis.row_pattern.aggregate_calls import (
+    AggregateCall,
+    aggregate_call,
+    called_function,
+    is_group_aggregate,
+)
+from cepsql.analysis.sql.constant_intervals import interval_micros, interval_months
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
@@ -18,7 +31,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.plan.changes.aggregate_parts import where
 from cepsql.plan.changes.composed_aggregates import OF_VALUES, composed_aggregate, constant_fraction
 from cepsql.plan.operators.retracting_frames import FrameEnd, FrameEnds, PlannedWindow, RetractingFrames
-from cepsql.plan.rows.over import named_item, refuse_nested, window_calls, with_own_window
+from cepsql.plan.rows.window_functions import named_item, refuse_nested, window_calls, with_own_window
 from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.rows_below import RowsBelow
 

@@ -2,10 +2,10 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import own_aggregates
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.group_changes import plan_group_changes
-from cepsql.analysis.operators.running_calls import running_aggregate
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.emitted_groups import plan_group_changes
+from cepsql.analysis.clauses.running_calls import running_aggregate
+from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span

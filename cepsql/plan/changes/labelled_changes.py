@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.clauses.emit_clause import OPERATION
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.plan.tree.nodes import LabelledChanges, Sql
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.plan.joins.join_condition import without_parts
-from cepsql.plan.rows.over import own_aggregate, window_calls
+from cepsql.plan.rows.window_functions import own_aggregate, window_calls
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.markers import join_kind
 

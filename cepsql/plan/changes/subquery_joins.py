@@ -12,18 +12,18 @@ from typing import TypeGuard
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregate_call, own_aggregates
-from cepsql.analysis.operators.pair_conditions import check_pair_condition
+from cepsql.analysis.clauses.pair_conditions import check_pair_condition
+from cepsql.analysis.row_pattern.aggregate_calls import aggregate_call, own_aggregates
 from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.plan.changes.correlation import outside_columns, with_other_aliases
-from cepsql.plan.changes.ranked_rows import is_ranking
+from cepsql.plan.changes.ranked_selects import is_ranking
 from cepsql.plan.joins.join_condition import without_parts
 from cepsql.plan.joins.value_joins import NULL_OF_NOTHING
-from cepsql.plan.rows.over import window_calls
 from cepsql.plan.rows.top_rows import order_by_items, whole_number
+from cepsql.plan.rows.window_functions import window_calls
 from cepsql.plan.tree.join_order import own_columns, relations
 from cepsql.plan.tree.markers import join_kind
 

@@ -6,10 +6,10 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import own_aggregates
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.pair_conditions import check_pair_condition
-from cepsql.analysis.operators.valid_times import asking_parts, is_clock
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.pair_conditions import check_pair_condition
+from cepsql.analysis.clauses.valid_times import asking_parts, is_clock
+from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.fleeting import is_fleeting
 from cepsql.analysis.sql.inner_stars import refuse_inner_stars
 from cepsql.analysis.sql.plain_sql import conjuncts, spoken_type, sql_of, with_shared_equalities, without_tables
@@ -18,10 +18,10 @@ from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, NotSupportedError, Span, answer, granted
-from cepsql.language.temporal_joins import temporal_call
-from cepsql.operators.interval_join import JoinKind
-from cepsql.operators.pair_rows import LEFT, RIGHT
-from cepsql.operators.retracting_groups import GroupCall
+from cepsql.language.rewriting.temporal_joins import temporal_call
+from cepsql.operators.changing.retracting_groups import GroupCall
+from cepsql.operators.pairing.interval_join import JoinKind
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.operator import Change
 from cepsql.plan.changes.composed_aggregates import group_call, with_composed_aggregates
 from cepsql.plan.changes.different_groups import different_groups, is_distinct_of_groups
@@ -29,7 +29,7 @@ from cepsql.plan.changes.framed_rows import framed_select, with_groups_below
 from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.changes.nested_joins import with_plain_joins
 from cepsql.plan.changes.rank_limits import with_rank_limits
-from cepsql.plan.changes.ranked_rows import asks_one_rank, is_ranking, ranked_select
+from cepsql.plan.changes.ranked_selects import asks_one_rank, is_ranking, ranked_select
 from cepsql.plan.changes.subquery_joins import SubqueryJoins
 from cepsql.plan.changes.temporal_filters import (
     Now,
@@ -47,7 +47,7 @@ from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import groups_windows, over_groups, window_call
 from cepsql.plan.joins.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.joins.semi_joins import with_semi_joins
-from cepsql.plan.joins.stream_join import joined_events
+from cepsql.plan.joins.stream_joins import joined_events
 from cepsql.plan.joins.value_joins import with_value_joins
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
@@ -55,8 +55,8 @@ from cepsql.plan.operators.retracting_groups import ListedCall, RetractingGroups
 from cepsql.plan.operators.table_join import TableJoin
 from cepsql.plan.operators.temporal_filter import TemporalFilter
 from cepsql.plan.operators.upserts import Upserts
-from cepsql.plan.rows.over import named_item, own_aggregate, window_calls
 from cepsql.plan.rows.top_rows import with_first_rows_ranked
+from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_calls
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.clock import Clock

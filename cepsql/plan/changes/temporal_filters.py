@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.valid_times import (
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.valid_times import (
     HINT,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -20,7 +20,7 @@ from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.temporal_joins import temporal_call
+from cepsql.language.rewriting.temporal_joins import temporal_call
 from cepsql.plan.joins.join_condition import without_parts
 from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, TemporalFilter
 from cepsql.plan.tree.clock import Clock

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp, parse_one
 
-from cepsql.analysis.operators.window_sql import window_structs
+from cepsql.analysis.clauses.window_sql import window_structs
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span

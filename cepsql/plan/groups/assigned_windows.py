@@ -10,21 +10,21 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.assigned_windows import (
+from cepsql.analysis.clauses.assigned_window_calls import (
     CUMULATING,
     HOPPING,
     SESSION,
     AssignedWindows,
     plan_assigned_windows,
 )
-from cepsql.analysis.operators.window_groups import FixedWindow, GivenWindow, SessionWindow, Window, plan_window_groups
-from cepsql.analysis.operators.window_sql import windowed_query
+from cepsql.analysis.clauses.grouped_windows import FixedWindow, GivenWindow, SessionWindow, Window, plan_window_groups
+from cepsql.analysis.clauses.window_sql import windowed_query
 from cepsql.analysis.sql.plain_sql import without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import Query, WindowClause
-from cepsql.operators.windows import END, START, TIME
+from cepsql.operators.windowing.windows import END, START, TIME
 from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.tree.changelogs import changelog_read
 from cepsql.plan.tree.join_order import relations

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from sqlglot import exp, parse_one
 
-from cepsql.analysis.operators.assigned_windows import HOPPING, TUMBLING, AssignedWindows, check_lengths
-from cepsql.analysis.operators.window_sql import window_structs
+from cepsql.analysis.clauses.assigned_window_calls import HOPPING, TUMBLING, AssignedWindows, check_lengths
+from cepsql.analysis.clauses.window_sql import window_structs
 from cepsql.analysis.sql.lengths import DAYS, WEEKS, Length, window_length
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import Span
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.tree.nodes import Sql

@@ -5,7 +5,7 @@ from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import is_group_aggregate
+from cepsql.analysis.row_pattern.aggregate_calls import is_group_aggregate
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name

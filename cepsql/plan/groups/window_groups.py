@@ -7,10 +7,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregates_of
-from cepsql.analysis.operators.assigned_windows import CUMULATING, HOPPING, SESSION, TUMBLING, AssignedWindows
-from cepsql.analysis.operators.emission import ON_CLOSE, OPERATION, Emission
-from cepsql.analysis.operators.window_groups import (
+from cepsql.analysis.clauses.assigned_window_calls import CUMULATING, HOPPING, SESSION, TUMBLING, AssignedWindows
+from cepsql.analysis.clauses.emit_clause import ON_CLOSE, OPERATION, Emission
+from cepsql.analysis.clauses.grouped_windows import (
     FixedWindow,
     GivenWindow,
     Instants,
@@ -18,14 +17,15 @@ from cepsql.analysis.operators.window_groups import (
     plan_window,
     plan_window_groups,
 )
-from cepsql.analysis.operators.window_sql import windowed_query
+from cepsql.analysis.clauses.window_sql import windowed_query
+from cepsql.analysis.row_pattern.aggregate_calls import aggregates_of
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name, flatten_names
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.operators.windows import END, REPEATED, START, TIME
+from cepsql.operators.windowing.windows import END, REPEATED, START, TIME
 from cepsql.plan.groups.assigned_windows import (
     fixed_window,
     group_keys,
@@ -35,11 +35,11 @@ from cepsql.plan.groups.assigned_windows import (
     with_counted_rows,
 )
 from cepsql.plan.groups.calendar_windows import calendar_windows
-from cepsql.plan.joins.stream_join import joins_streams
+from cepsql.plan.joins.stream_joins import joins_streams
 from cepsql.plan.names.ungrouped import ungrouped
 from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
-from cepsql.plan.rows.over import named_item
+from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Node, Ordered, Read, Sql

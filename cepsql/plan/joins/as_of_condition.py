@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.ddl.records import code_column, keyed_by_record
+from cepsql.analysis.ddl.record_formats import code_column, keyed_by_record
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import DELETED
 from cepsql.catalog import Source
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import ProgrammingError, Span
-from cepsql.language.temporal_joins import AS_OF, temporal_call
+from cepsql.language.rewriting.temporal_joins import AS_OF, temporal_call
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.joins.join_condition import equal_sides, only_side
 from cepsql.plan.tree.nodes import Node, Read

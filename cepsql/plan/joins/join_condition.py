@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.sql.fleeting import random_call
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.operators.interval_join import UNBOUNDED, JoinKind
+from cepsql.operators.pairing.interval_join import UNBOUNDED, JoinKind
 from cepsql.plan.tree.time_bound import TimeUpTo, missing_bounds, own_limit, time_limits
 
 KINDS = {

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregate_call, is_group_aggregate, own_aggregates
+from cepsql.analysis.row_pattern.aggregate_calls import aggregate_call, is_group_aggregate, own_aggregates
 from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.analysis.sql.strict import is_strict

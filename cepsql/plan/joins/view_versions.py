@@ -9,7 +9,7 @@ from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.positions import span_of
 from cepsql.catalog.view_store import ViewSource, view_versions
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.temporal_joins import VERSION_AT, temporal_call
+from cepsql.language.rewriting.temporal_joins import VERSION_AT, temporal_call
 from cepsql.plan.tree.nodes import Node, Read, Sql
 from cepsql.plan.tree.rows_below import read_nodes
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from cepsql.analysis.match.subqueries import with_hidden_columns
+from cepsql.analysis.row_pattern.subqueries import with_hidden_columns
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import CTES, recursive_ctes, table_name, used_ctes, visible_ctes

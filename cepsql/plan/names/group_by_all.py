@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregates_of
+from cepsql.analysis.row_pattern.aggregate_calls import aggregates_of
 
 
 def with_group_by_all(query: exp.Query) -> exp.Query:

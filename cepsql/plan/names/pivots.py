@@ -5,7 +5,7 @@ from itertools import product
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import is_group_aggregate
+from cepsql.analysis.row_pattern.aggregate_calls import is_group_aggregate
 from cepsql.plan.names.names_below import Columns, known_names
 
 

@@ -8,9 +8,9 @@ from sqlglot import exp
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS
 from cepsql.errors import ProgrammingError, suggestion
-from cepsql.language.foreign_functions import INSTEAD
+from cepsql.language.foreign.foreign_functions import INSTEAD
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
-from cepsql.operators.windows import END, START
+from cepsql.operators.windowing.windows import END, START
 
 
 def ungrouped(column: exp.Column, select: exp.Select, names: Mapping[exp.Expr, str]) -> ProgrammingError:

@@ -8,10 +8,10 @@ from sqlglot import exp
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import CAME, DELETED, Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.tokens import quoted
-from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import OrderColumn, RowLayout
 from cepsql.plan.operators.stream_join import (
     LATER,
@@ -25,8 +25,8 @@ from cepsql.plan.operators.stream_join import (
 from cepsql.plan.tree.nodes import Node
 from cepsql.plan.tree.scans import NESTED, key_types
 from cepsql.plan.tree.spoken_times import spoken_hold, spoken_length
-from cepsql.scalar.tree import Session
-from cepsql.scan.expression import Unlike
+from cepsql.readers.scan.row_expressions import Unlike
+from cepsql.scalar.expressions import Session
 
 DELETION = "o0"
 """The column of the right of an as-of join that tells whether a row deletes."""

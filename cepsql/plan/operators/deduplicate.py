@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.operators.deduplicate import FirstRows
+from cepsql.analysis.clauses.deduplication import FirstRows
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import Watermark
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import Node, Ordered

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.operators.frames import EVERY_ROW
-from cepsql.analysis.operators.over import Frames
+from cepsql.analysis.clauses.frame_reach import EVERY_ROW
+from cepsql.analysis.clauses.over_calls import Frames
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.ordered.row_layout import RowLayout

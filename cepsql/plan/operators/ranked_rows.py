@@ -7,14 +7,14 @@ from sqlglot import exp
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
-from cepsql.operators.ranked_rows import Ranking
+from cepsql.operators.changing.ranked_rows import Ranking
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.change_layout import ordered_layout
 from cepsql.plan.tree.nodes import ChangeOperator, Node, takes_rows_away
 from cepsql.plan.tree.scans import NESTED
-from cepsql.scan.expression import Unlike
+from cepsql.readers.scan.row_expressions import Unlike
 
 
 @dataclass(frozen=True)

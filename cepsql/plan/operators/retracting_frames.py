@@ -7,9 +7,9 @@ from sqlglot import exp
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
-from cepsql.operators.excluded_rows import Exclusion
+from cepsql.operators.framing.excluded_rows import Exclusion
 from cepsql.plan.tree.nodes import ChangeOperator, Node
 
 FrameEnd = tuple[int, exp.Expr | None]

@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.pair_conditions import lower_pair_condition
+from cepsql.analysis.clauses.pair_conditions import lower_pair_condition
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import Properties
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.language.tokens import quoted
-from cepsql.operators.pair_condition import PairColumn
-from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.pairing.pair_condition import PairColumn
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.tree.after_match import JOINED
 from cepsql.plan.tree.nodes import Node, Ordered
-from cepsql.scalar.tree import Call, Expression, Session
+from cepsql.scalar.expressions import Call, Expression, Session
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""

@@ -2,8 +2,8 @@
 
 from dataclasses import asdict, dataclass, replace
 
-from cepsql.analysis.operators.emission import CLOSE, ON_CLOSE, OPERATION
-from cepsql.analysis.operators.window_groups import (
+from cepsql.analysis.clauses.emit_clause import CLOSE, ON_CLOSE, OPERATION
+from cepsql.analysis.clauses.grouped_windows import (
     END,
     START,
     FixedWindow,
@@ -12,11 +12,11 @@ from cepsql.analysis.operators.window_groups import (
     SessionWindow,
     WindowGroups,
 )
-from cepsql.analysis.operators.window_totals import joins_rows, totals
+from cepsql.analysis.clauses.total_calls import joins_rows, totals
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import Node, Ordered

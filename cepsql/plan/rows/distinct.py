@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.deduplicate import plan_distinct
+from cepsql.analysis.clauses.deduplication import plan_distinct
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Error, NotSupportedError, Span, answer

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from cepsql.operators.pair_rows import LEFT, RIGHT
-from cepsql.operators.windows import END, START, TIME
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
+from cepsql.operators.windowing.windows import END, START, TIME
 from cepsql.plan.operators.stream_join import LATER
 from cepsql.plan.rows.distinct import followed_after_distinct
 from cepsql.plan.tree.nodes import Node, Ordered, Sql, transform

@@ -13,12 +13,12 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import MatchClause, MeasureClause, Name, WindowPattern
-from cepsql.matching.hold import hold
+from cepsql.operators.matching.hold import hold
 from cepsql.plan.operators.match import Match
-from cepsql.plan.rows.over import own_aggregate, refuse_nested, window_calls, with_own_window
 from cepsql.plan.rows.pattern_calls import as_measure, ignores_frame, is_measure, spoken_call
 from cepsql.plan.rows.pattern_rows import PatternRows, own_nodes, pattern_rows
 from cepsql.plan.rows.sought_matches import of_sought_rows
+from cepsql.plan.rows.window_functions import own_aggregate, refuse_nested, window_calls, with_own_window
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.rows_below import AROUND, hoist_selects, read_nodes

@@ -2,14 +2,14 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.row_order import plan_order
+from cepsql.analysis.clauses.order_by import plan_order
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.plan.operators.sort import Sort
-from cepsql.plan.rows.over import named_item
 from cepsql.plan.rows.top_rows import order_of_selected, place_of_selected, spread_order
+from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.reader import Checked, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import read_nodes

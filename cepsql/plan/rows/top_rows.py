@@ -2,11 +2,11 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import own_aggregates
+from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
-from cepsql.plan.rows.over import window_calls
+from cepsql.plan.rows.window_functions import window_calls
 
 _TOP = "__top"
 

@@ -6,7 +6,7 @@ from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, Span
-from cepsql.language.temporal_joins import temporal_call
+from cepsql.language.rewriting.temporal_joins import temporal_call
 from cepsql.plan.tree.nodes import Node, Read, Sql
 
 

@@ -7,21 +7,21 @@ from typing import Any, ClassVar, Self, cast
 
 from sqlglot import exp
 
-from cepsql.analysis.match.match import MatchPlan
-from cepsql.analysis.operators.assigned_windows import AssignedWindows
-from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.clauses.assigned_window_calls import AssignedWindows
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY, Properties
 from cepsql.analysis.sql.resolve import Resolved, flat_name, resolve, table_name
 from cepsql.analysis.sql.written import Written
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Registered, Source
 from cepsql.errors import Error, NotSupportedError, Span, answer, granted
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.after_match import check_after_matches
 from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.markers import BOUND, without_ctes
-from cepsql.scalar.tree import Session
-from cepsql.scan.expression import Unlike
+from cepsql.readers.scan.row_expressions import Unlike
+from cepsql.scalar.expressions import Session
 
 _ROWS = "a stream"
 """What messages call rows of no operator."""

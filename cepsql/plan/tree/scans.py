@@ -11,14 +11,14 @@ from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.errors import answer
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, walk
+from cepsql.readers.scan import choose
+from cepsql.readers.scan.choose import Choice
+from cepsql.readers.scan.plain import PlainScan
+from cepsql.readers.scan.projection import ROW_IDENTITY, ArrowScan
+from cepsql.readers.scan.row_expressions import Unlike
 from cepsql.scalar.coercion import common_type
-from cepsql.scalar.tree import STANDARD_SESSION, Session
+from cepsql.scalar.expressions import STANDARD_SESSION, Session
 from cepsql.scalar.types import INTEGERS, UNKNOWN, Type, parse_type
-from cepsql.scan import choose
-from cepsql.scan.choose import Choice
-from cepsql.scan.expression import Unlike
-from cepsql.scan.plain import PlainScan
-from cepsql.scan.projection import ROW_IDENTITY, ArrowScan
 
 _STATELESS = {"expressions", "from_", "joins", "where", "hint"}
 """The parts of a SELECT for which Spark remembers no row of a stream."""

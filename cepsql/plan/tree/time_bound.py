@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cepsql.analysis.sql.constant_intervals import LONGEST_MONTH, interval_micros, interval_months
 from cepsql.analysis.sql.fleeting import random_call
-from cepsql.analysis.sql.intervals import LONGEST_MONTH, interval_micros, interval_months
 from cepsql.analysis.sql.strict import is_strict
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import ProgrammingError, answer
 
 _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}

@@ -20,7 +20,7 @@ from cepsql.spark.checkpoint.checkpoint_path import (
     write_whole,
 )
 from cepsql.spark.checkpoint.planned_files import forget_unplanned
-from cepsql.spark.jvm.full_disk import Place, explain_full
+from cepsql.spark.jvm.messages.full_disk import Place, explain_full
 
 LOGGER = logging.getLogger("cepsql")
 UNBEGUN, SPARK = "unbegun.json", "spark"

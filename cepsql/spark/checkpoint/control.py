@@ -13,7 +13,7 @@ from cepsql.language.tokens import quoted
 from cepsql.ordered.packet import heartbeat_time
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, write_whole
-from cepsql.spark.frames.rows import column_type
+from cepsql.spark.frames.operator_rows import column_type
 from cepsql.spark.jvm.spark_plan import analyzed, has_more_matches
 
 _END = "end.txt"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from cepsql.base.temporary import remove_temporary, temporary_folder
 from cepsql.errors import NotSupportedError
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, copy_tree, synchronize
 from cepsql.spark.jvm.hadoop_path import HadoopPath
-from cepsql.spark.jvm.settings import tasks_share_files
-from cepsql.temporary import remove_temporary, temporary_folder
+from cepsql.spark.jvm.lent_settings import tasks_share_files
 
 TABLES, HISTORY = "tables", "history"
 """The folders, in that of a checkpoint, in which there are such files."""

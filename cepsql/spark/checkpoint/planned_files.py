@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import ParseResult, unquote, urlparse
 
 from cepsql.errors import OperationalError
-from cepsql.scan.damaged import WHOLE_FILE
+from cepsql.readers.scan.damaged import WHOLE_FILE
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, remove_checksum, write_whole
-from cepsql.spark.jvm.folder_names import refuse_mixed_files
 from cepsql.spark.jvm.hadoop_path import HadoopFiles
+from cepsql.spark.jvm.messages.folder_names import refuse_mixed_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

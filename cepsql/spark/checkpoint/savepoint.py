@@ -6,8 +6,8 @@ import shutil
 import uuid
 from pathlib import Path
 
+from cepsql.catalog.mounts import check_mounted
 from cepsql.errors import OperationalError
-from cepsql.mounts import check_mounted
 from cepsql.spark.checkpoint.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint.checkpoint_files import (
     SPARK,

@@ -4,7 +4,7 @@ import datetime
 import logging
 import time
 
-from cepsql.calendar import time_text
+from cepsql.base.calendar import time_text
 from cepsql.spark.checkpoint.control import Heartbeat
 
 LOGGER = logging.getLogger("cepsql")

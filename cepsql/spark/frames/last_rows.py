@@ -7,7 +7,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.frames.arrow import arrow_columns, handed_out, map_rows, serialized
+from cepsql.spark.frames.arrow_rows import arrow_columns, handed_out, map_rows, serialized
 from cepsql.spark.frames.worker import settle
 
 

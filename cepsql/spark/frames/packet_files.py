@@ -15,10 +15,10 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from cepsql.base.temporary import temporary_folder
 from cepsql.ordered.packet import PACKET_SCHEMA, pack
 from cepsql.ordered.row_layout import Reduction
-from cepsql.spark.jvm.settings import local_folders
-from cepsql.temporary import temporary_folder
+from cepsql.spark.jvm.lent_settings import local_folders
 
 LEAST_BYTES = 2**16
 """Below that Spark is as fast as a file."""

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, SparkSession
 
 from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
-from cepsql.spark.jvm.java_classes import ship_own
+from cepsql.spark.jvm.launching.java_classes import ship_own
 from cepsql.spark.jvm.spark_plan import jvm
 
 SEPARATOR = "\n"

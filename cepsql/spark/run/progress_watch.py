@@ -21,17 +21,17 @@ from pyspark.sql.streaming.listener import (
 )
 
 from cepsql.catalog.working_for import QUERY
-from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import COUNTS, Counts
 from cepsql.ordered.row_layout import END_OF_TIME, IDLE, UNTIMED
+from cepsql.readers.kafka.lag import records_behind
 from cepsql.spark.checkpoint.control import says_end
 from cepsql.spark.checkpoint.operator_progress import WORKED, OperatorTotals, phases
 from cepsql.spark.checkpoint.progress import EPOCH, Progress
 from cepsql.spark.jvm.query_events import TextListener, remember_names_of_events
 from cepsql.spark.run.late_counts import LEFT_OUT
-from cepsql.spark.sources.notices import warn
-from cepsql.spark.sources.time_alerts import LateAlert, TimeAlerts
-from cepsql.spark.stages.observations import BELOW_MATCH, INPUT_COUNTS, OBSERVATION, PART, SAID, STANDING
+from cepsql.spark.sources.watching.notices import warn
+from cepsql.spark.sources.watching.time_alerts import LateAlert, TimeAlerts
+from cepsql.spark.staging.observations import BELOW_MATCH, INPUT_COUNTS, OBSERVATION, PART, SAID, STANDING
 
 _COUNTED = {
     "read": "rows_read",

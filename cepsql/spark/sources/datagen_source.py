@@ -12,9 +12,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from cepsql.datagen.fields import Generator
-from cepsql.datagen.rows import BATCH
 from cepsql.errors import NotSupportedError
+from cepsql.readers.datagen.fields import Generator
+from cepsql.readers.datagen.generated_rows import BATCH
 from cepsql.scalar.zone import Zone
 
 _NAME = "cepsql_datagen"
@@ -114,7 +114,7 @@ def _parts(making: Making, begin: int, end: int) -> list[InputPartition]:
 
 
 def _read(making: Making, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-    from cepsql.datagen.rows import rows
+    from cepsql.readers.datagen.generated_rows import rows
 
     begin, end = partition.value
     return rows(making.generator, begin, end, making.zone)

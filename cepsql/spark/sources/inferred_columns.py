@@ -18,13 +18,13 @@ from cepsql.analysis.ddl.encodings import encoding_options
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.create_text import quoted_name
 from cepsql.errors import OperationalError
-from cepsql.language.file_tables import ending_format
+from cepsql.language.rewriting.file_tables import ending_format
 from cepsql.language.tokens import quoted
-from cepsql.scan.parquet import parquet_schema
+from cepsql.readers.scan.parquet import parquet_schema
 from cepsql.spark.frames.column_types import column_types
 from cepsql.spark.sources.parquet_files import parquet_columns
 from cepsql.spark.sources.source import located_options
-from cepsql.spark.sources.unread_files import ListedFile, listed_folder
+from cepsql.spark.sources.watching.unread_files import ListedFile, listed_folder
 
 INFERRED = ("csv", "json", "parquet", "orc", "text")
 """The formats of files whose columns can be inferred."""

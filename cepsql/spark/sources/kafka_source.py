@@ -11,12 +11,12 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import OperationalError
-from cepsql.kafka.cluster import Cluster
-from cepsql.kafka.options import KafkaOptions, Offsets
-from cepsql.kafka.ranges import Range, limited, ranges_between, spread
-from cepsql.kafka.records import read_ranges
+from cepsql.readers.kafka.cluster import Cluster
+from cepsql.readers.kafka.kafka_options import KafkaOptions, Offsets
+from cepsql.readers.kafka.ranges import Range, limited, ranges_between, spread
+from cepsql.readers.kafka.read_records import read_ranges
 
 _NAME = "cepsql_kafka"
 _SPEC = "secret.spec"

@@ -6,7 +6,7 @@ from cepsql.analysis.sql.properties import CAME, DELETED
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
-from cepsql.spark.frames.names import ARRIVAL
+from cepsql.spark.frames.key_columns import ARRIVAL
 from cepsql.views.journal import GONE, PLACE
 from cepsql.views.version_changes import REACHED as REACHED_BY_VIEW
 

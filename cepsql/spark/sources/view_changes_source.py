@@ -14,7 +14,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 from pyspark.sql.types import StructType
 
 from cepsql.catalog.view_store import ViewSource
-from cepsql.views.changes import Point, begin_reading, changes_between, last_point, read_until
+from cepsql.views.change_feed import Point, begin_reading, changes_between, last_point, read_until
 from cepsql.views.version_changes import versions_between
 
 _NAME = "cepsql_view_changes"

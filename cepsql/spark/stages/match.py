@@ -8,21 +8,21 @@ from functools import partial
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cepsql.analysis.match.list_aggregates import ListAggregate
-from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
+from cepsql.analysis.row_pattern.match_lists import ListAggregate
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.language.tokens import quoted
-from cepsql.matching.match_operator import MatchOperator, row_layout
+from cepsql.operators.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.row_layout import Column as RowColumn
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.operators.match import Match
-from cepsql.spark.frames.conditions import in_session
-from cepsql.spark.frames.rows import incomparable, layout_columns, match_schema, refuse_collations
+from cepsql.spark.frames.operator_rows import incomparable, layout_columns, match_schema, refuse_collations
+from cepsql.spark.frames.session_conditions import in_session
 from cepsql.spark.sources.source import MALFORMED
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 Limits = Callable[[MatchProgram], MatchProgram]
 Aggregated = Callable[[DataFrame, Sequence[ListAggregate]], DataFrame]

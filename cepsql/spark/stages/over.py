@@ -22,26 +22,26 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from cepsql.analysis.operators.framed_calls import excludes, framed_calls, refused_exclusion
-from cepsql.analysis.operators.frames import with_bounds_of_one_type
-from cepsql.analysis.operators.group_frames import by_number, group_number, of_groups
-from cepsql.analysis.operators.over import Frames
+from cepsql.analysis.clauses.frame_reach import with_bounds_of_one_type
+from cepsql.analysis.clauses.framed_calls import excludes, framed_calls, refused_exclusion
+from cepsql.analysis.clauses.group_numbers import by_number, group_number, of_groups
+from cepsql.analysis.clauses.over_calls import Frames
 from cepsql.analysis.sql.canonical import digest
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
-from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
-from cepsql.operators.framed import Framed
+from cepsql.operators.framing.frame_rows import FRESH, PLACE, FrameRows
+from cepsql.operators.framing.framed import Framed
 from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.operators.over import describe_frames
-from cepsql.spark.frames.arrow import plain_types, refuse_months
-from cepsql.spark.frames.conditions import is_ansi
+from cepsql.spark.frames.arrow_rows import plain_types, refuse_months
 from cepsql.spark.frames.nullable_types import with_nulls_inside
-from cepsql.spark.frames.rows import has_collation, incomparable, layout_columns, layout_fields
+from cepsql.spark.frames.operator_rows import has_collation, incomparable, layout_columns, layout_fields
+from cepsql.spark.frames.session_conditions import is_ansi
 from cepsql.spark.stages.match import sorted_rows
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 STATE_VERSION = 1
 """Of the rows that are kept for frames; to be raised when the columns that travel change."""

@@ -22,28 +22,28 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from cepsql.analysis.sql.intervals import interval_micros, interval_months
+from cepsql.analysis.sql.constant_intervals import interval_micros, interval_months
 from cepsql.analysis.sql.plain_sql import sql_of
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.operators.change_rows import IDENTITY
-from cepsql.operators.frame_bounds import Frame
-from cepsql.operators.retracting_frames import OF_ORDER, RetractingFramesOperator, WindowCall
+from cepsql.operators.changing.change_rows import IDENTITY
+from cepsql.operators.changing.retracting_frames import OF_ORDER, RetractingFramesOperator, WindowCall
+from cepsql.operators.framing.frame_bounds import Frame
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.operators.retracting_frames import FrameEnd, FrameEnds, RetractingFrames
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import takes_rows_away
-from cepsql.spark.frames.arrow import plain_types, refuse_months
-from cepsql.spark.frames.conditions import is_ansi
-from cepsql.spark.frames.rows import column_type, layout_columns
-from cepsql.spark.stages.change_stage import change_stage
+from cepsql.spark.frames.arrow_rows import plain_types, refuse_months
+from cepsql.spark.frames.operator_rows import column_type, layout_columns
+from cepsql.spark.frames.session_conditions import is_ansi
 from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.over import is_compared, is_summed
 from cepsql.spark.stages.ranked_rows import UNLIKE, check_ordered
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> Staged:

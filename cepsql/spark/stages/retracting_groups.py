@@ -10,20 +10,20 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, StructField, Stru
 
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
-from cepsql.operators.change_rows import KIND
-from cepsql.operators.partial_groups import partial_groups
-from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator
+from cepsql.operators.changing.change_rows import KIND
+from cepsql.operators.changing.partial_groups import partial_groups
+from cepsql.operators.changing.retracting_groups import GroupCall, RetractingGroupsOperator
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.operators.retracting_groups import RetractingGroups
 from cepsql.plan.tree.nodes import takes_rows_away
-from cepsql.spark.frames.arrow import plain_types
-from cepsql.spark.frames.rows import has_collation, incomparable, layout_columns
-from cepsql.spark.stages.change_stage import change_stage
-from cepsql.spark.stages.listed_groups import with_listed_calls
+from cepsql.spark.frames.arrow_rows import plain_types
+from cepsql.spark.frames.operator_rows import has_collation, incomparable, layout_columns
 from cepsql.spark.stages.over import is_compared, running_type
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.listed_groups import with_listed_calls
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> Staged:

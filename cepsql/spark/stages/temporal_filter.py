@@ -7,18 +7,18 @@ from pyspark.sql import DataFrame
 
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.language.tokens import quoted
-from cepsql.operators import temporal_filter
-from cepsql.operators.temporal_filter import TemporalFilterOperator
+from cepsql.operators.changing import temporal_filter
+from cepsql.operators.changing.temporal_filter import TemporalFilterOperator
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
 from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, TemporalFilter
 from cepsql.plan.tree.change_layout import KIND
 from cepsql.plan.tree.nodes import reads, takes_rows_away
 from cepsql.spark.checkpoint.control import system_times
-from cepsql.spark.frames.rows import event_time, layout_columns
-from cepsql.spark.stages.bounds import BOUND
-from cepsql.spark.stages.change_stage import change_stage
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.frames.operator_rows import event_time, layout_columns
+from cepsql.spark.staging.bounds import BOUND
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: str | None, limit: int) -> Staged:

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from cepsql.analysis.ddl.records import code_column
+from cepsql.analysis.ddl.record_formats import code_column
 from cepsql.analysis.sql.properties import CHANGE, DELETED, IDENTITY
 from cepsql.catalog import Source
 from cepsql.catalog.view_store import ViewSource
 from cepsql.language.tokens import quoted
-from cepsql.operators.upserts import GONE, UpsertsOperator
-from cepsql.operators.windows import REPEATED
+from cepsql.operators.changing.upserts import GONE, UpsertsOperator
+from cepsql.operators.windowing.windows import REPEATED
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 from cepsql.plan.operators.upserts import Upserts
-from cepsql.spark.frames.names import ARRIVAL, FORMER
-from cepsql.spark.frames.rows import column_type, incomparable, layout_columns
+from cepsql.spark.frames.key_columns import ARRIVAL, FORMER
+from cepsql.spark.frames.operator_rows import column_type, incomparable, layout_columns
 from cepsql.spark.sources.source import MALFORMED, REACHED
-from cepsql.spark.stages.bounds import BOUND
-from cepsql.spark.stages.change_stage import change_stage
-from cepsql.spark.stages.stage import PLACE, Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.bounds import BOUND
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.spark_stage import PLACE, Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def upserts_stage(node: Upserts, feed: Feed) -> Staged:
