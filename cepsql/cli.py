@@ -133,12 +133,12 @@ def _run(options: argparse.Namespace) -> int:
         os.environ["CEPSQL_TIMEZONE"] = str(values["timezone"])
 
     from cepsql.frontends.runner.console_streams import Console
-    from cepsql.frontends.runner.user_choices import Settings
+    from cepsql.frontends.runner.user_choices import UserChoices
 
     console = Console(_output(options.output), sys.stderr)
     if hasattr(signal, "SIGCONT"):
         signal.signal(signal.SIGCONT, lambda *_: console.resumed())
-    settings = Settings(
+    settings = UserChoices(
         str(values["format"]),
         dict(options.variable),
         options.timeout,

@@ -15,7 +15,7 @@ from cepsql.catalog import (
     Source,
     ViewGroup,
 )
-from cepsql.catalog.catalog_names import Names, kind, listed
+from cepsql.catalog.catalog_names import CatalogNames, kind, listed
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.references import writes_secret
 from cepsql.catalog.view_store import ViewFile, group_sink, view_sink
@@ -36,7 +36,7 @@ class Catalog:
         self.store = store
         self._frames: dict[str, Registered] = {}
         # One attribute, so that no thread sees the names of one generation under the number of another.
-        self._known = (-1, Names())
+        self._known = (-1, CatalogNames())
         self._lock = threading.Lock()
         self.view_file = ViewFile(store.database.file if store is not None else None, store is not None)
 
@@ -44,13 +44,13 @@ class Catalog:
         return iter(self.names.relations)
 
     @property
-    def names(self) -> Names:
+    def names(self) -> CatalogNames:
         """What is defined now, by any process."""
         if self.store is not None:
             generation = self.store.generation()
             if generation != self._known[0]:
                 generation, definitions = self.store.load()
-                self._known = (generation, Names(definitions))
+                self._known = (generation, CatalogNames(definitions))
         names = self._known[1]
         return names if not self._frames else names.hidden_by(self._frames.values())
 
@@ -205,16 +205,16 @@ class Catalog:
         return [frame.name for frame in frames]
 
     @contextmanager
-    def _changed(self) -> Iterator[Names]:
+    def _changed(self) -> Iterator[CatalogNames]:
         """Lend the names; what was changed holds, for every process, once the block has ended without an error."""
         if self.store is None:
             with self._lock:
-                draft = Names(self._known[1])
+                draft = CatalogNames(self._known[1])
                 yield draft
                 self._known = (-1, draft)
             return
         with self.store.changing() as change:
-            draft = Names(change.definitions)
+            draft = CatalogNames(change.definitions)
             yield draft
             change.definitions = list(draft)
         self._known = (change.generation, draft)

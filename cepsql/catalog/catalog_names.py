@@ -21,7 +21,7 @@ _APART = (Sink, MaterializedView)
 """What only its like replaces."""
 
 
-class Names:
+class CatalogNames:
     """Relations and sinks share their names; queries have names of their own, and a group of views that of its query.
     Names are not case-sensitive."""
 
@@ -164,9 +164,9 @@ class Names:
             found += readers
             names |= {name for reader in readers for name in _read_as(reader)}
 
-    def hidden_by(self, frames: Iterable[Registered]) -> "Names":
+    def hidden_by(self, frames: Iterable[Registered]) -> "CatalogNames":
         """Return these names with DataFrames in the place of what has their names."""
-        shown = Names(self)
+        shown = CatalogNames(self)
         for frame in frames:
             shown._data[frame.name.lower()] = frame
         return shown

@@ -184,7 +184,7 @@ class Context:
         called = called_names(text) if isinstance(text, str) else ()
         return statements(text, self.session.user_functions(called, not self.checking) if called else ())
 
-    def plan(self, query: st.Query, given: Frames = NO_FRAMES, defining: bool = False) -> Plan:
+    def plan(self, query: st.ParsedQuery, given: Frames = NO_FRAMES, defining: bool = False) -> Plan:
         """Plan a query over what this engine knows, and over DataFrames by name, lower case; raises Error.
 
         defining: it is that of a view.
@@ -198,7 +198,7 @@ class Context:
         self._check_versions(plan)
         return plan
 
-    def plan_standing(self, query: st.Query, of_view: bool = False) -> Plan:
+    def plan_standing(self, query: st.ParsedQuery, of_view: bool = False) -> Plan:
         """Plan a query that stands, perhaps that of a materialized view; raises Error."""
         self.check_open()
         self.check_allowed(query.sql)

@@ -25,7 +25,7 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
     given: DataFrames that the statement can name.
     """
     match statement:
-        case st.Query():
+        case st.ParsedQuery():
             return Query(context, context.plan(statement, given))
         case st.CreateSource():
             return create_source(context, statement)
@@ -96,7 +96,7 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
 def check(context: Context, statement: st.Statement) -> None:
     """Raise what executing a statement would raise before anything runs; definitions take effect."""
     match statement:
-        case st.Query() as query:
+        case st.ParsedQuery() as query:
             plan = plan_query(query, context.relation)
             check_read_point(plan)
             refuse_endless_aggregate(plan.logical)
@@ -156,9 +156,9 @@ def check(context: Context, statement: st.Statement) -> None:
             execute(context, statement)
 
 
-def _explained(context: Context, query: st.Query | st.Defined, given: Frames = NO_FRAMES) -> Query:
+def _explained(context: Context, query: st.ParsedQuery | st.Defined, given: Frames = NO_FRAMES) -> Query:
     """Return the query that a statement is about, which may be one of the catalog."""
-    if isinstance(query, st.Query):
+    if isinstance(query, st.ParsedQuery):
         return Query(context, context.plan(query, given))
     from cepsql.standing.explained import defined_query
 

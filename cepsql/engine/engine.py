@@ -128,7 +128,7 @@ class Engine:
         """
         self.check_open()
         parsed = self.parsed(text)
-        queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
+        queries = [statement for statement in parsed if isinstance(statement, st.ParsedQuery | st.Print)]
         if len(queries) != 1 or parsed[-1] is not queries[0]:
             raise InterfaceError(
                 "query() takes a single query, with definitions before it",

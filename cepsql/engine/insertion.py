@@ -25,7 +25,7 @@ def insert_target(context: Context, name: st.Name) -> Sink | Source:
     return context.allowed(context.catalog.sink(name.text, name.span))
 
 
-def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st.Query, given: Frames) -> Answer:
+def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st.ParsedQuery, given: Frames) -> Answer:
     """Write the rows that there are now; those of a stream until all of them are decided. Raises Error."""
     target = insert_target(context, name)
     into = target if isinstance(target, Source) else None

@@ -17,7 +17,7 @@ def looked_up(
     context: Context, statement: st.Statement, args: Mapping[str, object] | Sequence[object]
 ) -> "Lookup | None":
     """Return what a statement looks up, None for one of another form. Raises Error for parameters without values."""
-    if not isinstance(statement, st.Query) or statement.expression.args.get("where") is None:
+    if not isinstance(statement, st.ParsedQuery) or statement.expression.args.get("where") is None:
         return None
     from cepsql.readers.scan.row_expressions import Unlike
     from cepsql.views.lookup import lookup

@@ -7,9 +7,8 @@ from cepsql.base.loading import load_spark
 from cepsql.catalog import Definition, RegisteredQuery, Sink
 from cepsql.catalog.references import resolved
 from cepsql.engine.settings import SETTINGS
-from cepsql.query import Host as QueryHost
-from cepsql.query import Query
-from cepsql.standing.statement_host import Host as CatalogHost
+from cepsql.query import Query, QueryHost
+from cepsql.standing.statement_host import StatementHost
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from cepsql.spark.run.standing_query import StandingQuery
 
 
-class Owner(QueryHost, CatalogHost, Protocol):
+class Owner(QueryHost, StatementHost, Protocol):
     """What a start needs of the `cepsql.engine.context.Context` in which it happens."""
 
     def allowed(self, definition: Definition) -> Definition: ...

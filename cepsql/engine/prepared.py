@@ -62,7 +62,7 @@ class PreparedStatements:
             sql, parameters = prepared.sql, prepared.parameters
         assert sql is not None
         inner = parsed(sql)
-        if len(inner) != 1 or not isinstance(inner[0], st.Query | st.Insert):
+        if len(inner) != 1 or not isinstance(inner[0], st.ParsedQuery | st.Insert):
             raise ProgrammingError("EXECUTE IMMEDIATE runs one query or INSERT", execute.span)
         for value in execute.values:
             if value.find(exp.Column, exp.Query, exp.Placeholder) is not None:

@@ -111,7 +111,7 @@ def print_rows(context: Context, asked: st.Print) -> Query:
     return Query(context, plan_query(shown, lambda _: Registered(relation.name, frame_columns(frame), frame)))
 
 
-def summarize(context: Context, statement: st.Query, given: Frames) -> Answer:
+def summarize(context: Context, statement: st.ParsedQuery, given: Frames) -> Answer:
     """Tell what the values of each column are like; of streams those of the rows that are there now."""
     load_spark()
     from cepsql.spark.sources.peek import at_rest

@@ -34,7 +34,7 @@ _ORDER = "rows in stand below batch, then ----, then the rows expected"
 
 
 @dataclass(frozen=True)
-class Step:
+class ScriptStep:
     """A micro-batch, a heartbeat or the end of the input, as lines, and what must come out of it."""
 
     lines: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class StreamScript:
 
     head: str
     sql: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
 
     def run(self, restart: bool | Collection[int] = False, spark: "SparkSession | None" = None) -> list[list[str]]:
         """Return the rows that come out of each step.
@@ -107,7 +107,7 @@ def _included(head: str, folder: Path) -> str:
     return re.sub(r"^\\i\s+(.+)$", text, head, flags=re.MULTILINE)
 
 
-def _steps(text: str) -> Iterable[Step]:
+def _steps(text: str) -> Iterable[ScriptStep]:
     step, expecting = None, False
     for line in text.splitlines():
         if line == "----":
@@ -116,7 +116,7 @@ def _steps(text: str) -> Iterable[Step]:
             if step is None or expecting:
                 if step is not None:
                     yield step
-                step = Step()
+                step = ScriptStep()
             step.lines.append(line)
             expecting = False
         elif line.strip() and step is not None:

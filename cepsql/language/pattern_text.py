@@ -42,7 +42,7 @@ def parse_pattern(text: str, offset: int = 0) -> tuple[Pattern, dict[str, Span]]
             Span(offset + at, offset + at + 1),
             _hint(text, at),
         ) from None
-    reader = _Reader(offset)
+    reader = _PatternReader(offset)
     try:
         return reader.transform(tree), reader.spans
     except VisitError as error:
@@ -66,7 +66,7 @@ def fold(name: str) -> str:
 
 
 @v_args(inline=True)
-class _Reader(Transformer):
+class _PatternReader(Transformer):
     def __init__(self, offset: int):
         super().__init__()
         self.offset = offset

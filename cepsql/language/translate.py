@@ -57,9 +57,9 @@ from cepsql.language.statements import (
     MatchClause,
     MeasureClause,
     Name,
+    ParsedQuery,
     Prepare,
     Print,
-    Query,
     ReadPoint,
     ResetOption,
     Rows,
@@ -106,14 +106,14 @@ def statements(sql: str, own: Collection[str] = ()) -> list[Statement]:
         return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
 
 
-def one_query(sql: str) -> Query:
+def one_query(sql: str) -> ParsedQuery:
     """Read a text that is known to be one query; raises as `statements`."""
     (query,) = statements(sql)
-    assert isinstance(query, Query)
+    assert isinstance(query, ParsedQuery)
     return query
 
 
-def emitted_below(query: Query) -> Query:
+def emitted_below(query: ParsedQuery) -> ParsedQuery:
     """Return a query with EMIT as one over a relation that comes out so, which is what the query of a view is."""
     if query.emit is None:
         return query
@@ -541,7 +541,7 @@ class _Translator:
         tokens = [made_token(kind, word, at) for kind, word in select] + self._tokens(relation)
         expression = parse_island(self.text, tokens)
         assert isinstance(expression, exp.Query)
-        return Summarize(Query(expression, (), self.text.sql, self._span(relation)))
+        return Summarize(ParsedQuery(expression, (), self.text.sql, self._span(relation)))
 
     def describe_query(self, tree: Tree) -> DescribeQuery:
         return DescribeQuery(self._qualified(_needed(tree, "qualified_name")), _is_extended(tree))
@@ -552,7 +552,7 @@ class _Translator:
             return Explain(self._explained(tree), explained_part(self.text, _begin(part), _end(part)))
         return Explain(self._explained(tree), _PARTS.get(_type(part), _type(part).lower()) if part else None)
 
-    def _explained(self, tree: Tree) -> Query | Defined:
+    def _explained(self, tree: Tree) -> ParsedQuery | Defined:
         """Return the query that EXPLAIN is about, or what it is called in the catalog."""
         defined = _subtree(tree, "defined")
         if defined is None:
@@ -566,8 +566,8 @@ class _Translator:
     def prepare(self, tree: Tree) -> Prepare:
         (name, *parameters), whole = _values(tree), _needed(tree, "statement_text")
         inner = self.statement(whole.children[0])
-        assert isinstance(inner, Query | Insert)
-        end = (inner if isinstance(inner, Query) else inner.query).span.end
+        assert isinstance(inner, ParsedQuery | Insert)
+        end = (inner if isinstance(inner, ParsedQuery) else inner.query).span.end
         last = self.text.tokens[_end(parameters[-1] if parameters else name) + bool(parameters) + 1 :]
         names = tuple(self._name(parameter).text for parameter in parameters)
         return Prepare(self._name(name), self.text.kept(Span(last[0].start, end)), names)
@@ -629,14 +629,14 @@ class _Translator:
 
     # Queries
 
-    def query(self, tree: Tree) -> Query:
+    def query(self, tree: Tree) -> ParsedQuery:
         emit, point = _subtree(tree, "emit"), _subtree(tree, "read_point")
         others = [part for part in tree.children if part is not emit and part is not point]
         tree = Tree(tree.data, [part for part in others if part is not None])
         tokens, versions = without_versions(self.text, self._query_tokens(tree))
         span = Span(tokens[0].start, self._statement_end(tokens[-1].start))
         expression = self._parsed(tokens, span, emit)
-        return Query(
+        return ParsedQuery(
             expression,
             tuple(self.operators),
             self.text.sql,

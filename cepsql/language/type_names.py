@@ -52,7 +52,7 @@ def check_type(text: Text, begin: int, end: int, lengths: bool) -> None:
     lengths:    whether texts may have a greatest length, as columns of tables in databases do.
     Raises ProgrammingError, NotSupportedError for types that are nested too deeply.
     """
-    reader = _Reader(text, begin, end, lengths)
+    reader = _TypeReader(text, begin, end, lengths)
     if any(depth > MAX_NESTING for depth in accumulate((p == "<") - (p == ">") for p, _ in reader.pieces)):
         raise too_deep(text.span(begin, end))
     after = reader.type_at(0)
@@ -63,7 +63,7 @@ def check_type(text: Text, begin: int, end: int, lengths: bool) -> None:
         raise reader.error(f"syntax error: unexpected {reader.piece(after)} after the type", after, hint)
 
 
-class _Reader:
+class _TypeReader:
     """The pieces of a type: its tokens, with every angle bracket for itself; `depth`: how many are open."""
 
     def __init__(self, text: Text, begin: int, end: int, lengths: bool):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import Error, NotSupportedError
-from cepsql.language.statements import Frame, MatchClause, Name
+from cepsql.language.statements import FrameAhead, MatchClause, Name
 from cepsql.language.tokens import Text, made_token, unquoted
 from cepsql.pattern.ir import Concat, Repeat, Variable
 
@@ -73,7 +73,7 @@ def with_measures(text: Text, begin: int, end: int, names: frozenset[str]) -> li
     return tokens
 
 
-def pattern_frame(text: Text, begin: int, end: int) -> Frame:
+def pattern_frame(text: Text, begin: int, end: int) -> FrameAhead:
     """Read the frame of a window with a row pattern.
 
     Raises ProgrammingError and NotSupportedError for frames that a row pattern cannot have.
@@ -89,11 +89,11 @@ def pattern_frame(text: Text, begin: int, end: int) -> Frame:
         raise _wrong(text, "the frame of a row pattern begins with the current row", begin, end)
     match rest[4:]:
         case ["UNBOUNDED", "FOLLOWING"]:
-            return Frame(None)
+            return FrameAhead(None)
         case ["CURRENT", "ROW"]:
-            return Frame(0)
+            return FrameAhead(0)
         case [number, "FOLLOWING"] if number.isdecimal():
-            return Frame(int(number))
+            return FrameAhead(int(number))
     raise _wrong(text, "the frame of a row pattern ends a constant number of rows after the current one", begin, end)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.arrival import RUN, Run, Runs, read_runs
+from cepsql.ordered.arrival import RUN, OriginRun, Runs, read_runs
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.plain_columns import canonical, flags, integers, marked, one_chunk, plain_batch
 from cepsql.ordered.rejected import WHOLE, set_aside
@@ -64,7 +64,7 @@ class Packet:
     aside: pa.Table | None = None
     heartbeat: int = BEGINNING
     producers: Mapping[str | None, int] = field(default_factory=dict)
-    runs: Sequence[tuple[int, Run]] = ()
+    runs: Sequence[tuple[int, OriginRun]] = ()
 
 
 def pack(

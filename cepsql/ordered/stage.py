@@ -25,7 +25,7 @@ _NO_TIMES = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Input:
+class StageInput:
     """One of the inputs of a stage.
 
     delay: how many microseconds its rows may come after later ones.
@@ -64,7 +64,7 @@ class Stage:
     """
 
     operator: Operator
-    inputs: tuple[Input, ...]
+    inputs: tuple[StageInput, ...]
     identity: str
     lateness: int | None = None
     endless: bool = False
@@ -140,7 +140,7 @@ class _Received:
     rejected: tuple[pa.Table | None, ...]
 
 
-class _Came:
+class _Arrived:
     """What the packets of an input bring; of many rows those of some packets at a time are copied out of these.
 
     told:     the packets without their rows.
@@ -184,7 +184,7 @@ class _Came:
 
 def _receive(stage: Stage, before: State, packets: Iterable[bytes], numbering: Numbering) -> _Received:
     late_bound = stage.late_bound(before.bound)
-    came = [_Came(stage.operator.sides[given.side], late_bound, numbering) for given in stage.inputs]
+    came = [_Arrived(stage.operator.sides[given.side], late_bound, numbering) for given in stage.inputs]
     for packet in map(open_packet, packets):
         came[packet.input].take(packet)
     rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]

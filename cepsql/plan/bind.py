@@ -12,7 +12,7 @@ from cepsql.analysis.row_pattern.subqueries import with_hidden_columns
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.analysis.sql.written import Written
 from cepsql.catalog import MaterializedView, View
-from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, Query, WindowClause
+from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, ParsedQuery, WindowClause
 from cepsql.plan.changes.emitted_rows import emitted_rows, with_emitted_rows
 from cepsql.plan.groups.assigned_windows import implied_partition, window_rows
 from cepsql.plan.groups.filled_windows import hoist_fill
@@ -47,7 +47,7 @@ class Binder:
         self._known: dict[str, Node] = {}
         self._clauses: set[str] = set()
 
-    def expand(self, query: Query) -> Expanded:
+    def expand(self, query: ParsedQuery) -> Expanded:
         """Return a query as one tree."""
         expanded = self._expander.expand(query)
         self._clauses = {clause.name for clause in expanded.query.operators}
@@ -95,7 +95,7 @@ class Binder:
             clause, below = extended, Sql(extended.input, asked)
         return self._match(clause, below)
 
-    def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
+    def _clause(self, clause: Clause, below: Sql, query: ParsedQuery) -> Node:
         match clause:
             case MatchClause():
                 return self._match(clause, below)

@@ -6,7 +6,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import Node, Sql
 
@@ -23,7 +23,7 @@ def group_plan(plans: Sequence[Plan]) -> Plan:
     windows = tuple(window for plan in plans for window in plan.query.windows)
     expression = logical.query
     return Plan(
-        Query(expression, operators, last.text, replace(first.span, end=last.query.span.end), windows=windows),
+        ParsedQuery(expression, operators, last.text, replace(first.span, end=last.query.span.end), windows=windows),
         logical,
         _union([plan.root for plan in plans]),
         next((plan.limit for plan in plans if plan.limit is not None), None),

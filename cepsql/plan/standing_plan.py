@@ -10,7 +10,7 @@ from cepsql.analysis.clauses.emit_clause import CHANGES
 from cepsql.catalog import Relation
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import Error, answer
-from cepsql.language.statements import EmitClause, MatchClause, Query
+from cepsql.language.statements import EmitClause, MatchClause, ParsedQuery
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.names.expand import Lookup
 from cepsql.plan.planner import Plan, plan_query
@@ -21,7 +21,7 @@ ViewChanges = Callable[[ViewSource, bool], ViewSource]
 """Returns the changes of a view as a stream, each as an event if the flag says so."""
 
 
-def plan_standing(query: Query, lookup: Lookup, changes: ViewChanges, of_view: bool = False) -> Plan:
+def plan_standing(query: ParsedQuery, lookup: Lookup, changes: ViewChanges, of_view: bool = False) -> Plan:
     """Plan a query that stands; `lookup` finds what a name means, views as tables at rest.
 
     Beside a stream a view is a table, whose rows of now are read. Where that gives no stream, or cannot be, the views
@@ -56,7 +56,7 @@ def plan_standing(query: Query, lookup: Lookup, changes: ViewChanges, of_view: b
     return bounded
 
 
-def _planned(query: Query, lookup: Lookup, by_time: Sequence[Query]) -> Plan:
+def _planned(query: ParsedQuery, lookup: Lookup, by_time: Sequence[ParsedQuery]) -> Plan:
     """Return the plan of a query, or of the first of those that stand for it where rows leave by time."""
     plan = plan_query(query, lookup)
     if by_time and plan.streaming and asks_now(plan.logical):

@@ -2,7 +2,7 @@
 
 from cepsql.query.converted_rows import no_python_type
 from cepsql.query.lazy_query import Query
-from cepsql.query.query_host import Host
+from cepsql.query.query_host import QueryHost
 from cepsql.query.search_limits import limited
 
-__all__ = ["Host", "Query", "limited", "no_python_type"]
+__all__ = ["Query", "QueryHost", "limited", "no_python_type"]

@@ -19,7 +19,7 @@ from cepsql.plan.view_sources import view_sources
 from cepsql.query.converted_rows import first_rows, pandas_rows, polars_rows
 from cepsql.query.drawn_series import drawn_series
 from cepsql.query.planned_query import PlannedQuery
-from cepsql.query.query_host import Host
+from cepsql.query.query_host import QueryHost
 from cepsql.query.scan_obstacle import scan_obstacle
 from cepsql.query.spark_rows import SparkRows
 from cepsql.query.start_arguments import StartArguments, check_arguments
@@ -46,7 +46,7 @@ _MOST_ROWS = 2**31 - 1
 class Query:
     """A query that has not run: a streaming or batch DataFrame on demand, its rows, or a standing query."""
 
-    def __init__(self, engine: Host, plan: Plan, begins: str | None = None):
+    def __init__(self, engine: QueryHost, plan: Plan, begins: str | None = None):
         """Make the query of a plan; `begins`: where its first start begins to read Kafka, as in `started_at`."""
         self._engine, self.plan = engine, plan
         self._planned = PlannedQuery(engine, plan, begins)
@@ -374,7 +374,7 @@ class Query:
 
         return draw_characters(*drawn_series(self, self._of_statement, x, y), width, height)
 
-    def _of_statement(self, query: st.Query) -> "Query":
+    def _of_statement(self, query: st.ParsedQuery) -> "Query":
         return Query(self._engine, self._engine.plan(query))
 
     def rows_now(self) -> "pa.Table":

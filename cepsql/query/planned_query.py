@@ -13,7 +13,7 @@ from cepsql.plan.planner import Plan
 from cepsql.plan.resolved_references import with_values
 from cepsql.plan.start_places import started_at
 from cepsql.plan.view_sources import view_sources
-from cepsql.query.query_host import Host
+from cepsql.query.query_host import QueryHost
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +29,7 @@ FEW_BUCKETS = 2
 class PlannedQuery:
     """A plan, the engine that it belongs to, and where its first start begins to read Kafka, as in `started_at`."""
 
-    def __init__(self, host: Host, plan: Plan, begins: str | None):
+    def __init__(self, host: QueryHost, plan: Plan, begins: str | None):
         self.host, self.plan, self.begins = host, plan, begins
 
     @cached_property

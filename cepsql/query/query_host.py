@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cepsql.views.relation import Rules
 
 
-class Host(Protocol):
+class QueryHost(Protocol):
     """What a query needs of the `cepsql.engine.context.Context` that it was made by."""
 
     settings: dict[str, str]
@@ -28,7 +28,7 @@ class Host(Protocol):
 
     def sink(self, name: str) -> Sink: ...
 
-    def plan(self, query: st.Query) -> Plan: ...
+    def plan(self, query: st.ParsedQuery) -> Plan: ...
 
     def wait_for_views(self, plan: Plan) -> None: ...
 

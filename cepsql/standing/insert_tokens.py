@@ -17,7 +17,7 @@ from cepsql.language.translate import one_query
 from cepsql.plan.planner import Plan
 from cepsql.plan.view_sources import view_sources
 from cepsql.render.answer import Answer
-from cepsql.standing.statement_host import Host
+from cepsql.standing.statement_host import StatementHost
 from cepsql.views.snapshot import ViewPosition, position_of
 
 WAIT_SECONDS = 30.0
@@ -27,7 +27,7 @@ _PAUSE = 0.05
 _OFFSETS = re.compile(r"\d+:\d+(,\d+:\d+)*")
 
 
-def wait_for(host: Host, asked: st.WaitFor) -> Answer:
+def wait_for(host: StatementHost, asked: st.WaitFor) -> Answer:
     """Answer WAIT FOR: wait until a view has taken the rows of a token.
 
     Raises ProgrammingError for another thing than a view, a token that is none, or one of a stream that the view does
@@ -45,7 +45,7 @@ def wait_for(host: Host, asked: st.WaitFor) -> Answer:
     return Answer(message=f"view {view.name} has taken it, up to batch {batch}")
 
 
-def wait_for_views(host: Host, plan: Plan) -> None:
+def wait_for_views(host: StatementHost, plan: Plan) -> None:
     """Wait until the views that a query reads have taken what AFTER names, if it does; errors as for `wait_for`."""
     point = plan.query.point
     if point is None or point.after is None:
@@ -66,7 +66,7 @@ class _Waiting:
     taken: the batch of each view that is known to have taken it.
     """
 
-    host: Host
+    host: StatementHost
     token: str
     span: Span
     taken: dict[str, int] = field(default_factory=dict)
@@ -186,7 +186,7 @@ def _reaches(offsets: dict, topic: str, wanted: dict[str, str]) -> bool:
     return isinstance(known, dict) and all(int(known.get(part, 0)) >= int(end) for part, end in wanted.items())
 
 
-def token_hint(host: Host, token: str | None) -> str:
+def token_hint(host: StatementHost, token: str | None) -> str:
     """Return what an answer says of a token, "" where no view reads the stream."""
     if token is None:
         return ""

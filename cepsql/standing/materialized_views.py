@@ -23,7 +23,7 @@ from cepsql.standing.query_definitions import OPTIONS, check_start, defined_quer
 from cepsql.standing.query_report import counts_of, shown_time
 from cepsql.standing.replacement import Effect, effect
 from cepsql.standing.sink_checks import check_definition, forget
-from cepsql.standing.statement_host import Host, kept
+from cepsql.standing.statement_host import StatementHost, kept
 from cepsql.standing.view_groups import found_group, open_group, refuse_member, refuse_neighbours
 
 _KEPT_TYPES = re.compile(
@@ -33,7 +33,7 @@ _RESERVED = ("cepsql_", "sqlite_", "pg_")
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
-def create_view(host: Host, create: st.CreateMaterializedView) -> Answer:
+def create_view(host: StatementHost, create: st.CreateMaterializedView) -> Answer:
     """Define a materialized view and let it run; one that cannot run is not defined.
 
     Raises Error.
@@ -62,7 +62,7 @@ def create_view(host: Host, create: st.CreateMaterializedView) -> Answer:
     return Answer(message=f"{said}; it runs in {runs}", notices=plan.quoted_columns)
 
 
-def _create_in_group(host: Host, create: st.CreateMaterializedView, group: st.Name) -> Answer:
+def _create_in_group(host: StatementHost, create: st.CreateMaterializedView, group: st.Name) -> Answer:
     """Define a view of a group, which runs when the group is started."""
     name, place = create.name.text, create.name.span
     before = host.catalog.names.find(name)
@@ -85,14 +85,14 @@ def _create_in_group(host: Host, create: st.CreateMaterializedView, group: st.Na
     )
 
 
-def check_view(host: Host, create: st.CreateMaterializedView) -> None:
+def check_view(host: StatementHost, create: st.CreateMaterializedView) -> None:
     """Define a view without letting it run, for `cepsql check`; types of columns are those that are known without
     Spark. Raises Error."""
     view, _ = _defined(host, create, None)
     host.catalog.add(view, create.replace, create.name.span)
 
 
-def _enter(host: Host, create: st.CreateMaterializedView) -> tuple[str, Plan]:
+def _enter(host: StatementHost, create: st.CreateMaterializedView) -> tuple[str, Plan]:
     """Let the catalog have the definition; return what was done in words, and the plan."""
     place = create.name.span
     plan = host.plan_standing(create.query, True)
@@ -110,7 +110,7 @@ def _enter(host: Host, create: st.CreateMaterializedView) -> tuple[str, Plan]:
     return f"materialized view {view.name} created", plan
 
 
-def explain_replace_view(host: Host, create: st.CreateMaterializedView) -> Answer:
+def explain_replace_view(host: StatementHost, create: st.CreateMaterializedView) -> Answer:
     """Answer EXPLAIN REPLACE MATERIALIZED VIEW; raises Error."""
     before = host.catalog.names.find(create.name.text)
     if not isinstance(before, MaterializedView):
@@ -122,7 +122,7 @@ def explain_replace_view(host: Host, create: st.CreateMaterializedView) -> Answe
     return Answer(("property", "value"), rows)
 
 
-def _effect(host: Host, before: MaterializedView, after: MaterializedView, plan: Plan, new: bool) -> Effect:
+def _effect(host: StatementHost, before: MaterializedView, after: MaterializedView, plan: Plan, new: bool) -> Effect:
     """Return what replacing a view does: rows that were written under another plan are made anew."""
     found = effect(host.home, before.query, after.query, plan, new)
     if new or found.refused:
@@ -146,7 +146,9 @@ def _place_options(view: MaterializedView) -> dict[str, str]:
     return {"store": SQLITE} | {name: value for name, value in view.options if name in ("store", "schema")}
 
 
-def _defined(host: Host, create: st.CreateMaterializedView, plan: Plan | None) -> tuple[MaterializedView, Plan]:
+def _defined(
+    host: StatementHost, create: st.CreateMaterializedView, plan: Plan | None
+) -> tuple[MaterializedView, Plan]:
     """Return the view that a statement defines; without a plan the types of its columns are not asked of Spark."""
     place, name = create.name.span, create.name.text
     types_known = plan is not None
@@ -250,7 +252,7 @@ def _adding(plan: Plan, key: tuple[str, ...]) -> tuple[bool, int]:
     return False, max((origin.watermark.delay for origin in plan.origins if origin.watermark is not None), default=0)
 
 
-def drop_view_rows(host: Host, view: MaterializedView) -> str:
+def drop_view_rows(host: StatementHost, view: MaterializedView) -> str:
     """Remove the rows of a view that was dropped; return what could not be, as a note, '' for nothing."""
     if view.group is None:
         end_readings(host, view.query)
@@ -258,7 +260,7 @@ def drop_view_rows(host: Host, view: MaterializedView) -> str:
     return forget(keeper, view_sink(view, host.catalog.view_file))
 
 
-def end_readings(host: Host, query: RegisteredQuery) -> None:
+def end_readings(host: StatementHost, query: RegisteredQuery) -> None:
     """Let the views that a query has read by their changes keep none for it."""
     from cepsql.spark.checkpoint.checkpoint_path import CONTROL
     from cepsql.views.change_feed import end_reading
@@ -272,7 +274,7 @@ def end_readings(host: Host, query: RegisteredQuery) -> None:
                 end_reading(view_source(view, host.catalog.view_file), owner)
 
 
-def shown_views(host: Host) -> Answer:
+def shown_views(host: StatementHost) -> Answer:
     """Answer SHOW MATERIALIZED VIEWS; what a group counts is of all its views."""
     rows, names = [], host.catalog.names
     for view in sorted(names.materialized, key=lambda view: view.name.lower()):
@@ -283,7 +285,7 @@ def shown_views(host: Host) -> Answer:
     return Answer(("view", "state", "key", "store", "rows read", "changes", "error"), tuple(rows))
 
 
-def shown_positions(host: Host) -> Answer:
+def shown_positions(host: StatementHost) -> Answer:
     """Answer SHOW VIEW POSITIONS: how far the rows of each view are, as one of its transactions left them."""
     from cepsql.views.snapshot import position_of
 

@@ -37,7 +37,7 @@ from cepsql.standing.registered_plan import registered_plan
 from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.savepoints import begin_from, drop_savepoint
 from cepsql.standing.sink_checks import check_columns, check_definition, forget
-from cepsql.standing.statement_host import Host, kept
+from cepsql.standing.statement_host import StatementHost, kept
 from cepsql.standing.view_groups import create_group, found_group, refuse_leaving, refuse_member, shown_groups
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ QueryStatement = (
 )
 
 
-def execute(host: Host, statement: QueryStatement) -> Answer:
+def execute(host: StatementHost, statement: QueryStatement) -> Answer:
     """Execute a statement about sinks and queries, or one that drops or shows definitions.
 
     Raises Error.
@@ -95,7 +95,7 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
             return Answer(("property", "value"), described(query.definition, query.state, extended))
 
 
-def show(host: Host, kind: str, extended: bool) -> Answer:
+def show(host: StatementHost, kind: str, extended: bool) -> Answer:
     """Answer SHOW QUERIES, SINKS, SAVEPOINTS, MATERIALIZED VIEWS, VIEW POSITIONS or VIEW GROUPS.
 
     extended: with all columns of queries that there are.
@@ -112,23 +112,23 @@ def show(host: Host, kind: str, extended: bool) -> Answer:
     return shown[kind](host)
 
 
-def _show_queries(host: Host, extended: bool) -> Answer:
+def _show_queries(host: StatementHost, extended: bool) -> Answer:
     states = [(query, host.queries[query.name].state) for query in host.catalog.names.queries]
     return Answer(LISTED_EXTENDED, listed_extended(states)) if extended else Answer(LISTED, listed_queries(states))
 
 
-def _show_savepoints(host: Host) -> Answer:
+def _show_savepoints(host: StatementHost) -> Answer:
     rows = ((s.name, s.query, shown_time(s.made), s.folder) for s in host.home.savepoints.all())
     return Answer(("name", "query", "made", "folder"), tuple(rows))
 
 
-def _show_sinks(host: Host) -> Answer:
+def _show_sinks(host: StatementHost) -> Answer:
     sinks = sorted(host.catalog.names.sinks, key=lambda sink: sink.name)
     rows = ((s.name, s.format, ", ".join(c.name for c in s.columns), ", ".join(s.key)) for s in sinks)
     return Answer(("name", "format", "columns", "key"), tuple(rows))
 
 
-def replaced_note(host: Host, changed: Definition) -> str:
+def replaced_note(host: StatementHost, changed: Definition) -> str:
     """Say which running queries go on with what a definition was before it was replaced; '' for none."""
     readers = [d for d in host.catalog.names.dependents(changed) if isinstance(d, RegisteredQuery)]
     running = [query for query in readers if host.queries[query.name].state.desired == RUNNING]
@@ -138,7 +138,7 @@ def replaced_note(host: Host, changed: Definition) -> str:
     return f"; {listed(running)} still run{'s' if len(running) == 1 else ''} with what it was: {restarts}"
 
 
-def _create_sink(host: Host, create: st.CreateSink) -> Answer:
+def _create_sink(host: StatementHost, create: st.CreateSink) -> Answer:
     name = create.name.text
     if create.if_not_exists and host.catalog.names.find(name):
         return Answer(message=f"{name} exists already")
@@ -151,7 +151,7 @@ def _create_sink(host: Host, create: st.CreateSink) -> Answer:
     return Answer(message=f"sink {name} {'replaced' if replacing else 'created'}{note}")
 
 
-def _create_query(host: Host, create: st.CreateQuery) -> Answer:
+def _create_query(host: StatementHost, create: st.CreateQuery) -> Answer:
     name = create.name.text
     before = host.catalog.names.query(name)
     if create.replace and before is not None and before.views is not None:
@@ -181,7 +181,9 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     return Answer(message=f"query {name} replaced: {new.effect}{note}", notices=plan.quoted_columns)
 
 
-def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, plan: Plan, wanted: st.Name) -> Answer:
+def _create_from(
+    host: StatementHost, create: st.CreateQuery, query: RegisteredQuery, plan: Plan, wanted: st.Name
+) -> Answer:
     """Define a query, which may take the place of another one, with a checkpoint that begins with a savepoint."""
     before = host.catalog.names.query(query.name)
     if before is not None and not create.replace:
@@ -207,7 +209,7 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
     return Answer(message=said, notices=plan.quoted_columns)
 
 
-def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
+def _defined_query(host: StatementHost, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
     sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
     plan = host.plan_standing(create.query)
     check_columns(sink, plan, create.query.span)
@@ -217,7 +219,7 @@ def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery,
     return query, plan
 
 
-def _explain_replace(host: Host, create: st.CreateQuery) -> Answer:
+def _explain_replace(host: StatementHost, create: st.CreateQuery) -> Answer:
     before = host.catalog.query(create.name.text, create.name.span)
     query, plan = _defined_query(host, create)
     found = effect(host.home, before, query, plan, create.new_checkpoint)
@@ -225,7 +227,7 @@ def _explain_replace(host: Host, create: st.CreateQuery) -> Answer:
     return Answer(("property", "value"), rows)
 
 
-def _alter(host: Host, alter: st.AlterQuery) -> Answer:
+def _alter(host: StatementHost, alter: st.AlterQuery) -> Answer:
     _check_keeper(host, alter.kind, alter.name, "ALTER")
     query = host.catalog.query(alter.name.text, alter.name.span)
     changed = replace(query, options=altered_options(query, alter, host.check_setting))
@@ -241,7 +243,7 @@ def _alter(host: Host, alter: st.AlterQuery) -> Answer:
     return Answer(message=f"query {query.name} altered{note}")
 
 
-def _control(host: Host, action: str, name: st.Name, savepoint: st.Name | None) -> Answer:
+def _control(host: StatementHost, action: str, name: st.Name, savepoint: st.Name | None) -> Answer:
     query = host.queries.get_at(name.text, name.span)
     try:
         match action:
@@ -263,7 +265,7 @@ def _control(host: Host, action: str, name: st.Name, savepoint: st.Name | None) 
         raise
 
 
-def _reading_starts(host: Host, query: "NamedQuery") -> str:
+def _reading_starts(host: StatementHost, query: "NamedQuery") -> str:
     """Say where a query that is to run starts to read, in words to go on with; "" if that is not known here."""
     from cepsql.spark.sources.watching.reading_start import reading_starts
 
@@ -283,7 +285,7 @@ def _reading_starts(host: Host, query: "NamedQuery") -> str:
     return "".join(f"; {start.said}" for start in starts)
 
 
-def _drop_savepoint(host: Host, drop: st.DropSavepoint) -> Answer:
+def _drop_savepoint(host: StatementHost, drop: st.DropSavepoint) -> Answer:
     name = drop.name.text
     if drop.if_exists and host.home.savepoints.get(name) is None:
         return Answer(message=f"there is no savepoint {name}")
@@ -291,7 +293,7 @@ def _drop_savepoint(host: Host, drop: st.DropSavepoint) -> Answer:
     return Answer(message=f"savepoint {name} dropped{note}")
 
 
-def _drop(host: Host, drop: st.Drop) -> Answer:
+def _drop(host: StatementHost, drop: st.Drop) -> Answer:
     name = drop.name
     names = host.catalog.names
     found: Definition | None = names.find(name.text)
@@ -330,7 +332,7 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
     return Answer(message=f"{drop.kind} {found.name} dropped{also}{notes}")
 
 
-def _materialized(host: Host, name: st.Name) -> MaterializedView:
+def _materialized(host: StatementHost, name: st.Name) -> MaterializedView:
     """Return the materialized view of a name; raises ProgrammingError for none, and for what is another thing."""
     found = host.catalog.get(name.text, name.span)
     if not isinstance(found, MaterializedView):
@@ -338,7 +340,7 @@ def _materialized(host: Host, name: st.Name) -> MaterializedView:
     return found
 
 
-def _check_keeper(host: Host, wanted: str, name: st.Name, verb: str) -> None:
+def _check_keeper(host: StatementHost, wanted: str, name: st.Name, verb: str) -> None:
     """Refuse a name that is not of the kind that a statement says, or a view that another query keeps.
 
     Raises ProgrammingError.
@@ -349,21 +351,21 @@ def _check_keeper(host: Host, wanted: str, name: st.Name, verb: str) -> None:
         refuse_member(_materialized(host, name), verb, name.span)
 
 
-def _end(host: Host, query: RegisteredQuery | MaterializedView | ViewGroup) -> None:
+def _end(host: StatementHost, query: RegisteredQuery | MaterializedView | ViewGroup) -> None:
     """Stop a query that is dropped, if it was started, or shall be: the next one of its name would be, too."""
     state = host.home.states.get(query.name)
     if state is not None and (state.epoch is not None or state.desired == RUNNING):
         host.queries[query.name].stop()
 
 
-def _show_create(host: Host, wanted: str, name: st.Name) -> Answer:
+def _show_create(host: StatementHost, wanted: str, name: st.Name) -> Answer:
     found = _defined(host, wanted, name, "SHOW CREATE")
     if isinstance(found, Registered):
         raise ProgrammingError(f"{found.name} is a DataFrame that the program registered", name.span)
     return Answer(("statement",), tuple((line,) for line in create_text(found).splitlines()), layout="lines")
 
 
-def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
+def _defined(host: StatementHost, wanted: str, name: st.Name, verb: str) -> Definition:
     """Return the definition of a kind; `verb` is what is said of it, such as DROP.
 
     Raises ProgrammingError if there is none of that name, or it is of another kind.

@@ -8,7 +8,7 @@ from cepsql.catalog import ColumnDefinition, Registered, Sink
 from cepsql.catalog.references import valued_sink
 from cepsql.errors import Error, NotSupportedError
 from cepsql.language.translate import one_query
-from cepsql.standing.statement_host import Host
+from cepsql.standing.statement_host import StatementHost
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +18,7 @@ READABLE = ("parquet", "json", "csv", "orc", "text", "avro", "xml", "delta", "sq
 """The formats of sinks that keep what is written there."""
 
 
-def read_sink(host: Host, sink: Sink, spark: "Callable[[], SparkSession]") -> Registered:
+def read_sink(host: StatementHost, sink: Sink, spark: "Callable[[], SparkSession]") -> Registered:
     """Return the rows of a sink as they are now, in whole batches, under its name.
 
     Raises NotSupportedError for a sink that cannot be read, OperationalError if it does not answer.
@@ -38,7 +38,7 @@ def read_sink(host: Host, sink: Sink, spark: "Callable[[], SparkSession]") -> Re
     return Registered(sink.name, frame_columns(frame), frame)
 
 
-def written_columns(host: Host, sink: Sink) -> tuple[ColumnDefinition, ...]:
+def written_columns(host: StatementHost, sink: Sink) -> tuple[ColumnDefinition, ...]:
     """Return the columns that a sink declares, or those that the first query of the catalog that writes it gives; none
     if nobody knows them."""
     if sink.columns:

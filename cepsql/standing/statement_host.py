@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cepsql.standing.queries import Queries
 
 
-class Host(Protocol):
+class StatementHost(Protocol):
     """What these statements need of the `cepsql.engine.context.Context` that executes them."""
 
     catalog: Catalog
@@ -32,9 +32,9 @@ class Host(Protocol):
 
     def zone_name(self) -> str | None: ...
 
-    def plan(self, query: st.Query) -> Plan: ...
+    def plan(self, query: st.ParsedQuery) -> Plan: ...
 
-    def plan_standing(self, query: st.Query, of_view: bool = False) -> Plan: ...
+    def plan_standing(self, query: st.ParsedQuery, of_view: bool = False) -> Plan: ...
 
     def check_setting(self, key: str, value: str | None, span: Span) -> None: ...
 
@@ -43,7 +43,7 @@ class Host(Protocol):
     def typed_columns(self, plan: Plan) -> tuple[ColumnDefinition, ...]: ...
 
 
-def kept(host: Host, definition: Definition) -> Definition:
+def kept(host: StatementHost, definition: Definition) -> Definition:
     """Return a definition as the catalog keeps it: what other processes read has absolute paths.
 
     Raises ProgrammingError for one that the restrictions of the host refuse.

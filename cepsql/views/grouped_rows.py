@@ -10,7 +10,7 @@ from cepsql.ordered.plain_columns import one_chunk
 from cepsql.readers.scan.row_expressions import Unlike
 from cepsql.scalar.arrow.column_values import arrow_type
 from cepsql.scalar.types import BIGINT, DOUBLE, FRACTIONS, INTEGERS, Type, decimal, is_decimal
-from cepsql.views.relation import Column, Relation, Rules
+from cepsql.views.relation import Relation, RelationColumn, Rules
 
 _EXACT_FLOAT, _EXACT_LONG = 2.0**53, 2.0**62
 _GROUPS = "__groups"
@@ -66,10 +66,10 @@ def grouped(rows: Relation, keys: list[exp.Expr], calls: list[exp.Expr], rules: 
         found = table.group_by(list(types), use_threads=False).aggregate(asked)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as failure:
         raise Unlike(str(failure).splitlines()[0]) from failure
-    columns = [Column(_GROUPS, name, one_chunk(found[name]), kind) for name, kind in types.items()]
+    columns = [RelationColumn(_GROUPS, name, one_chunk(found[name]), kind) for name, kind in types.items()]
     for (name, function), (_, kind) in zip(asked, results, strict=True):
         values = one_chunk(found[f"{name}_{function}"])
-        columns.append(Column(_GROUPS, name, _result(values, function, kind), kind))
+        columns.append(RelationColumn(_GROUPS, name, _result(values, function, kind), kind))
     return Grouped(Relation(tuple(columns), found.num_rows), tuple(known))
 
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from cepsql.catalog.view_store import ViewSource
 from cepsql.language.rewriting.file_tables import FILE
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.readers.scan.select import given_clauses
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.views.reading import constant
@@ -29,7 +29,7 @@ class Lookup:
         return read_rows(self.wanted)
 
 
-def lookup(query: Query, found: Callable[[str], ViewSource | None]) -> Lookup | None:
+def lookup(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -> Lookup | None:
     """Return what a query looks up, None for one of another form, which may be wrong, too.
 
     The store compares integers and texts as Spark does, and a column keeps its name and type.

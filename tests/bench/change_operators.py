@@ -29,7 +29,7 @@ from cepsql.operators.running import RunningCall  # noqa: E402
 from cepsql.ordered.operator import Operator  # noqa: E402
 from cepsql.ordered.packet import pack  # noqa: E402
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout  # noqa: E402
-from cepsql.ordered.stage import Input, Stage, advance  # noqa: E402
+from cepsql.ordered.stage import Stage, StageInput, advance  # noqa: E402
 
 BATCHES, TASK_ROWS = 2, 20_000
 MONEY = pa.decimal128(15, 2)
@@ -110,7 +110,7 @@ def _around(rows: int, letter: str) -> dict:
 
 def _seconds(operator: Operator, tables: list[pa.Table]) -> float:
     """Return the CPU time of some micro-batches of one bucket."""
-    stage = Stage(operator, tuple(Input(0, side) for side in range(len(tables))), "", EVER)
+    stage = Stage(operator, tuple(StageInput(0, side) for side in range(len(tables))), "", EVER)
     begin, state = time.process_time(), None
     for batch in range(BATCHES):
         packets = []

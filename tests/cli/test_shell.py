@@ -16,7 +16,7 @@ from typed import type_to
 from cepsql.catalog import RegisteredQuery, Source, View
 from cepsql.catalog.catalog import Catalog
 from cepsql.errors import OperationalError, ProgrammingError, Span
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 from cepsql.frontends.shell.commands import command
 from cepsql.frontends.shell.grammar_forms import keywords_of, rules, statement_rules, used_rules
 from cepsql.frontends.shell.highlight import COLOURS, highlight
@@ -342,7 +342,7 @@ def test_the_documentation_shows_the_help(update):
     page = Path(__file__).parents[2] / "docs" / "shell.md"
     text = page.read_text()
     block = re.search(r"<!-- The block below is what `\\\?` writes[^\n]+\n```text\n(.*?)```", text, re.DOTALL)
-    shown = command("\\?", Settings(), False, Catalog).message
+    shown = command("\\?", UserChoices(), False, Catalog).message
     if update:
         page.write_text(text[: block.start(1)] + shown + "\n" + text[block.end(1) :])
         return
@@ -408,4 +408,4 @@ def test_rows_are_shown_again_after_a_file_that_could_not_be_written():
 
 @pytest.mark.parametrize(("named", "pager"), [("less -S", ("less", "-S")), ("my'pager", ("my'pager",)), ("off", ())])
 def test_a_pager_may_have_arguments(named, pager):
-    assert command(f"\\pager {named}", Settings(), False, Catalog).settings.pager == pager
+    assert command(f"\\pager {named}", UserChoices(), False, Catalog).settings.pager == pager

@@ -11,10 +11,10 @@ from cepsql.errors import OperationalError
 from cepsql.ordered import one_task
 from cepsql.ordered.one_task import Channel, Dataflow, advance_all
 from cepsql.ordered.packet import pack
-from cepsql.ordered.stage import Advanced, Input, advance
+from cepsql.ordered.stage import Advanced, StageInput, advance
 
-UPPER = replace(STAGE, inputs=(Input(0, chained=True),))
-BOTH = replace(STAGE, inputs=(Input(0, chained=True), Input(0, chained=True)))
+UPPER = replace(STAGE, inputs=(StageInput(0, chained=True),))
+BOTH = replace(STAGE, inputs=(StageInput(0, chained=True), StageInput(0, chained=True)))
 
 
 def _passed(number: int):

@@ -13,7 +13,7 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.python_values import python_value
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, at_place, suggestion
 from cepsql.language.islands import PLACED
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.language.stray import HALF_CHARACTER
 from cepsql.scalar.decimals import exponent
 
@@ -175,9 +175,9 @@ def _expressions(node) -> Iterator[exp.Expr]:
             yield from _expressions(getattr(node, part.name))
 
 
-def _queries(node) -> Iterator[Query]:
+def _queries(node) -> Iterator[ParsedQuery]:
     """Yield the queries in a statement."""
-    if isinstance(node, Query):
+    if isinstance(node, ParsedQuery):
         yield node
     elif is_dataclass(node) and not isinstance(node, type):
         for part in fields(node):
@@ -192,7 +192,7 @@ def _map(node, change, values: Mapping[str, str]):
         return tuple(_map(item, change, values) for item in node)
     if is_dataclass(node) and not isinstance(node, type):
         changed = {f.name: _map(getattr(node, f.name), change, values) for f in fields(node)}
-        if isinstance(node, Query) and node.parameters:
+        if isinstance(node, ParsedQuery) and node.parameters:
             changed["values"] = values
         different = {name: value for name, value in changed.items() if value is not getattr(node, name)}
         return replace(node, **different) if different else node

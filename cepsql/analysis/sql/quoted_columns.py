@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from cepsql.language.rewriting.double_quotes import NAMES_IN_DOUBLE_QUOTES
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.language.tokens import Text, quoted
 
 _BEFORE = {"SELECT", "DISTINCT", "GROUP BY", "ORDER BY", "PARTITION BY", "ON", "WHERE", "HAVING", "QUALIFY"}
@@ -17,7 +17,7 @@ _TAKE_TEXTS = {
 """Functions whose arguments name units, fields or formats as texts."""
 
 
-def quoted_column_notices(query: Query, columns: Iterable[str]) -> Iterator[str]:
+def quoted_column_notices(query: ParsedQuery, columns: Iterable[str]) -> Iterator[str]:
     """Yield a notice for each text in double quotes that has the name of a column.
 
     columns: those of the relations that the query names; those that it makes itself are found here.
@@ -42,7 +42,7 @@ def quoted_column_notices(query: Query, columns: Iterable[str]) -> Iterator[str]
         )
 
 
-def _inner_columns(query: Query) -> Iterator[str]:
+def _inner_columns(query: ParsedQuery) -> Iterator[str]:
     """Yield the names of the columns of subqueries and CTEs."""
     for tree in (query.expression, *(clause.input for clause in query.operators)):
         for part in tree.find_all(exp.Query, exp.TableAlias):

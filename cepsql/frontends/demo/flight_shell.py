@@ -12,7 +12,7 @@ from cepsql.frontends.demo.colour import print_sql
 from cepsql.frontends.demo.replay import FlightReplay
 from cepsql.frontends.demo.scenes import GROWING_DELAY
 from cepsql.frontends.runner.console_streams import Console
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 from cepsql.frontends.shell.background_engine import OpeningEngine
 from cepsql.frontends.shell.shell import run
 
@@ -57,7 +57,7 @@ def open_shell(replay: FlightReplay) -> int:
         print()
     # The up arrow begins with the last one.
     history = InMemoryHistory([statement for _, statement in reversed(QUESTIONS)])
-    settings = Settings(format=str(values["format"]), max_rows=values["max_rows"])
+    settings = UserChoices(format=str(values["format"]), max_rows=values["max_rows"])
     opening = OpeningEngine(make)
     try:
         return run(opening, settings, Console(sys.stdout, sys.stderr), values=values, history=history)

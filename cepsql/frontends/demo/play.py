@@ -123,7 +123,7 @@ def _act(engine: Engine, scene: Scene, number: int, replay: FlightReplay, shown:
     for definition in definitions:
         engine.sql(definition)
     query = engine.query(select)
-    told = _Told(scene, shown)
+    told = _FirstRows(scene, shown)
     account = _stream(query, told, replay) if query.streaming else _batch(engine, query, told)
     told.end()
     if scene.deadline:
@@ -134,7 +134,7 @@ def _act(engine: Engine, scene: Scene, number: int, replay: FlightReplay, shown:
         _explain(query, scene.explained)
 
 
-class _Told:
+class _FirstRows:
     """Tells of the first `most` rows of a scene, of all with None, as they are found, and keeps them all."""
 
     def __init__(self, scene: Scene, most: int | None):
@@ -154,7 +154,7 @@ class _Told:
             print(f"{_INDENT}... and {len(self.rows) - self._most:,} more")
 
 
-def _stream(query: Query, told: _Told, replay: FlightReplay) -> str:
+def _stream(query: Query, told: _FirstRows, replay: FlightReplay) -> str:
     """Run the query over the replayed stream; return an account of what was read."""
     found: deque[list[dict]] = deque()
     bar = ProgressBar(replay.rows)
@@ -180,7 +180,7 @@ def _stream(query: Query, told: _Told, replay: FlightReplay) -> str:
     )
 
 
-def _batch(engine: Engine, query: Query, told: _Told) -> str:
+def _batch(engine: Engine, query: Query, told: _FirstRows) -> str:
     """Run the query over the same files at rest; return an account of what was read."""
     begin = time.monotonic()
     told.add(query.arrow().to_pylist())

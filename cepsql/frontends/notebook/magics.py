@@ -29,7 +29,7 @@ USAGE = "%%cepsql [--name NAME] [--limit N] [--drain], then statements; :variabl
 
 
 @dataclass(frozen=True)
-class _Started:
+class _StartedQuery:
     """A query that a cell has started, with the variable that it is kept in."""
 
     cell: str | None
@@ -46,7 +46,7 @@ class CepsqlMagics(Magics):
         self._notebook = shell
         self._made: Engine | None = None
         self._cell: str | None = None
-        self._started: list[_Started] = []
+        self._started: list[_StartedQuery] = []
         shell.events.register("pre_run_cell", self._begin)
 
     @line_cell_magic
@@ -75,7 +75,7 @@ class CepsqlMagics(Magics):
         if self._cell is not None:
             self._stop(lambda started: started.cell == self._cell)
 
-    def _stop(self, which: "Callable[[_Started], bool]") -> None:
+    def _stop(self, which: "Callable[[_StartedQuery], bool]") -> None:
         for started in filter(which, self._started):
             started.standing.stop()
         self._started = [started for started in self._started if started.standing.status == "running"]
@@ -101,7 +101,7 @@ class CepsqlMagics(Magics):
             if name is not None:
                 self._stop(lambda started: started.name == name)
             result = standing = self._live(item, most, zone, "drain" in options)
-            self._started.append(_Started(self._cell, name, standing))
+            self._started.append(_StartedQuery(self._cell, name, standing))
         else:
             with_more = next(iter(item.pieces(most + 1)))
             shown = with_more.slice(0, most)

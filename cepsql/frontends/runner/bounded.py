@@ -11,7 +11,7 @@ from cepsql.errors import Error
 from cepsql.frontends.runner.console_streams import Console
 from cepsql.frontends.runner.counted import counted
 from cepsql.frontends.runner.pager import paged
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 from cepsql.frontends.runner.working import share_of, working
 from cepsql.query import Query
 from cepsql.render import Renderer, renderer
@@ -24,7 +24,7 @@ _FOOTER = 3
 CUT = "{} cut to the screen; \\G in place of ; or \\x on shows them whole"
 
 
-def write_bounded(query: Query, zone: str, settings: Settings, console: Console, stop: threading.Event) -> None:
+def write_bounded(query: Query, zone: str, settings: UserChoices, console: Console, stop: threading.Event) -> None:
     """Write the rows of a bounded query as they come, until `stop` is set or nobody reads them any more.
 
     On a terminal no more than `settings.max_rows` are written, and it is said that there are more.
@@ -71,7 +71,7 @@ def write_bounded(query: Query, zone: str, settings: Settings, console: Console,
 
 
 def _renderer(
-    columns: list[tuple[str, str]], zone: str, rows: pa.Table, settings: Settings, console: Console
+    columns: list[tuple[str, str]], zone: str, rows: pa.Table, settings: UserChoices, console: Console
 ) -> Renderer:
     """Choose the form of the rows."""
     return renderer(settings.format, columns, zone, rows, console.columns)
@@ -83,7 +83,7 @@ class _Lines:
     held: there are so few rows that they can be kept.
     """
 
-    def __init__(self, settings: Settings, console: Console, held: bool):
+    def __init__(self, settings: UserChoices, console: Console, held: bool):
         self._console, self._pager = console, list(settings.pager)
         self._room = (console.lines or 0) - _FOOTER
         self._held: list[str] | None = [] if held and self._pager and console.lines is not None else None
@@ -107,7 +107,7 @@ class _Lines:
             self._console.rows(self._held)
 
 
-def _most(settings: Settings, console: Console) -> tuple[int | None, bool]:
+def _most(settings: UserChoices, console: Console) -> tuple[int | None, bool]:
     """Return how many rows to write, and whether that is for the terminal's sake."""
     if not console.out.isatty() or settings.max_rows is None:
         return settings.limit, False

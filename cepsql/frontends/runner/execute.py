@@ -14,7 +14,7 @@ from cepsql.frontends.runner.error_report import anchored
 from cepsql.frontends.runner.follow import follow
 from cepsql.frontends.runner.live_rows import view
 from cepsql.frontends.runner.logged_notices import noticed
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 from cepsql.frontends.runner.waiting_for_spark import start_spark
 from cepsql.frontends.runner.working import working
 from cepsql.frontends.runner.wrapped import wrapped
@@ -27,7 +27,7 @@ from cepsql.render.answer import Answer
 def execute(
     engine: Engine,
     text: str,
-    settings: Settings,
+    settings: UserChoices,
     console: Console,
     stop: threading.Event,
     may_drop: Callable[[str], bool] | None = None,
@@ -64,7 +64,7 @@ def _next(items: Iterator[Query | Answer], engine: Engine, console: Console) -> 
         return next(items, None)
 
 
-def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Console, stop: threading.Event) -> bool:
+def _show(engine: Engine, item: Query | Answer, settings: UserChoices, console: Console, stop: threading.Event) -> bool:
     """Write what a statement gave; tell whether it was rows of a query."""
     if isinstance(item, Answer):
         for notice in item.notices:
@@ -87,7 +87,7 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
     return True
 
 
-def _answer(answer: Answer, settings: Settings, console: Console) -> None:
+def _answer(answer: Answer, settings: UserChoices, console: Console) -> None:
     if answer.layout != "table" and settings.format in ("table", "vertical"):
         width = console.columns if answer.layout == "wrapped" else None
         console.rows(wrapped(str(line), width) for (line,) in answer.rows)
@@ -106,7 +106,9 @@ def _plain(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _write(columns: list[tuple[str, str]], zone: str, result: pa.Table, settings: Settings, console: Console) -> None:
+def _write(
+    columns: list[tuple[str, str]], zone: str, result: pa.Table, settings: UserChoices, console: Console
+) -> None:
     form = renderer(settings.format, columns, zone, result, console.columns)
     console.rows(form.header)
     console.rows(form.rows(result))

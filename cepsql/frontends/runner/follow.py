@@ -9,7 +9,7 @@ import pyarrow as pa
 from cepsql.frontends.runner.console_streams import Console
 from cepsql.frontends.runner.counted import counted
 from cepsql.frontends.runner.stream_rows import StreamRows, stream_rows
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 
 if TYPE_CHECKING:
     from cepsql.standing.subscription import Subscription
@@ -19,7 +19,7 @@ _TOKEN = "token"
 
 
 def follow(
-    subscription: "Subscription", zone: str, settings: Settings, console: Console, stop: threading.Event
+    subscription: "Subscription", zone: str, settings: UserChoices, console: Console, stop: threading.Event
 ) -> None:
     """Write the rows of a subscription until `stop` is set, the limit of rows or the timeout is reached, or nobody
     reads them any more; with `drain` until nothing is new. Raises Error."""
@@ -59,7 +59,7 @@ def follow(
         console.say(f"SUBSCRIBE {subscription.name} SINCE '{subscription.token}' goes on from here")
 
 
-def _begun(subscription: "Subscription", zone: str, settings: Settings, console: Console) -> StreamRows:
+def _begun(subscription: "Subscription", zone: str, settings: UserChoices, console: Console) -> StreamRows:
     columns = subscription.columns if settings.live else [*subscription.columns, (_TOKEN, "string")]
     shown = stream_rows(columns, zone, settings, console)
     shown.begin()

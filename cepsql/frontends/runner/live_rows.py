@@ -11,7 +11,7 @@ from cepsql.frontends.runner.console_streams import Console
 from cepsql.frontends.runner.counted import counted
 from cepsql.frontends.runner.silence import reason, standing
 from cepsql.frontends.runner.stream_rows import StreamRows, stream_rows
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 from cepsql.frontends.runner.working import share_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SILENCE, _SIGN = 10.0, 1.5
 _POLL = 0.2
 
 
-def view(query: "Query", zone: str, settings: Settings, console: Console, stop: threading.Event) -> None:
+def view(query: "Query", zone: str, settings: UserChoices, console: Console, stop: threading.Event) -> None:
     """Start a streaming query, write its rows until it ends, then stop it and write what it has read.
 
     It ends when `stop` is set, the limit of rows or the timeout is reached, nobody reads the rows any more, or by
@@ -34,7 +34,7 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     starts = query.reading_starts(settings.checkpoint)
     if said := "; ".join(start.said for start in starts if start.chosen or console.err.isatty()):
         console.say(f"notice: {said}")
-    rows = _Rows(query.limit, settings, console)
+    rows = _ViewRows(query.limit, settings, console)
     running = query.start(rows.write, drain=settings.drain, checkpoint=settings.checkpoint)
     try:
         rows.begin(stream_rows(running.columns, zone, settings, console))
@@ -54,10 +54,10 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     console.say(summary(progress))
 
 
-class _Rows:
+class _ViewRows:
     """Writes the rows of a view up to its limit; batches come from another thread, and wait until it has begun."""
 
-    def __init__(self, limit: int | None, settings: Settings, console: Console):
+    def __init__(self, limit: int | None, settings: UserChoices, console: Console):
         self.limit = min((n for n in (limit, settings.limit) if n is not None), default=None)
         self.written = 0
         self.last = time.monotonic()
@@ -105,7 +105,7 @@ class _Rows:
             self.enough.set()
 
 
-def _wait(query: "Query", running: "StandingQuery", rows: _Rows, zone: str, settings: Settings, console: Console,
+def _wait(query: "Query", running: "StandingQuery", rows: _ViewRows, zone: str, settings: UserChoices, console: Console,
           stop: threading.Event) -> str:  # fmt: skip
     """Wait until the view ends; return why it did."""
     begin = time.monotonic()
@@ -127,7 +127,7 @@ def _wait(query: "Query", running: "StandingQuery", rows: _Rows, zone: str, sett
 class _Silence:
     """Says why a view shows no rows: once in a sentence, then in a status line."""
 
-    def __init__(self, query: "Query", running: "StandingQuery", rows: _Rows, zone: str, console: Console):
+    def __init__(self, query: "Query", running: "StandingQuery", rows: _ViewRows, zone: str, console: Console):
         self._query, self._running, self._rows, self._zone, self._console = query, running, rows, zone, console
         self._begin = self._spoken = time.monotonic()
         self._told = 0.0

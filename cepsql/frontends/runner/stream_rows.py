@@ -9,7 +9,7 @@ import pyarrow as pa
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.frontends.runner.console_streams import KEPT_FREE, Console
 from cepsql.frontends.runner.counted import counted
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 from cepsql.render import Renderer, canonical_zone, cells, renderer
 
 _OPERATION = "op"
@@ -32,7 +32,7 @@ class StreamRows(Protocol):
         """Write what is left when no more rows come."""
 
 
-def stream_rows(columns: list[tuple[str, str]], zone: str, settings: Settings, console: Console) -> StreamRows:
+def stream_rows(columns: list[tuple[str, str]], zone: str, settings: UserChoices, console: Console) -> StreamRows:
     """Choose the form that the settings ask for.
 
     Raises InterfaceError if there is no column of a name by which a table is to refresh.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Settings:
+class UserChoices:
     """How statements are executed and their results are written.
 
     args:    values of the named parameters (`:name`).

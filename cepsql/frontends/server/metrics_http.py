@@ -22,7 +22,7 @@ Health = Callable[[], tuple[bool, dict]]
 """Tells whether the server is well, and more for people."""
 
 
-class Server(ThreadingHTTPServer):
+class MetricsServer(ThreadingHTTPServer):
     """Answers each request in a thread; `host` may be an address of IPv4 or IPv6, or a name."""
 
     def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]):
@@ -44,7 +44,7 @@ class Server(ThreadingHTTPServer):
             LOG.exception("a request could not be answered: %s", failure)
 
 
-def listen(host: str, port: int, metrics: Collector, health: Health) -> Server:
+def listen(host: str, port: int, metrics: Collector, health: Health) -> MetricsServer:
     """Answer requests in a thread; return the server, whose `shutdown` ends it.
 
     Raises OSError if the address cannot be used.
@@ -82,6 +82,6 @@ def listen(host: str, port: int, metrics: Collector, health: Health) -> Server:
         def log_message(self, format: str, *args) -> None:
             """Requests are not logged."""
 
-    server = Server(host, port, Handler)
+    server = MetricsServer(host, port, Handler)
     threading.Thread(target=server.serve_forever, name="cepsql-http", daemon=True).start()
     return server

@@ -11,7 +11,7 @@ from cepsql.catalog import Relation, View
 from cepsql.catalog.catalog import Catalog as Definitions
 from cepsql.errors import InterfaceError
 from cepsql.frontends.runner.pager import command_words, pager_command
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 from cepsql.frontends.shell.statement_help import statement_help
 
 KEYS = """\
@@ -63,7 +63,7 @@ _ELSEWHERE = {
 
 
 @dataclass(frozen=True)
-class Change:
+class CommandRequest:
     """What a command asks for: new settings, SQL to execute, a message, or to leave.
 
     once:   settings for `sql` alone, None for those that stay.
@@ -78,10 +78,10 @@ class Change:
     plot:    draw two columns of the last statement, x and y, into a file; "" for the screen.
     """
 
-    settings: Settings
+    settings: UserChoices
     verbose: bool
     sql: str = ""
-    once: Settings | None = None
+    once: UserChoices | None = None
     message: str = ""
     leave: bool = False
     file: str | None = None
@@ -102,12 +102,12 @@ class Command:
     name: str
     argument: str
     help: str
-    run: Callable[[Change, str, Catalog], Change]
+    run: Callable[[CommandRequest, str, Catalog], CommandRequest]
 
 
-def command(line: str, settings: Settings, verbose: bool, catalog: Catalog) -> Change:
+def command(line: str, settings: UserChoices, verbose: bool, catalog: Catalog) -> CommandRequest:
     """Read a backslash command; `catalog` gives what `\\d` lists."""
-    same = Change(settings, verbose)
+    same = CommandRequest(settings, verbose)
     name, _, argument = line.rstrip("; \t\n").partition(" ")
     found = next((known for known in COMMANDS if known.name == name), None)
     if found is None:
@@ -148,49 +148,49 @@ def _begins_query(text: str) -> bool:
     return first is not None and first[0].upper() in _BEGINNINGS
 
 
-def _help(same: Change, argument: str, catalog: Catalog) -> Change:
+def _help(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     return replace(same, message=help_text())
 
 
-def _leave(same: Change, argument: str, catalog: Catalog) -> Change:
+def _leave(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     return replace(same, leave=True)
 
 
-def _extended(same: Change, argument: str, catalog: Catalog) -> Change:
+def _extended(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     return replace(same, sql=f"DESCRIBE EXTENDED {argument}") if argument else _describe(same, "", catalog)
 
 
-def _functions(same: Change, argument: str, catalog: Catalog) -> Change:
+def _functions(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     quoted = argument.replace("'", "''")
     return replace(same, sql=f"SHOW FUNCTIONS LIKE '{quoted}'" if argument else "SHOW FUNCTIONS")
 
 
-def _queries(same: Change, argument: str, catalog: Catalog) -> Change:
+def _queries(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     return _about_queries(same, "QUERY", "QUERIES", argument, catalog)
 
 
-def _all_queries(same: Change, argument: str, catalog: Catalog) -> Change:
+def _all_queries(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     return _about_queries(same, "EXTENDED QUERY", "EXTENDED QUERIES", argument, catalog)
 
 
-def _about_queries(same: Change, one: str, several: str, name: str, catalog: Catalog) -> Change:
+def _about_queries(same: CommandRequest, one: str, several: str, name: str, catalog: Catalog) -> CommandRequest:
     if name:
         return replace(same, sql=f"DESCRIBE {one} {name}")
     return replace(same, sql=f"SHOW {several}") if catalog().names.queries else replace(same, message=NO_QUERIES)
 
 
-def _top(same: Change, argument: str, catalog: Catalog) -> Change:
+def _top(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     return replace(same, top=True)
 
 
-def _tail(same: Change, argument: str, catalog: Catalog) -> Change:
+def _tail(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     name, _, rows = argument.partition(" ")
     if not name or (rows and not rows.strip().isdecimal()):
         raise InterfaceError("\\tail takes the name of a query, and of how many last rows; \\dq lists queries")
     return replace(same, tail=(name.strip("`"), int(rows or _TAILED)))
 
 
-def _live(same: Change, argument: str, catalog: Catalog) -> Change:
+def _live(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if not argument:
         told = f"by {', '.join(same.settings.live)}" if same.settings.live else "off: its rows scroll by"
         return replace(same, message=f"a stream's table refreshes {told}")
@@ -199,7 +199,7 @@ def _live(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, settings=replace(same.settings, live=keys), message=f"a SELECT over a stream {does}")
 
 
-def _pager(same: Change, argument: str, catalog: Catalog) -> Change:
+def _pager(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     settings = same.settings
     if argument:
         named = {"off": [], "on": pager_command() or ["less"]}.get(argument)
@@ -208,7 +208,7 @@ def _pager(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, settings=settings, message=f"bounded results that do not fit the screen {said}")
 
 
-def _describe(same: Change, argument: str, catalog: Catalog) -> Change:
+def _describe(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if argument:
         return replace(same, sql=f"DESCRIBE {argument}")
     kinds = dict.fromkeys(map(_kind, catalog()))
@@ -221,7 +221,7 @@ def _kind(relation: Relation) -> str:
     return "STREAMS" if relation.streaming else "TABLES"
 
 
-def _format(same: Change, argument: str, catalog: Catalog) -> Change:
+def _format(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if not argument:
         return replace(same, message=f"format is {same.settings.format}")
     if argument not in FORMATS:
@@ -229,14 +229,14 @@ def _format(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, settings=replace(same.settings, format=argument), message=f"format is {argument}")
 
 
-def _vertical(same: Change, argument: str, catalog: Catalog) -> Change:
+def _vertical(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if argument and argument not in _SWITCH:
         raise InterfaceError("\\x takes on or off")
     vertical = _SWITCH[argument] if argument else same.settings.format != "vertical"
     return _format(same, "vertical" if vertical else "table", catalog)
 
 
-def _include(same: Change, argument: str, catalog: Catalog) -> Change:
+def _include(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if not argument:
         raise InterfaceError("\\i takes the name of a file")
     try:
@@ -247,7 +247,7 @@ def _include(same: Change, argument: str, catalog: Catalog) -> Change:
         raise InterfaceError(f"cannot read {argument}: {why}") from error
 
 
-def _output(same: Change, argument: str, catalog: Catalog) -> Change:
+def _output(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     file = _unquoted(argument)
     return replace(same, output=file, message=f"rows go to {file}" if file else "rows go to the screen")
 
@@ -258,11 +258,11 @@ def _unquoted(argument: str) -> str:
     return quoted[2] if quoted else argument
 
 
-def _edit(same: Change, argument: str, catalog: Catalog) -> Change:
+def _edit(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     return replace(same, edit=True)
 
 
-def _plot(same: Change, argument: str, catalog: Catalog) -> Change:
+def _plot(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     x, y, file, *_ = [*argument.split(maxsplit=2), "", "", ""]
     if not y:
         raise InterfaceError(
@@ -271,18 +271,18 @@ def _plot(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, plot=(x.rstrip(","), y, _unquoted(file)))
 
 
-def _watch(same: Change, argument: str, catalog: Catalog) -> Change:
+def _watch(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     seconds, _, times = argument.partition(" ")
     if (seconds and not seconds.replace(".", "", 1).isdecimal()) or (times and not times.strip().isdecimal()):
         raise InterfaceError("\\watch takes a number of seconds, and how often")
     return replace(same, watch=float(seconds or 2), times=int(times) if times else None)
 
 
-def _statement(same: Change, argument: str, catalog: Catalog) -> Change:
+def _statement(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     return replace(same, message=statement_help(argument))
 
 
-def _max_rows(same: Change, argument: str, catalog: Catalog) -> Change:
+def _max_rows(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     settings = same.settings
     if argument:
         if argument != "all" and not argument.isdecimal():
@@ -292,7 +292,7 @@ def _max_rows(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, settings=settings, message=f"a bounded result shows {most}")
 
 
-def _drain(same: Change, argument: str, catalog: Catalog) -> Change:
+def _drain(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if _begins_query(argument):
         return replace(same, sql=argument, once=replace(same.settings, drain=True))
     if argument and argument not in _SWITCH:
@@ -302,7 +302,7 @@ def _drain(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, settings=settings, message=f"a SELECT over a stream {does}")
 
 
-def _timeout(same: Change, argument: str, catalog: Catalog) -> Change:
+def _timeout(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     settings = same.settings
     if argument:
         if argument != "off" and not argument.replace(".", "", 1).isdecimal():
@@ -312,7 +312,7 @@ def _timeout(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, settings=settings, message=f"a SELECT over a stream {ends}")
 
 
-def _timing(same: Change, argument: str, catalog: Catalog) -> Change:
+def _timing(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if argument and argument not in _SWITCH:
         raise InterfaceError("\\timing takes on or off")
     footer = _SWITCH[argument] if argument else not same.settings.footer
@@ -320,7 +320,7 @@ def _timing(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, settings=replace(same.settings, footer=footer), message=said)
 
 
-def _verbose(same: Change, argument: str, catalog: Catalog) -> Change:
+def _verbose(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if argument and argument not in _SWITCH:
         raise InterfaceError("\\errverbose takes on or off, or nothing for the last error")
     if not argument:

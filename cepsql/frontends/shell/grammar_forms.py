@@ -35,17 +35,17 @@ _PART = re.compile(r'"[^"]*"|->\s*\w+|\w+|[()\[\]|*+?]')
 
 
 @dataclass(frozen=True)
-class _Part:
+class _RulePart:
     """A part of a rule: a name, a text in quotes, or a sequence or choice of parts; `repeat` is "", "?", "*" or "+"."""
 
     kind: str
     text: str = ""
-    parts: "tuple[_Part, ...]" = ()
+    parts: "tuple[_RulePart, ...]" = ()
     repeat: str = ""
 
 
 @cache
-def rules() -> dict[str, _Part]:
+def rules() -> dict[str, _RulePart]:
     """Return the body of each rule of the grammar of statements, by its name."""
     text = with_tails_in_place(re.sub(r"//.*", "", grammar_text("cepsql.lark")) + "\n")
     return {name: _choice(_PART.findall(body)) for name, body in _RULE.findall(text)}
@@ -59,9 +59,9 @@ def with_tails_in_place(grammar: str) -> str:
     return re.sub(r"\b_\w+_tail\b", lambda found: tails[found[0]], _TAIL.sub("", grammar))
 
 
-def _choice(tokens: list[str]) -> _Part:
+def _choice(tokens: list[str]) -> _RulePart:
     """Read parts up to the bracket that closes them, and take their tokens away."""
-    choices: list[list[_Part]] = [[]]
+    choices: list[list[_RulePart]] = [[]]
     while tokens:
         token = tokens.pop(0)
         match token:
@@ -71,14 +71,14 @@ def _choice(tokens: list[str]) -> _Part:
                 break
             case "(" | "[":
                 inner = _choice(tokens)
-                choices[-1].append(_Part("group", parts=(inner,), repeat="?" if token == "[" else ""))
+                choices[-1].append(_RulePart("group", parts=(inner,), repeat="?" if token == "[" else ""))
             case "*" | "+" | "?":
                 last = choices[-1].pop()
-                choices[-1].append(_Part(last.kind, last.text, last.parts, token))
+                choices[-1].append(_RulePart(last.kind, last.text, last.parts, token))
             case _ if not token.startswith("->"):
-                choices[-1].append(_Part("text" if token[0] == '"' else "name", token.strip('"')))
-    found = tuple(_Part("sequence", parts=tuple(parts)) for parts in choices)
-    return found[0] if len(found) == 1 else _Part("choice", parts=found)
+                choices[-1].append(_RulePart("text" if token[0] == '"' else "name", token.strip('"')))
+    found = tuple(_RulePart("sequence", parts=tuple(parts)) for parts in choices)
+    return found[0] if len(found) == 1 else _RulePart("choice", parts=found)
 
 
 def statement_rules() -> tuple[str, ...]:
@@ -129,14 +129,14 @@ def _spoken(name: str) -> str:
     return name.strip("_").replace("_", " ")
 
 
-def _names(part: _Part) -> Iterator[str]:
+def _names(part: _RulePart) -> Iterator[str]:
     if part.kind == "name":
         yield part.text
     for inner in part.parts:
         yield from _names(inner)
 
 
-def _referred(body: _Part, others: set[str]) -> Iterator[str]:
+def _referred(body: _RulePart, others: set[str]) -> Iterator[str]:
     """Yield the rules that a form names and that stand below it."""
     for name in _names(body):
         if name not in rules() or name in _SHORT or name in others:
@@ -152,7 +152,7 @@ def _is_short(name: str) -> bool:
     return body.kind != "choice" and sum(1 for _ in _names(body)) <= _LONG
 
 
-def _text(part: _Part, others: set[str]) -> str:
+def _text(part: _RulePart, others: set[str]) -> str:
     """Write a part of a rule as text."""
     match part.kind:
         case "text":
@@ -178,7 +178,7 @@ def _named(name: str, others: set[str]) -> str:
     return _spoken(name) if name in others or not _is_short(name) else _text(rules()[name], others)
 
 
-def _sequence(parts: tuple[_Part, ...], others: set[str]) -> str:
+def _sequence(parts: tuple[_RulePart, ...], others: set[str]) -> str:
     """Write parts one after the other; of a list with commas the item stands once."""
     written: list[str] = []
     for part in parts:

@@ -20,10 +20,10 @@ from cepsql.frontends.runner.console_streams import Console
 from cepsql.frontends.runner.error_report import report
 from cepsql.frontends.runner.interrupt import interruptible
 from cepsql.frontends.runner.pager import pager_command
-from cepsql.frontends.runner.user_choices import Settings
+from cepsql.frontends.runner.user_choices import UserChoices
 from cepsql.frontends.runner.working import working
 from cepsql.frontends.shell.background_engine import OpeningEngine
-from cepsql.frontends.shell.commands import NO_QUERIES, Change, command, help_text
+from cepsql.frontends.shell.commands import NO_QUERIES, CommandRequest, command, help_text
 from cepsql.frontends.shell.complete import SqlCompleter
 from cepsql.frontends.shell.prompt import (
     VERTICAL,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 def run(
     engine: OpeningEngine,
-    settings: Settings,
+    settings: UserChoices,
     console: Console,
     verbose: bool = False,
     session: PromptSession | None = None,
@@ -71,7 +71,7 @@ def run(
     return shell.run()
 
 
-class _Came(enum.Enum):
+class _CommandEnd(enum.Enum):
     """What a command of the shell came to."""
 
     TO_ITS_END = enum.auto()
@@ -85,7 +85,7 @@ class _Shell:
     def __init__(
         self,
         engine: OpeningEngine,
-        settings: Settings,
+        settings: UserChoices,
         console: Console,
         verbose: bool,
         session: PromptSession,
@@ -123,13 +123,13 @@ class _Shell:
                 self._next = ""
                 for part in parts_typed(WORDS.get(text.rstrip("; ").lower(), text)):
                     came = self._do(part)
-                    if came is _Came.TO_LEAVE and self._may_leave():
+                    if came is _CommandEnd.TO_LEAVE and self._may_leave():
                         self._tell_leaving()
                         return ExitCode.OK
-                    if came is not _Came.TO_ITS_END:
+                    if came is not _CommandEnd.TO_ITS_END:
                         break
 
-    def _do(self, text: str) -> _Came:
+    def _do(self, text: str) -> _CommandEnd:
         """Do what was typed: statements, or a command, which may stand behind a statement that is still to be ended."""
         before, text = command_within(text) or ("", text)
         self._last = before or self._last
@@ -139,7 +139,7 @@ class _Shell:
                 self._next = self._next or f"{before}\n"
             return came
         self._last = text or self._last
-        return _Came.TO_ITS_END if not text or self._execute(text, self._settings) else _Came.TO_NOTHING
+        return _CommandEnd.TO_ITS_END if not text or self._execute(text, self._settings) else _CommandEnd.TO_NOTHING
 
     def _show_toolbar(self, text: str) -> None:
         self._session.bottom_toolbar = text or None
@@ -176,12 +176,12 @@ class _Shell:
         finally:
             self._asking = None
 
-    def _obey(self, text: str, place: str | None = None) -> "_Came":
+    def _obey(self, text: str, place: str | None = None) -> "_CommandEnd":
         """Do what a command says, or tell why that cannot be; `place` is where it stands in a file."""
         try:
             change = command(text, self._settings, self._verbose, lambda: self._engine.get().catalog)
             if not self._apply(change):
-                return _Came.TO_NOTHING
+                return _CommandEnd.TO_NOTHING
         except Error as error:
             report(error, self._console, file=place)
         except (OSError, ValueError, RuntimeError) as failure:
@@ -189,10 +189,10 @@ class _Shell:
         except KeyboardInterrupt:
             self._console.say("interrupted")
         else:
-            return _Came.TO_LEAVE if change.leave else _Came.TO_ITS_END
-        return _Came.TO_NOTHING
+            return _CommandEnd.TO_LEAVE if change.leave else _CommandEnd.TO_ITS_END
+        return _CommandEnd.TO_NOTHING
 
-    def _apply(self, change: Change) -> bool:
+    def _apply(self, change: CommandRequest) -> bool:
         """Do what a command asks for; tell whether the statements that it executes came to their end."""
         if change.output is not None:
             self._console.write_to(change.output)
@@ -224,12 +224,14 @@ class _Shell:
             for part in parts_of_file(text):
                 said = part.lstrip("\n")
                 if not said.lstrip().startswith("\\"):
-                    came = _Came.TO_ITS_END if self._execute(part, self._settings, file) else _Came.TO_NOTHING
+                    came = (
+                        _CommandEnd.TO_ITS_END if self._execute(part, self._settings, file) else _CommandEnd.TO_NOTHING
+                    )
                 else:
                     line = len(part) - len(said) + 1
                     came = self._obey(said.strip(), f"{file}:{line}")
-                if came is not _Came.TO_ITS_END:
-                    return came is _Came.TO_LEAVE
+                if came is not _CommandEnd.TO_ITS_END:
+                    return came is _CommandEnd.TO_LEAVE
         finally:
             self._files.pop()
         return True
@@ -303,7 +305,7 @@ class _Shell:
 
         return self._interruptible(shown, draw)
 
-    def _execute(self, text: str, settings: Settings, file: str | None = None) -> bool:
+    def _execute(self, text: str, settings: UserChoices, file: str | None = None) -> bool:
         """Execute statements; tell whether they came to their end."""
         if text.rstrip().endswith(VERTICAL):
             text, settings = text.rstrip().removesuffix(VERTICAL), replace(settings, format="vertical")

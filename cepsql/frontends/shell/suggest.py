@@ -62,7 +62,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Completed:
     """The statement before what is completed, the whole statement, and the names that there are."""
 
     head: str
@@ -102,11 +102,11 @@ def suggest(
     word = found[0] if found else ""
     head = before[: len(before) - len(word)]
     known = {relation.name.lower(): relation for relation in relations}
-    place = _Place(head, head + word + after, known, functions or {}, tuple(settings), tuple(queries), tuple(sinks))
+    place = _Completed(head, head + word + after, known, functions or {}, tuple(settings), tuple(queries), tuple(sinks))
     return _unique(_all(place), word)
 
 
-def _all(place: "_Place") -> list[Suggestion]:
+def _all(place: "_Completed") -> list[Suggestion]:
     """Return what may stand at a place, whatever it begins with."""
     head = place.head
     if (points := re.search(r"[\w-]+(?:\.[\w-]+)*\.\Z", head)) and "OPTION_KEY" in _expected(head[: points.start()]):
@@ -137,7 +137,7 @@ def _fits(name: str, word: str) -> bool:
     return name.lower().startswith(word.strip("`").lower()) and name.lower() != word.lower()
 
 
-def _at(terminals: set[str], place: "_Place") -> list[Suggestion]:
+def _at(terminals: set[str], place: "_Completed") -> list[Suggestion]:
     head, whole, known = place.head, place.whole, place.known
     unwritten = (language().NO_KEYWORDS - _SPOKEN.keys()) | {"$END"}
     keywords = [Suggestion(_SPOKEN.get(name, name)) for name in sorted(terminals - unwritten)]
@@ -168,7 +168,7 @@ def _at(terminals: set[str], place: "_Place") -> list[Suggestion]:
     return keywords
 
 
-def _sql(terminals: set[str], last: list[str], keywords: list[Suggestion], place: "_Place") -> list[Suggestion]:
+def _sql(terminals: set[str], last: list[str], keywords: list[Suggestion], place: "_Completed") -> list[Suggestion]:
     """Return what may stand in plain SQL."""
     head, whole, known = place.head, place.whole, place.known
     if last == ["AS"] and "$END" in terminals:
@@ -188,7 +188,7 @@ def _sql(terminals: set[str], last: list[str], keywords: list[Suggestion], place
     ]
 
 
-def _names(last: list[str], place: "_Place") -> list[Suggestion]:
+def _names(last: list[str], place: "_Completed") -> list[Suggestion]:
     """Return the names that may stand where the grammar takes one: of what is there, not of what is made."""
     head, whole = place.head, place.whole
     if last == ["USING"]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from cepsql.catalog.states import QueryState
 from cepsql.frontends.runner.console_streams import KEPT_FREE, Console
 from cepsql.render import renderer
-from cepsql.render.table import Column, data_widths
+from cepsql.render.table import ShownColumn, data_widths
 from cepsql.standing.query_report import lag_seconds, rows_per_second, shown_duration
 
 _EVERY = 1.0
@@ -66,7 +66,7 @@ def _fitting(table: pa.Table, room: int | None) -> pa.Table:
     """Leave columns out until a line has so many cells."""
     kinds = dict(_COLUMNS)
     for name in _LESS:
-        widths = data_widths([Column(column, kinds[column]) for column in table.column_names], table, "UTC")
+        widths = data_widths([ShownColumn(column, kinds[column]) for column in table.column_names], table, "UTC")
         if room is None or sum(widths) + 3 * len(widths) - 1 <= room:
             break
         table = table.drop_columns(name)

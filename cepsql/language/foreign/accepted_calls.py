@@ -33,7 +33,7 @@ _FIELDS = {
 def spark_calls(tokens: list[Token]) -> tuple[list[Token], list[int]]:
     """Return the tokens of plain SQL with Spark's functions in place of those of other engines, and where these stood,
     in characters of the text."""
-    found = _Calls(tokens)
+    found = _AcceptedCalls(tokens)
     return found.rewritten(0, len(tokens)), found.places
 
 
@@ -64,7 +64,7 @@ def _by_arity() -> dict[str, tuple[tuple[int, bool, str], ...]]:
     return found
 
 
-class _Calls:
+class _AcceptedCalls:
     def __init__(self, tokens: list[Token]):
         self.tokens = tokens
         self.places: list[int] = []

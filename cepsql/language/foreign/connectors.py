@@ -88,7 +88,7 @@ def connected(options: Mapping[str, str], declared: Declared, span: Span, sql: s
     """
     given = {name.lower(): value for name, value in options.items()}
     connector = given.pop("connector", None)
-    reading = _Reading(given, declared, span, sql)
+    reading = _ConnectorOptions(given, declared, span, sql)
     match connector:
         case "kafka":
             return reading.kafka()
@@ -111,7 +111,7 @@ def connected(options: Mapping[str, str], declared: Declared, span: Span, sql: s
     raise NotSupportedError(f"the connector {connector} is not supported", span, hint, sql)
 
 
-class _Reading:
+class _ConnectorOptions:
     """Reads the options of one connector; `given` are those that are left, by their names in lower case."""
 
     def __init__(self, given: dict[str, str], declared: Declared, span: Span, sql: str):

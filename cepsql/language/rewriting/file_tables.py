@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from cepsql.catalog.locations import is_local
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.language.tokens import Text
 
 FILE = "file"
@@ -92,7 +92,7 @@ def files_of(trees: Iterable[exp.Expr]) -> list[tuple[FileTable, exp.Identifier]
     return [(name.meta[FILE], name) for name in names]
 
 
-def refuse_relative_files(query: Query) -> None:
+def refuse_relative_files(query: ParsedQuery) -> None:
     """Refuse files that another process, in another folder, would not find: the text of the query is kept.
 
     Raises ProgrammingError.

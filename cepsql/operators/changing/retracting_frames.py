@@ -27,7 +27,7 @@ _GATHERED = 2_000_000
 
 
 @dataclass(frozen=True)
-class WindowCall:
+class WindowFunction:
     """A window function.
 
     name:         of the output column.
@@ -72,7 +72,7 @@ class RetractingFramesOperator(KeptRows):
     """
 
     layout: RowLayout
-    calls: tuple[WindowCall, ...]
+    calls: tuple[WindowFunction, ...]
     given: tuple[str, ...]
     types: tuple[pa.DataType, ...]
     wraps: bool
@@ -167,7 +167,7 @@ class RetractingFramesOperator(KeptRows):
             found.append(self._framed(call, kind, spans[call.frame], columns[0]))
         return found
 
-    def _framed(self, call: WindowCall, kind: pa.DataType, spans: Spans, column: pa.Array | None) -> pa.Array:
+    def _framed(self, call: WindowFunction, kind: pa.DataType, spans: Spans, column: pa.Array | None) -> pa.Array:
         if call.function in OF_VALUES:
             assert column is not None
             return _gathered(call, kind, spans, column)
@@ -178,7 +178,7 @@ class RetractingFramesOperator(KeptRows):
         return frame_value(plain, kind, spans, column, self.wraps)
 
 
-def _of_order(call: WindowCall, rows: PartitionOrder) -> pa.Array:
+def _of_order(call: WindowFunction, rows: PartitionOrder) -> pa.Array:
     """Return a function of the places of rows."""
     begins, size = rows.partitions.begins, rows.partitions.sizes
     place = np.arange(len(rows.group)) - begins
@@ -200,7 +200,7 @@ def _of_order(call: WindowCall, rows: PartitionOrder) -> pa.Array:
     return pa.array(part + 1)
 
 
-def _neighbour(call: WindowCall, rows: PartitionOrder, column: pa.Array, default: pa.Array | None) -> pa.Array:
+def _neighbour(call: WindowFunction, rows: PartitionOrder, column: pa.Array, default: pa.Array | None) -> pa.Array:
     """Return the value of a row so many rows after each row, or before it."""
     every = np.arange(len(rows.group))
     if call.ignore_nulls and call.number:
@@ -220,14 +220,14 @@ def _neighbour(call: WindowCall, rows: PartitionOrder, column: pa.Array, default
     return both.take(pa.array(np.where(there, place, every + len(column))))
 
 
-def _nth(call: WindowCall, spans: Spans, column: pa.Array) -> pa.Array:
+def _nth(call: WindowFunction, spans: Spans, column: pa.Array) -> pa.Array:
     """Return the value of a row of each frame, counted from its first one."""
     valid = column.is_valid().to_numpy(zero_copy_only=False) if call.ignore_nulls else None
     place = spans.nth(call.number, valid)
     return column.take(pa.array(np.maximum(place, 0), mask=place < 0))
 
 
-def _gathered(call: WindowCall, kind: pa.DataType, spans: Spans, column: pa.Array) -> pa.Array:
+def _gathered(call: WindowFunction, kind: pa.DataType, spans: Spans, column: pa.Array) -> pa.Array:
     """Return a function of the values of each frame, some frames after others so that they fit into memory.
 
     A list is in the order of the rows, one of different values in that of these.

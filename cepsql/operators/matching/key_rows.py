@@ -17,7 +17,7 @@ from cepsql.ordered.per_key import read_numbers
 from cepsql.ordered.plain_columns import stack, take_rows
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.ordered.sorting import partition_rows
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import State, decode, first_state
 from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.output import COVERED
@@ -52,7 +52,7 @@ class KeyRows:
 
 
 def sort_batches(
-    program: MatchProgram, inputs: tuple[Input, ...], batches: Iterable[Sequence[bytes]], ties: Sequence[str]
+    program: MatchProgram, inputs: tuple[StageInput, ...], batches: Iterable[Sequence[bytes]], ties: Sequence[str]
 ) -> KeyRows | None:
     """Take the packets of one key, micro-batch by micro-batch, as the stage of a standing query does.
 

@@ -65,7 +65,9 @@ class TableJoinOperator:
         if given is None:
             return Step(pa.table({}), [None, None], sections)
         keys, null = self._keys(rows)
-        left, right = (_Side(rows[side], sections.get(name), side, self, keys) for side, name in enumerate(_SECTIONS))
+        left, right = (
+            _SideRows(rows[side], sections.get(name), side, self, keys) for side, name in enumerate(_SECTIONS)
+        )
         parts = []
         if self.kind not in (JoinKind.SEMI, JoinKind.ANTI) or self.condition is not None:
             pairs = self._pairs(left, right, null)
@@ -99,7 +101,7 @@ class TableJoinOperator:
         null = np.any([null_keys(side, plain) for side in there], axis=0) if plain else np.zeros(count, bool)
         return [one_chunk(table[name]).take(pa.array(place)) for name in names], null
 
-    def _pairs(self, left: "_Side", right: "_Side", null: np.ndarray) -> np.ndarray:
+    def _pairs(self, left: "_SideRows", right: "_SideRows", null: np.ndarray) -> np.ndarray:
         """Return the pairs with a row whose number changes: the place of the left, of the right, and the change."""
         moved = left.was != left.now
         one, other = _meeting(left, np.flatnonzero(moved & ~null[left.group]), right, np.arange(len(right.group)))
@@ -110,7 +112,7 @@ class TableJoinOperator:
         change = left.now[one] * right.now[other] - left.was[one] * right.was[other]
         return np.stack([one, other, change])
 
-    def _output(self, left: "_Side", right: "_Side", changed: np.ndarray) -> tuple[pa.Table, pa.Array]:
+    def _output(self, left: "_SideRows", right: "_SideRows", changed: np.ndarray) -> tuple[pa.Table, pa.Array]:
         """Return rows from the places in both sides, -1 for no row, and weights."""
         one, other, weights = changed
         single = self.kind in (JoinKind.SEMI, JoinKind.ANTI)
@@ -126,7 +128,7 @@ class TableJoinOperator:
         return pa.table({**columns, IDENTITY: identity}).take(pa.array(places)), changes
 
 
-class _Side:
+class _SideRows:
     """The different rows of one side in the partitions of a batch.
 
     group:    the partition of each row.
@@ -194,7 +196,7 @@ class _Side:
         """The identity of each row."""
         return one_chunk(self.rows[IDENTITY])
 
-    def meet(self, mine: np.ndarray, theirs: np.ndarray, other: "_Side") -> None:
+    def meet(self, mine: np.ndarray, theirs: np.ndarray, other: "_SideRows") -> None:
         """Take the pairs that fulfil the condition: those of each row that changes, and those whose other row does."""
         assert self.met is not None
         moved = self.was != self.now
@@ -227,7 +229,7 @@ class _Side:
         return mine if self._others is None else stack([self._others, mine])
 
 
-def _meeting(left: _Side, mine: np.ndarray, right: _Side, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _meeting(left: _SideRows, mine: np.ndarray, right: _SideRows, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return all pairs of rows at these places, ascending, that have the same partition."""
     group = right.group[theirs]
     begin = np.searchsorted(group, left.group[mine], "left")
@@ -237,7 +239,7 @@ def _meeting(left: _Side, mine: np.ndarray, right: _Side, theirs: np.ndarray) ->
     return one, theirs[np.repeat(begin, size) + offset]
 
 
-def _alone(side: _Side, other: _Side, null: np.ndarray, met: bool = False) -> np.ndarray:
+def _alone(side: _SideRows, other: _SideRows, null: np.ndarray, met: bool = False) -> np.ndarray:
     """Return the rows of a side without a partner, or those with one (`met`), whose number changes."""
     if side.met is not None and side.meets is not None:
         was, now = side.met > 0, side.meets > 0

@@ -36,7 +36,7 @@ class WindowTotals(OneRelation):
     that are distinct. A row may come until the last of its windows is over; those that are over already go on without.
 
     layout: the rows, with the arguments of aggregates as values, or what `PartialTotals` makes of them.
-    calls:  aggregates as of `cepsql.operators.running.Running`.
+    calls:  aggregates as of `RunningOperator`.
     types:  of their values.
     wraps:  a sum of integers that outgrows BIGINT begins anew at the other end, in place of an error.
     Output columns: the keys of the layout, START, END, and one for each call.

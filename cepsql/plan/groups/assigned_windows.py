@@ -23,7 +23,7 @@ from cepsql.analysis.sql.plain_sql import without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.statements import Query, WindowClause
+from cepsql.language.statements import ParsedQuery, WindowClause
 from cepsql.operators.windowing.windows import END, START, TIME
 from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.tree.changelogs import changelog_read
@@ -71,7 +71,7 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
     return Sql(windowed_query(below.query, windows), below.inputs, windows=RowWindows(windows, below))
 
 
-def implied_partition(clause: WindowClause, query: Query) -> WindowClause:
+def implied_partition(clause: WindowClause, query: ParsedQuery) -> WindowClause:
     """Return a clause whose sessions are those of the keys beside the window in the GROUP BY around it.
 
     Without GROUP BY they are those of all rows.

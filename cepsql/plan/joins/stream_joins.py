@@ -112,7 +112,7 @@ def _reads(item: exp.Expr, streams: Collection[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _JoinSide:
     """One of two joined relations.
 
     item:  it in FROM.
@@ -127,11 +127,11 @@ class _Side:
     def alias(self) -> str:
         return self.item.alias_or_name.lower()
 
-    def followed_by(self, time: str) -> "_Side":
+    def followed_by(self, time: str) -> "_JoinSide":
         """Return the side with this event time."""
         return replace(self, rows={time: self.rows[time]})
 
-    def where(self, conditions: Iterable[exp.Expr]) -> "_Side":
+    def where(self, conditions: Iterable[exp.Expr]) -> "_JoinSide":
         """Return the side without the rows that fail a condition."""
         found = {}
         for time, rows in self.rows.items():
@@ -264,7 +264,7 @@ class _Joining:
         self._replace({LEFT: left, RIGHT: right}, (left, right), rest, last, join)
 
     def _nearest(
-        self, on: list[exp.Expr], left: _Side, right: _Side, place: Span
+        self, on: list[exp.Expr], left: _JoinSide, right: _JoinSide, place: Span
     ) -> tuple[AsOfCondition, exp.Expr | None, bool]:
         """Return what ON asks, under which condition a row of the right says that there is none of its key, and whether
         rows of the right tell their order."""
@@ -276,7 +276,7 @@ class _Joining:
         numbered = isinstance(versions, ViewSource)
         return version_condition(on, *sides, versions, place), deletion_of(versions), numbered
 
-    def _needs_pair(self, part: exp.Expr, left: _Side, right: _Side, kind: JoinKind) -> bool:
+    def _needs_pair(self, part: exp.Expr, left: _JoinSide, right: _JoinSide, kind: JoinKind) -> bool:
         """Tell whether a condition bounds the event times of the two sides so that rows without a partner fail it."""
         for times in ({left.alias: one, right.alias: other} for one in left.rows for other in right.rows):
             if time_limits(part, times)[0]:
@@ -288,8 +288,8 @@ class _Joining:
         return False
 
     def _timed(
-        self, left: _Side, right: _Side, asked: list[exp.Expr], place: Span
-    ) -> tuple[_Side, _Side, JoinCondition]:
+        self, left: _JoinSide, right: _JoinSide, asked: list[exp.Expr], place: Span
+    ) -> tuple[_JoinSide, _JoinSide, JoinCondition]:
         """Return the sides, each with the event time that the condition bounds, and the condition."""
         refused: Error | None = None
         for one, mine in left.rows.items():
@@ -306,7 +306,7 @@ class _Joining:
         # Subqueries without an alias have one that the user never wrote.
         return self.spoken.get((alias, column), column if alias.startswith("_") else f"{alias}.{column}")
 
-    def _side(self, item: exp.Expr, joined: exp.Join, place: Span) -> _Side:
+    def _side(self, item: exp.Expr, joined: exp.Join, place: Span) -> _JoinSide:
         query = exp.select("*").from_(item.copy())
         side = Sql(query, read_nodes(query, self.nodes))
         node = next(iter(side.inputs.values()))
@@ -318,17 +318,17 @@ class _Joining:
             if not timely:
                 hint = "bound the times of both by days, hours or less: b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
                 raise NotSupportedError("a join with joined rows that have no event time is not supported", place, hint)
-            return _Side(item, timely)
+            return _JoinSide(item, timely)
         found: dict[str, Sql] = {}
         for name in self._compared(item):
             asked = followed_by(name, side, self.checked, place, "JOIN")
             if asked is not None:
                 found[name] = asked
         if found:
-            return _Side(item, found)
+            return _JoinSide(item, found)
         checked = self.checked(RowsInOrder((), place), side, "JOIN")
         if checked.properties.watermark is not None:
-            return _Side(item, {_time(checked): checked})
+            return _JoinSide(item, {_time(checked): checked})
         stream = next(node for node in checked.inputs.values() if node.properties.streaming)
         if stream.properties.ordered:
             raise missing_time(stream, "a join with a stream", place)
@@ -347,8 +347,8 @@ class _Joining:
 
     def _replace(
         self,
-        sides: Mapping[str, _Side],
-        read: tuple[_Side, _Side],
+        sides: Mapping[str, _JoinSide],
+        read: tuple[_JoinSide, _JoinSide],
         rest: list[exp.Expr],
         last: bool,
         join: Callable[[str, tuple[Node, ...], Columns], IntervalJoin | AsOfJoin],
@@ -368,7 +368,7 @@ class _Joining:
         if last:
             self.made.append(made)
 
-    def _rename(self, name: str, sides: Mapping[str, _Side]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _rename(self, name: str, sides: Mapping[str, _JoinSide]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Let the SELECT read the columns of the join in place of those of the sides; return which of each it reads."""
         times = {exp.column(next(iter(side.rows)), table=side.alias) for side in sides.values()}
         for call in list(self.select.find_all(exp.Greatest)):
@@ -387,7 +387,7 @@ class _Joining:
                     break
         return tuple(given[LEFT]), tuple(given[RIGHT])
 
-    def _means(self, column: exp.Column, side: _Side) -> bool:
+    def _means(self, column: exp.Column, side: _JoinSide) -> bool:
         """Tell whether a column below the SELECT is one of the side, not of a relation of that name further in."""
         rows = next(iter(side.rows.values()))
         names = {known.name.lower() for known in rows.properties.columns}
@@ -413,7 +413,7 @@ def _refuse_others(on: Iterable[exp.Expr], sides: set[str], place: Span) -> None
             )
 
 
-def _check_times(left: _Side, right: _Side, place: Span) -> None:
+def _check_times(left: _JoinSide, right: _JoinSide, place: Span) -> None:
     kinds = [next(iter(side.rows.values())).properties.event_time_type.lower() for side in (left, right)]
     if kinds[0] != kinds[1] or not kinds[0].startswith("timestamp"):
         raise NotSupportedError(

@@ -54,7 +54,7 @@ def hoist_seen(below: Sql, checked: Checked, place: Span) -> Sql:
 
 
 @dataclass(frozen=True)
-class _Calls:
+class _WindowCalls:
     """The window functions that go over the rows of a SELECT, as a reader of these rows."""
 
     order_by: tuple[exp.Ordered, ...]
@@ -116,7 +116,7 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
     for group in groups.values():
         name, first = f"__over_{len(nodes)}", alone[group[0]]
         keys = [exp.Ordered(this=key.copy(), nulls_first=True) for key in first.keys]
-        reader = _Calls((*first.order, *keys), span_of(group[0], place) or place)
+        reader = _WindowCalls((*first.order, *keys), span_of(group[0], place) or place)
         rows = checked(reader, rows, "OVER")
         found = rows.properties
         asked = [(given[call], _call_type(call), _planned(alone[call], rows)) for call in group]

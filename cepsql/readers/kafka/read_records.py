@@ -72,7 +72,7 @@ def _consumer(client: Mapping[str, str]) -> Consumer:
 
 
 @dataclass
-class _Place:
+class _RangePosition:
     """How far a range was read.
 
     position: the next offset.
@@ -102,8 +102,8 @@ class _Group:
     def __init__(self, consumer: Consumer, servers: str, ranges: Sequence[Range], fail_on_loss: bool):
         self._consumer, self._servers, self._fail_on_loss = consumer, servers, fail_on_loss
         self._topic = ranges[0].topic
-        self._places = [_Place(part, part.begin) for part in ranges]
-        self._assigned: list[_Place] = []
+        self._places = [_RangePosition(part, part.begin) for part in ranges]
+        self._assigned: list[_RangePosition] = []
         self._together = True
         self._silent_seconds, self._said = 0.0, OperationalError(f"no Kafka broker answers at {servers}")
 
@@ -157,7 +157,7 @@ class _Group:
                 doubted.add(partition)
         return bool(doubted)
 
-    def _receive(self, place: _Place | None, records: list[Message]) -> bool:
+    def _receive(self, place: _RangePosition | None, records: list[Message]) -> bool:
         """Take records of a place; False if they are to be asked for once more."""
         if place is None or not place.left or not records or records[0].topic() != self._topic:
             return True
@@ -174,7 +174,7 @@ class _Group:
             place.lists.append(given)
         return believed
 
-    def _believes_gap(self, place: _Place) -> bool:
+    def _believes_gap(self, place: _RangePosition) -> bool:
         """Tell whether to believe that offsets from a position on hold no record, such as marks of transactions.
 
         The first time they are doubted, for a record that the client left out comes the second time. Then the partition
@@ -186,7 +186,7 @@ class _Group:
         place.doubted = place.position
         return key in _sparse
 
-    def _heed(self, place: _Place | None, event: Message) -> bool:
+    def _heed(self, place: _RangePosition | None, event: Message) -> bool:
         """Take what is no record: the end of a partition, or an error; False if records are to be asked for again."""
         error = event.error()
         assert error is not None
@@ -212,7 +212,7 @@ class _Group:
         place.position = first if first > position else part.end
         return False
 
-    def _first_there(self, place: _Place) -> int:
+    def _first_there(self, place: _RangePosition) -> int:
         """Return the offset of the first record that a partition still has."""
         try:
             found = self._consumer.get_watermark_offsets(place.topic_partition, PATIENCE_SECONDS)

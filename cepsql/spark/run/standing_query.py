@@ -34,7 +34,7 @@ from cepsql.spark.checkpoint.checkpoint_files import (
 from cepsql.spark.checkpoint.checkpoint_holder import gone
 from cepsql.spark.checkpoint.checkpoint_lock import FileLock
 from cepsql.spark.checkpoint.checkpoint_path import on_object_store, used
-from cepsql.spark.checkpoint.control import Heartbeat, end_input, give_heartbeat, last_heartbeat
+from cepsql.spark.checkpoint.control import ClockReading, end_input, give_heartbeat, last_heartbeat
 from cepsql.spark.checkpoint.object_store_writer import object_store_settings
 from cepsql.spark.checkpoint.planned_files import PlannedFiles, rewrite_log
 from cepsql.spark.checkpoint.progress import Progress
@@ -439,7 +439,7 @@ class StandingQuery:
                 told = done
                 self._give(shown)
 
-    def _give(self, shown: Heartbeat) -> None:
+    def _give(self, shown: ClockReading) -> None:
         """Tell the query the time; the next one comes soon where the disk does not take this one."""
         with contextlib.suppress(OSError):
             give_heartbeat(self._checkpoint.control_folder, shown.clock, shown.system)

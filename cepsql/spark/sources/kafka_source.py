@@ -57,14 +57,14 @@ class _Kafka(DataSource):
     def _reading(self) -> KafkaReading:
         return pickle.loads(base64.b64decode(self.options[_SPEC]))
 
-    def reader(self, schema: StructType) -> "_BoundedReader":
-        return _BoundedReader(self._reading())
+    def reader(self, schema: StructType) -> "_KafkaReader":
+        return _KafkaReader(self._reading())
 
-    def streamReader(self, schema: StructType) -> "_StreamReader":
-        return _StreamReader(self._reading())
+    def streamReader(self, schema: StructType) -> "_KafkaStreamReader":
+        return _KafkaStreamReader(self._reading())
 
 
-class _BoundedReader(DataSourceReader):
+class _KafkaReader(DataSourceReader):
     def __init__(self, reading: KafkaReading):
         self._reading = reading
 
@@ -77,7 +77,7 @@ class _BoundedReader(DataSourceReader):
         return _read(self._reading, partition.value)
 
 
-class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class _KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are {"start": where the query began, "next": what is read next}, each by topic and partition, and
     "ids": what Kafka identifies each topic by, as far as it is known.
 

@@ -32,7 +32,7 @@ from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.operators.framing.frame_rows import FRESH, PLACE, FrameRows
 from cepsql.operators.framing.framed import Framed
-from cepsql.operators.running import Running, RunningCall
+from cepsql.operators.running import RunningCall, RunningOperator
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.operators.over import describe_frames
 from cepsql.spark.frames.arrow_rows import plain_types, refuse_months
@@ -89,7 +89,7 @@ def over_table(frame: DataFrame, frames: Frames) -> DataFrame:
     refuse_months(schema, "OVER")
     found = sorted_rows(frame, frames.layout, [sql_of(item) for item in frames.order])
     output = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
-    return found.mapInArrow(partial(run_sorted, Running(frames.layout, calls, types)), schema).selectExpr(
+    return found.mapInArrow(partial(run_sorted, RunningOperator(frames.layout, calls, types)), schema).selectExpr(
         *output, *(quoted(field.name) for field in given)
     )
 
@@ -99,7 +99,7 @@ def _running(feeds: Sequence[Feed], frames: Frames) -> Staged:
     frame, calls = feeds[0].frame, frames.running_calls
     rows = frame.selectExpr(*layout_columns(frame, frames.layout))
     given, types = running_fields(calls, rows)
-    return _computed_in_stage(Running(frames.layout, calls, types), feeds, frames, rows.schema.fields, given)
+    return _computed_in_stage(RunningOperator(frames.layout, calls, types), feeds, frames, rows.schema.fields, given)
 
 
 def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
@@ -138,7 +138,7 @@ def _is_framed(function: str, kind: DataType) -> bool:
 
 
 def _computed_in_stage(
-    operator: Running | Framed,
+    operator: RunningOperator | Framed,
     feeds: Sequence[Feed],
     frames: Frames,
     rows: Sequence[StructField],

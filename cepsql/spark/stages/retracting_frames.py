@@ -28,7 +28,7 @@ from cepsql.base.calendar import DAY
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.operators.changing.change_rows import IDENTITY
-from cepsql.operators.changing.retracting_frames import OF_ORDER, RetractingFramesOperator, WindowCall
+from cepsql.operators.changing.retracting_frames import OF_ORDER, RetractingFramesOperator, WindowFunction
 from cepsql.operators.framing.frame_bounds import Frame
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.ordered.sorted_run import run_sorted
@@ -91,7 +91,7 @@ def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[RetractingFrames
 
 def _calls(
     node: RetractingFrames, frame: DataFrame, layout: RowLayout, places: dict[str, str]
-) -> tuple[tuple[WindowCall, ...], RowLayout]:
+) -> tuple[tuple[WindowFunction, ...], RowLayout]:
     """Return what the operator computes, and the layout with defaults in the types of their values."""
     rows = frame.selectExpr(*layout_columns(frame, layout))
     sql = {column.name: column.sql for column in (*layout.keys, *layout.order, *layout.values)}
@@ -103,7 +103,7 @@ def _calls(
             kind = rows.selectExpr(f"lag({argument}, 1, {default}) OVER (ORDER BY o0) AS x").schema["x"].dataType
             defaults.append(Column(f"d{number}", f"CAST({sql[default]} AS {kind.simpleString()})"))
             default = f"d{number}"
-        found.append(WindowCall(
+        found.append(WindowFunction(
             call.column.name, call.function, argument, _frame(call.frame, node, rows, edges), call.number, default,
             call.ignore_nulls, call.distinct, call.fraction,
         ))  # fmt: skip
@@ -150,7 +150,7 @@ def _distance(value: exp.Expr, kind: DataType, order: exp.Ordered) -> int | Deci
     )
 
 
-def _type(call: WindowCall, rows: DataFrame) -> DataType:
+def _type(call: WindowFunction, rows: DataFrame) -> DataType:
     """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
     if call.function in OF_ORDER:
         return DoubleType() if call.function in ("percent_rank", "cume_dist") else IntegerType()

@@ -21,7 +21,7 @@ from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL
 from cepsql.ordered.row_layout import AT_ONCE, BEGINNING, END_OF_TIME, UNTIMED, RowLayout
-from cepsql.ordered.stage import Advanced, Input, Stage, advance
+from cepsql.ordered.stage import Advanced, Stage, StageInput, advance
 from cepsql.spark.checkpoint.control import control_times
 from cepsql.spark.checkpoint.operator_progress import GIVEN_OUT, MICROS, TAKEN
 from cepsql.spark.frames.arrival_columns import with_origins, with_placed_columns
@@ -68,11 +68,11 @@ class Feed:
     late:    where rows that are not used are written; the frame then has `__whole`.
     read:    makes the packets without Spark's rows, of which only the types are then used.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
-    heartbeat, idle, seen: as in `cepsql.ordered.stage.Input`.
+    heartbeat, idle, seen: as in `StageInput`.
     inner:   the rows come from another stage, without BOUND.
     keys:    the types of the keys that `read` gives, to be compared with those of the frame; None: they need not be.
     rows:    the frame's, as another stage gives them out; None: they come from elsewhere, or Spark makes them.
-    untimed: as in `cepsql.ordered.stage.Input`.
+    untimed: as in `StageInput`.
     """
 
     frame: DataFrame
@@ -96,11 +96,11 @@ class Feed:
         return self.inner or BOUND in self.frame.columns
 
     @property
-    def input(self) -> Input:
+    def input(self) -> StageInput:
         """What the stage knows of it."""
         by_producer = PRODUCER in self.frame.columns
         clock = (self.heartbeat, by_producer, self.idle)
-        return Input(self.delay, self.side, self.chained, self.name, *clock, self.untimed, self.seen)
+        return StageInput(self.delay, self.side, self.chained, self.name, *clock, self.untimed, self.seen)
 
 
 @dataclass(frozen=True)

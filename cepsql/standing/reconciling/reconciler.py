@@ -53,7 +53,7 @@ BATCH_SECONDS = 60.0
 """How long a query that is to stop may take for the batch that it is at."""
 
 
-class Running(Protocol):
+class RunningQuery(Protocol):
     """What a reconciler needs of a `cepsql.spark.run.standing_query.StandingQuery`."""
 
     @property
@@ -74,7 +74,7 @@ class Running(Protocol):
     def stop(self, patience: float = 0.0) -> None: ...
 
 
-Starter = Callable[[RegisteredQuery, Lease], Running]
+Starter = Callable[[RegisteredQuery, Lease], RunningQuery]
 """Starts a query as the owner of a lease; raises Error."""
 
 
@@ -93,7 +93,7 @@ class _Owned:
     restarts_asked: int
     before: dict
     id: str = ""
-    running: Running | None = None
+    running: RunningQuery | None = None
     entered: str | None = None
     failing: bool = False
     begun: int = 0
@@ -108,7 +108,7 @@ class _Owned:
 
 
 @dataclass(frozen=True)
-class Condition:
+class QueryHealth:
     """How a query does: its state, why it is failing or waiting, how often it was started again, its last error."""
 
     state: str
@@ -117,11 +117,11 @@ class Condition:
     last_error: str | None
 
 
-def _condition(owned: _Owned) -> Condition:
+def _condition(owned: _Owned) -> QueryHealth:
     if owned.failing:
-        return Condition(FAILING, owned.error, owned.restarts, owned.error)
+        return QueryHealth(FAILING, owned.error, owned.restarts, owned.error)
     waiting = owned.reported.get("waiting") if owned.entered == WAITING else None
-    return Condition(owned.entered or STARTING, waiting, owned.restarts, owned.error)
+    return QueryHealth(owned.entered or STARTING, waiting, owned.restarts, owned.error)
 
 
 class Reconciler:
@@ -192,7 +192,7 @@ class Reconciler:
                 self._thread.start()
             return True
 
-    def conditions(self) -> dict[str, Condition]:
+    def conditions(self) -> dict[str, QueryHealth]:
         """Return how the queries of this process do, by name in lower case, without asking the catalog."""
         return {name: _condition(owned) for name, owned in list(self._owned.items())}
 
@@ -435,7 +435,7 @@ class Reconciler:
         """Tell whether one more query may be started in this go, if it is not asked for just now."""
         return not self._begun or time.monotonic() - self._go <= _STARTING_SECONDS
 
-    def _started(self, query: RegisteredQuery, lease: Lease) -> Running:
+    def _started(self, query: RegisteredQuery, lease: Lease) -> RunningQuery:
         """Start a query; what is no error of ours is a defect, which must not end the others."""
         self._begun += 1
         token = QUERY.set(query.name.lower())

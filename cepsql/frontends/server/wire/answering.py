@@ -23,7 +23,7 @@ _QUESTIONS = (st.Show, st.ShowCreate, st.ShowHistory, st.Describe, st.DescribeQu
 _HARMLESS = (*_QUESTIONS, st.WaitFor)
 """What changes nothing."""
 
-_READING = (st.Query, st.Print, st.ExecutePrepared)
+_READING = (st.ParsedQuery, st.Print, st.ExecutePrepared)
 _KEPT_STATEMENTS, _KEPT_LENGTH = 100, 10_000
 """So many statements of a connection are kept parsed, of so many characters each."""
 
@@ -143,7 +143,7 @@ class Answering:
     def table(self, sql: str, parameters: Sequence[object]) -> pa.Table:
         """Return the rows of a query; errors as of `result`."""
         statement = self._parsed(sql)
-        if not isinstance(statement, st.Query | st.ExecutePrepared):
+        if not isinstance(statement, st.ParsedQuery | st.ExecutePrepared):
             raise NotSupportedError("only queries are answered so", hint="SELECT ... FROM a materialized view")
         if (looked := self._engine.lookup(statement, _values(parameters))) is not None:
             return self._bounded(looked.table())
@@ -170,7 +170,7 @@ class Answering:
         prepared = self._engine.prepared(st.Name(name, Span(0, 0)))
         with in_text(prepared.sql):
             statement = self._parsed(prepared.sql)
-            if not isinstance(statement, st.Query):
+            if not isinstance(statement, st.ParsedQuery):
                 raise NotSupportedError(f"{name} writes rows, and only queries are called")
             known = {parameter.text for parameter in statement.parameters}
             for wrong in given.keys() - known:

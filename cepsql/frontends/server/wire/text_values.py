@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from cepsql.catalog import MaterializedView
 from cepsql.errors import DataError
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.scalar.types import FRACTIONS, INTEGERS, is_decimal, parse_type
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.NullSafeEQ)
@@ -41,7 +41,9 @@ def text_value(text: str, kind: str, name: str) -> object:
     return text
 
 
-def compared_values(query: Query, given: Mapping[str, str], views: Iterable[MaterializedView]) -> dict[str, object]:
+def compared_values(
+    query: ParsedQuery, given: Mapping[str, str], views: Iterable[MaterializedView]
+) -> dict[str, object]:
     """Return the values of a query's parameters, given as text; one that no column is compared with is a text.
 
     Raises DataError for a text that is no value of the type of the column.

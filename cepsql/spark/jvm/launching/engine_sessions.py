@@ -33,7 +33,7 @@ _SQL, _MASTER, _LISTED = "spark.sql.", "spark.master", ("spark.jars", "spark.jar
 
 
 @dataclass
-class _Started:
+class _StartedSpark:
     """The Spark that an engine has started, with these settings.
 
     users:  the engines that use it; one that nobody has any more needs no closing.
@@ -50,7 +50,7 @@ class _Started:
         return getattr(spark, "_sc", None) is self.spark.sparkContext
 
 
-_STARTED: list[_Started] = []
+_STARTED: list[_StartedSpark] = []
 """The one that runs, if an engine has started it."""
 
 _JAVA: list[tuple[object, dict[str, str]]] = []
@@ -77,7 +77,7 @@ def open_session(
         if running is None:
             given, fetched = with_packages(wanted, sources)
             found = _start(given, fetched)
-            _STARTED[:] = [_Started(found, wanted, weakref.WeakSet([engine]))]
+            _STARTED[:] = [_StartedSpark(found, wanted, weakref.WeakSet([engine]))]
             return found
         started = _STARTED[0] if _STARTED and _STARTED[0].runs(running) else None
         if started is not None:
@@ -148,7 +148,7 @@ def _check_settings(spark: SparkSession) -> None:
         raise SessionError(error.message, hint=error.hint, detail=error.detail) from failure
 
 
-def _beside(started: _Started, wanted: Mapping[str, str]) -> SparkSession:
+def _beside(started: _StartedSpark, wanted: Mapping[str, str]) -> SparkSession:
     """Return a new session of a Spark that an engine has started, without the settings of that engine."""
     found = started.spark.newSession()
     usual = session_settings()
@@ -172,7 +172,7 @@ def _copy(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
     return found
 
 
-def _apply(spark: SparkSession, wanted: Mapping[str, str], started: _Started | None) -> None:
+def _apply(spark: SparkSession, wanted: Mapping[str, str], started: _StartedSpark | None) -> None:
     """Give a new session settings; those that it cannot have of its own must be those of its Spark."""
     for key, value in wanted.items():
         if _is_of_session(spark, key) and _set(spark, key, value):
@@ -208,7 +208,7 @@ def _set(spark: SparkSession, key: str, value: str | None) -> bool:
     return True
 
 
-def _refused(key: str, value: str, now: str | None, started: _Started | None) -> SessionError:
+def _refused(key: str, value: str, now: str | None, started: _StartedSpark | None) -> SessionError:
     shown = "another value" if is_secret(key) else value
     has = "does not set it" if now is None else "has another" if is_secret(key) else f"has {now}"
     ways = "close the other engines first" if started is not None else "stop that session first, or set it there"

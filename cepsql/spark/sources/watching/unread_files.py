@@ -34,7 +34,7 @@ _UNKNOWN = ("{", "\\", "^")
 """What Hadoop and Python read differently in patterns of names."""
 
 
-class ListedFile(NamedTuple):
+class FolderFile(NamedTuple):
     """A file in a stream's folder: when it was changed, in milliseconds as Spark notes it, and when it came there, in
     seconds."""
 
@@ -60,7 +60,7 @@ class ListedFolder:
     age: float | None = None
     never_empty: bool = False
 
-    def files(self) -> Iterator[ListedFile]:
+    def files(self) -> Iterator[FolderFile]:
         """Yield the files that Spark lists, as far as they can be listed."""
         pattern = glob.has_magic(self.path)
         for place in glob.glob(self.path) if pattern else [self.path]:
@@ -82,7 +82,7 @@ class ListedFolder:
             return path.startswith(fixed[0])
         return path == self.path or path.startswith(self.path.rstrip("/") + "/")
 
-    def _below(self, folder: str) -> Iterator[ListedFile]:
+    def _below(self, folder: str) -> Iterator[FolderFile]:
         try:
             entries = list(os.scandir(folder))
         except OSError:
@@ -170,7 +170,7 @@ class UnreadFiles:
         self._forget(arrived, now)
         return found
 
-    def _is_odd(self, folder: ListedFolder, file: ListedFile) -> bool:
+    def _is_odd(self, folder: ListedFolder, file: FolderFile) -> bool:
         """Tell whether a file, of a name that Java knows, is neither known to be read as it is, nor was told."""
         if not is_utf8(file.path):
             return False
@@ -228,9 +228,9 @@ class UnreadFiles:
                 self._newest[folder] = max(changed, self._newest.get(folder, changed))
 
 
-def _listed(path: str) -> Iterator[ListedFile]:
+def _listed(path: str) -> Iterator[FolderFile]:
     try:
         status = os.stat(path)
     except OSError:
         return
-    yield ListedFile(path, status.st_mtime_ns // 1_000_000, status.st_ctime)
+    yield FolderFile(path, status.st_mtime_ns // 1_000_000, status.st_ctime)
