@@ -242,7 +242,7 @@ class Context:
 
     def relation(self, table: exp.Table) -> Relation:
         """Return what a table in FROM is; raises Error."""
-        file = table.this.meta.get(FILE)
+        file = table.this.meta_get(FILE)
         if file is not None:
             return self._file_table(file, span_of(table.this))
         name = table_name(table)
@@ -255,7 +255,7 @@ class Context:
                 return Registered(sink.name, sink.columns, None)
             if not self.checking:
                 return self._sink_rows(sink, span_of(table))
-        found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
+        found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta_get(CTES, ())))
         return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
 
     def _sink_rows(self, sink: Sink, span: Span | None) -> Registered:

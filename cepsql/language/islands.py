@@ -149,7 +149,7 @@ def _refuse_values(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
         kind = _VALUES.get(type(clause.this))
         if kind is not None:
             relation = (
-                [node.meta["end"] for node in clause.this.this.walk() if "end" in node.meta]
+                [node.meta["end"] for node in clause.this.this.walk() if node.meta_get("end") is not None]
                 if kind == TokenType.L_BRACKET
                 else []
             )
@@ -228,6 +228,6 @@ def _place_calls(text: Text, tree: exp.Expr) -> None:
     """Let the position of every call, which sqlglot ends at its name, reach to its closing parenthesis."""
     at = {token.start: i for i, token in enumerate(text.tokens)}
     for call in tree.find_all(exp.Func):
-        name = at.get(call.meta.get("start", -1))
+        name = at.get(call.meta_get("start", -1))
         if name is not None and name + 1 in text.closing:
             call.meta["end"] = text.tokens[text.closing[name + 1]].end

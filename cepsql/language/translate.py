@@ -876,7 +876,7 @@ class _Translator:
         for table in query.find_all(exp.Table):
             place, alias = self.places.get(table.name), table.args.get("alias")
             name = alias.this if alias is not None else None
-            if place is not None and name is not None and place.start <= name.meta.get("start", -1) < place.end:
+            if place is not None and name is not None and place.start <= name.meta_get("start", -1) < place.end:
                 del name.meta["start"], name.meta["end"]
 
     def _deduplicate(self, tree: Tree, name: str, source: exp.Query) -> DeduplicateClause:

@@ -41,7 +41,11 @@ def lookup(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -> Loo
     if set(given_clauses(tree)) - _CLAUSES or tree.args.get("from_") is None or tree.args.get("where") is None:
         return None
     table = tree.args["from_"].this
-    if not isinstance(table, exp.Table) or set(given_clauses(table)) - {"this"} or FILE in table.this.meta:
+    if (
+        not isinstance(table, exp.Table)
+        or set(given_clauses(table)) - {"this"}
+        or table.this.meta_get(FILE) is not None
+    ):
         return None
     view = found(table.name)
     if view is None:

@@ -125,5 +125,5 @@ def running_call(name: str, call: exp.Window, columns: Callable[[str], str]) -> 
 
 def _written_name(call: exp.Window, function: exp.Expr) -> str:
     """Return the name of a call as it was written, where another function stands for it."""
-    distinct = function.meta.get(DISTINCT_CALL)
+    distinct = function.meta_get(DISTINCT_CALL)
     return call_name(call) if distinct is None else f"{distinct}(DISTINCT ...)"

@@ -48,7 +48,7 @@ def annotate_types(tree: exp.Expr, schema: Schema) -> None:
 
 def _annotate_explode(annotator: TypeAnnotator, call: Any) -> exp.Expr:
     """Annotate a call of EXPLODE, in a LATERAL VIEW for the call that it stands for there."""
-    if _STANDS_FOR not in call.meta:
+    if call.meta_get(_STANDS_FOR) is None:
         return DIALECT.EXPRESSION_METADATA[exp.Explode]["annotator"](annotator, call)
     names, types = call.parent.alias_column_names, _made_of(call.meta[_STANDS_FOR], call.this.type)
     fields = [exp.ColumnDef(this=exp.to_identifier(name), kind=kind) for name, kind in zip(names, types, strict=False)]

@@ -28,7 +28,7 @@ def spread_inner_stars(query: exp.Query, schema: MappingSchema) -> None:
         if not isinstance(scope.expression, exp.Select):
             continue
         for star in list(inner_stars(scope.expression)):
-            columns = None if star.meta.get(_MERGED) else _columns(star, scope, schema)
+            columns = None if star.meta_get(_MERGED) else _columns(star, scope, schema)
             if columns:
                 _spread(star, columns)
 

@@ -146,7 +146,7 @@ def _data_type(name: str) -> exp.DataType:
 
 def _asked(expression: exp.Expr, question: Callable[[exp.Expr], T]) -> T:
     try:
-        with guarded(span_of(expression)):
+        with guarded(lambda: span_of(expression)):
             return question(expression)
     except UnsupportedError as error:
         raise NotSupportedError(str(error), span_of(expression)) from None

@@ -110,7 +110,7 @@ def _tables(query: ParsedQuery, tree: exp.Query, place: Span) -> Iterable[tuple[
             yield None
         else:
             # One that has no place in the text stands within the operator's.
-            follows = alias is not None and "start" in alias.this.meta
+            follows = alias is not None and alias.this.meta_get("start") is not None
             yield span, TableName(table_name(table), None if follows else table.alias_or_name)
 
 

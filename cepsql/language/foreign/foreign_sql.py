@@ -132,7 +132,7 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         if isinstance(call, exp.AggFunc) or (isinstance(call, exp.Anonymous) and call.name.upper() in _LISTS):
             kind, word = _IN_AGGREGATES[type(node)]
-            begin = call.meta.get("start", 0)
+            begin = call.meta_get("start", 0)
             at = next((token for token in tokens if token.token_type == kind and token.start > begin), tokens[0])
             message = f"{word} within an aggregate is not supported"
             raise NotSupportedError(message, Span(at.start, at.end + 1), _HINTS.get(word), sql)
@@ -197,7 +197,7 @@ def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     for node in tree.find_all(exp.JSONExtract, exp.JSONExtractScalar) if arrows else ():
         if node.args.get("variant_extract"):
             continue
-        end = max((part.meta["end"] for part in node.this.walk() if "end" in part.meta), default=0)
+        end = max((part.meta["end"] for part in node.this.walk() if part.meta_get("end") is not None), default=0)
         arrow = next((token for token in arrows if token.start > end), arrows[-1])
         hint = "a field of a struct is read with a point, s.field; get_json_object(text, '$.field') reads one of JSON"
         raise NotSupportedError(f"{arrow.text} is not supported", Span(arrow.start, arrow.end + 1), hint, sql)

@@ -25,7 +25,7 @@ def spark_window(call: exp.Anonymous) -> exp.Expr | None:
     function = "session_window" if kind == "SESSION" else "window"
     # Flink has the step first.
     made = exp.Anonymous(this=function, expressions=[time.copy(), *(length for length in reversed(lengths) if length)])
-    if "start" in call.meta:
+    if call.meta_get("start") is not None:
         made.meta.update(call.meta)
     part = name.removeprefix(kind)
     if not part:

@@ -16,7 +16,7 @@ def refuse_bare_names(text: Text, tree: exp.Expr) -> None:
     if text.sql.isascii():
         return
     for name in tree.find_all(exp.Identifier):
-        if name.quoted or name.name.isascii() or "start" not in name.meta or not _is_sparks(name):
+        if name.quoted or name.name.isascii() or name.meta_get("start") is None or not _is_sparks(name):
             continue
         place = Span(name.meta["start"], name.meta["end"] + 1)
         hint = f"{quoted(name.name)}; without them names have the letters a to z, digits and _"

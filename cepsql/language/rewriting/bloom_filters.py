@@ -45,7 +45,7 @@ def bloom_call(call: exp.Anonymous, sql: str) -> exp.Expr | None:
     Raises ProgrammingError for wrong arguments.
     """
     name, arguments = call.name.upper(), call.expressions
-    if name == AGGREGATE and not call.meta.get(AGGREGATE):
+    if name == AGGREGATE and not call.meta_get(AGGREGATE):
         expected, error = _sizes(call, name, sql)
         sizes = [exp.cast(exp.Literal.number(n), "bigint") for n in (expected, bits_of(expected, error))]
         made = exp.Anonymous(this=call.this, expressions=[hashed(arguments[0]), *sizes])
@@ -75,7 +75,7 @@ def seen_sizes(call: exp.Expr) -> tuple[int, float]:
 
 def call_place(call: exp.Expr) -> Span | None:
     """Return where a call was written, None for one that the text does not have."""
-    return Span(call.meta["start"], call.meta["end"] + 1) if "start" in call.meta else None
+    return Span(call.meta["start"], call.meta["end"] + 1) if call.meta_get("start") is not None else None
 
 
 def _sizes(call: exp.Expr, name: str, sql: str | None) -> tuple[int, float]:

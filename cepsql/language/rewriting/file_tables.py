@@ -88,7 +88,9 @@ def name_files(text: Text, tree: exp.Expr) -> None:
 
 def files_of(trees: Iterable[exp.Expr]) -> list[tuple[FileTable, exp.Identifier]]:
     """Return the files that trees read as tables, each with the name that stands for it."""
-    names = (table.this for tree in trees for table in tree.find_all(exp.Table) if FILE in table.this.meta)
+    names = (
+        table.this for tree in trees for table in tree.find_all(exp.Table) if table.this.meta_get(FILE) is not None
+    )
     return [(name.meta[FILE], name) for name in names]
 
 
@@ -100,13 +102,13 @@ def refuse_relative_files(query: ParsedQuery) -> None:
     for file, name in files_of([query.expression, *(clause.input for clause in query.operators)]):
         if is_local(file.path) and not os.path.isabs(os.path.expanduser(file.path)):
             hint = f"write the whole path: {os.path.abspath(file.path)}"
-            span = Span(name.meta.get("start", 0), name.meta.get("end", 0) + 1)
+            span = Span(name.meta_get("start", 0), name.meta_get("end", 0) + 1)
             raise ProgrammingError(f"the catalog would keep {file.path}, a path from this folder", span, hint)
 
 
 def _file_table(text: Text, table: exp.Table) -> FileTable | None:
     this = table.this
-    start, end = this.meta.get("start", -1), this.meta.get("end", -1)
+    start, end = this.meta_get("start", -1), this.meta_get("end", -1)
     if isinstance(this, exp.Identifier):
         quoted = start >= 0 and text.sql[start] == "'" and len(table.parts) == 1
         return FileTable(this.name, None, (), text.sql[start : end + 1]) if quoted else None
@@ -157,6 +159,6 @@ def refuse_calls(text: Text, tree: exp.Expr) -> None:
     for table in tree.find_all(exp.Table):
         call = table.this
         if isinstance(call, exp.Anonymous) and re.match(r"(?i)read_\w+\Z", call.name):
-            start, end = call.meta.get("start", 0), call.meta.get("end", 0)
+            start, end = call.meta_get("start", 0), call.meta_get("end", 0)
             hint = suggestion(call.name.lower(), list(READERS), "functions that read files")
             raise NotSupportedError(f"there is no function {call.name}", Span(start, end + 1), hint, text.sql)

@@ -27,7 +27,7 @@ def mark_misread(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
         if before is not None and token.token_type == TokenType.STRING and _is_untyped(before):
             found[token.start] = (before.start, token.end + 1)
     for constant in tree.find_all(exp.Literal, exp.HexString) if found else ():
-        if constant.meta.get("start") in found:
+        if constant.meta_get("start") in found:
             constant.meta[_MARK] = found[constant.meta["start"]]
 
 
@@ -50,7 +50,7 @@ def _is_untyped(token: Token) -> bool:
 def refuse_misread(tree: exp.Expr, sql: str) -> None:
     """Raise NotSupportedError for a marked constant: the tree is about to be written anew."""
     for constant in tree.find_all(exp.Literal, exp.HexString):
-        if _MARK in constant.meta:
+        if constant.meta_get(_MARK) is not None:
             begin, end = constant.meta[_MARK]
             hint = "CAST('...' AS type) makes a value of any type; 1.50BD is a decimal, X'1F' a binary"
             raise NotSupportedError(f"the constant {sql[begin:end]} is not supported here", Span(begin, end), hint, sql)

@@ -43,7 +43,7 @@ def tried(call: exp.Anonymous, tokens: list[Token], sql: str) -> exp.Expr | None
     found = _tried(call.expressions[0])
     if found is None:
         first = next((token for token in tokens if token.text.upper() == "TRY"), tokens[0])
-        place = Span(call.meta.get("start", first.start), call.meta.get("end", first.end) + 1)
+        place = Span(call.meta_get("start", first.start), call.meta_get("end", first.end) + 1)
         raise NotSupportedError("TRY of this expression is not supported", place, _HINT, sql)
     return found
 

@@ -233,7 +233,7 @@ class _Trees:
         pairs = zip(tree.find_all(exp.Table), copy.find_all(exp.Table), strict=True)
         own = [pair for pair in pairs if _is_name(pair[0]) and not _in_with(pair[0], tree)]
         # Operators are numbered in the order of the text.
-        for table, place in sorted(own, key=lambda pair: pair[0].this.meta.get("start", 0)):
+        for table, place in sorted(own, key=lambda pair: pair[0].this.meta_get("start", 0)):
             cte = _cte_named(table, scope)
             if cte is not None and _is_recursive(cte[0]):
                 continue

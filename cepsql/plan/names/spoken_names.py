@@ -32,9 +32,9 @@ def _names(scope: Scope, relations: Mapping[str, Names]) -> list[str]:
 def _name(item: exp.Expr, scope: Scope, relations: Mapping[str, Names]) -> str:
     known, column = item.alias_or_name, item.unalias()
     alias = item.args.get("alias")
-    written = alias.meta.get(SPOKEN) if isinstance(alias, exp.Identifier) else None
+    written = alias.meta_get(SPOKEN) if isinstance(alias, exp.Identifier) else None
     if written is None and isinstance(column, exp.Column):
-        written = column.this.meta.get(SPOKEN) or _of_source(column, scope, relations)
+        written = column.this.meta_get(SPOKEN) or _of_source(column, scope, relations)
     return written if written is not None and written.lower() == known.lower() else known
 
 
