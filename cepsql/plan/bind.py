@@ -142,7 +142,7 @@ class Binder:
 
     def _name(self, relation: str, node: Node, below: Sequence[str]) -> None:
         """Remember what the columns of a relation are called, of which some are those `below`."""
-        known = {name.lower(): name for name in below}
+        spelled = {name.lower(): name for name in below}
         columns = (column.name for column in node.properties.columns)
-        named = {name.lower(): known.get(name, name) if name.islower() else name for name in columns}
+        named = {name.lower(): spelled.get(name, name) if name.islower() else name for name in columns}
         self.names[flat_name(relation)] = named

@@ -57,13 +57,13 @@ def version_times(query: ParsedQuery, zone: Zone) -> dict[str, int]:
 
     Raises ProgrammingError for a text that is no time.
     """
-    found = {}
+    versions = {}
     for version in query.point.versions if query.point is not None else ():
         micros = parse_timestamp(version.time, zone)
         if micros is None:
             raise ProgrammingError(f"'{version.time}' is no time", version.span, "TIMESTAMP '2026-03-02 09:00:00'")
-        found[version.name.lower()] = micros
-    return found
+        versions[version.name.lower()] = micros
+    return versions
 
 
 def refuse_read_point(query: ParsedQuery, what: str) -> None:

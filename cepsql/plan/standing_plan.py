@@ -37,13 +37,13 @@ def plan_standing(query: ParsedQuery, lookup: Lookup, changes: ViewChanges, of_v
     views: set[str] = set()
     errors: list[Error] = []
     bounded: Plan | None = None
-    for number, found in enumerate(
+    for number, lookups in enumerate(
         (_at_rest(lookup, views), _changing(lookup, changes, False), _changing(lookup, changes, True))
     ):
         if (number and not views) or (number == 2 and not patterns):
             break
         for asked in emitted:
-            plan = answer(partial(_planned, asked, found, by_time=emitted[1:] if asked is query else ()))
+            plan = answer(partial(_planned, asked, lookups, by_time=emitted[1:] if asked is query else ()))
             if isinstance(plan, Error):
                 errors.append(plan)
             elif plan.streaming:

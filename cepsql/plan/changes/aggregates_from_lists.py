@@ -24,8 +24,8 @@ def _of_bits(operation: type[exp.Binary]) -> Composer:
         values = filtered(exp.ArrayAgg(this=argument), call.filter)
         first = exp.func("element_at", values, exp.Literal.number(1))
         rest = exp.func("slice", values.copy(), exp.Literal.number(2), exp.func("size", values.copy()))
-        found = _folded(rest, first, lambda so_far, element: operation(this=so_far, expression=element))
-        return exp.case().when(exp.func("size", values.copy()) > 0, found)
+        folded = _folded(rest, first, lambda so_far, element: operation(this=so_far, expression=element))
+        return exp.case().when(exp.func("size", values.copy()) > 0, folded)
 
     return composed
 
@@ -95,8 +95,10 @@ def _slope(pairs: _Pairs) -> exp.Expr:
 def _determination(pairs: _Pairs) -> exp.Expr:
     products = exp.paren(pairs.products())
     square = exp.paren(products * products.copy()) / exp.paren(pairs.squares(_X) * pairs.squares(_Y))
-    found = exp.case().when(exp.EQ(this=pairs.squares(_Y), expression=exp.Literal.number(0)), _double(1)).else_(square)
-    return exp.case().when(pairs.squares(_X) > 0, found)
+    determination = (
+        exp.case().when(exp.EQ(this=pairs.squares(_Y), expression=exp.Literal.number(0)), _double(1)).else_(square)
+    )
+    return exp.case().when(pairs.squares(_X) > 0, determination)
 
 
 def _if_any(value: Callable[[_Pairs], exp.Expr]) -> Callable[[_Pairs], exp.Expr]:
@@ -130,17 +132,17 @@ def _moment(power: int) -> Composer:
 
 def _quantile(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
     """Return the least value up to which a fraction of the values lies: an approximation that is exact."""
-    given, descending = list(call.arguments), False
+    arguments, descending = list(call.arguments), False
     if call.name == "PERCENTILEDISC" or call.name == "PERCENTILE_DISC":
         if call.order is None or len(call.order.expressions) != 1:
             return None
         item = call.order.expressions[0]
-        given, descending = [item.this, *given], bool(item.args.get("desc"))
+        arguments, descending = [item.this, *arguments], bool(item.args.get("desc"))
     elif call.order is not None:
         return None
-    if not 2 <= len(given) <= 3 or call.nulls:
+    if not 2 <= len(arguments) <= 3 or call.nulls:
         return None
-    value, fractions = given[0].copy(), given[1]
+    value, fractions = arguments[0].copy(), arguments[1]
     argument = exp.Distinct(expressions=[value]) if call.distinct else value
     values: exp.Expr = filtered(exp.ArrayAgg(this=argument), call.filter)
     size = exp.func("size", values.copy())
@@ -148,9 +150,9 @@ def _quantile(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
 
     def at(fraction: exp.Expr) -> exp.Expr:
         place = exp.func("greatest", exp.Literal.number(1), exp.cast(exp.func("ceil", fraction * size.copy()), "int"))
-        found = exp.func("element_at", ordered.copy(), place)
+        element = exp.func("element_at", ordered.copy(), place)
         # Spark's PERCENTILE_DISC gives DOUBLE, its approximations the type of the values.
-        return exp.cast(found, "double") if call.order is not None else found
+        return exp.cast(element, "double") if call.order is not None else element
 
     if isinstance(fractions, exp.Array):
         return exp.case().when(size > 0, exp.array(*(at(one.copy()) for one in fractions.expressions)))

@@ -36,7 +36,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     Rows that never change, those of tables among them, are inserted.
     Raises NotSupportedError and ProgrammingError for groups that cannot come out so.
     """
-    emission, spoken = plan_emission(clause), SPOKEN[clause.kind]
+    emission, clause_name = plan_emission(clause), SPOKEN[clause.kind]
     if emission.changing:
         _refuse_operation(root, clause.span)
     if emission.kind == CHANGES and root.resolved.streaming and _changing(root, checked, clause.span):
@@ -59,7 +59,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         if grouped is None and root.query.find(exp.Window) and emission.kind == CLOSE:
             hint = "leave it out: rows of window functions come out once the watermark has passed them"
         raise ProgrammingError(
-            f"{spoken} needs a window in GROUP BY", span_of(grouped, clause.span) if grouped else clause.span, hint
+            f"{clause_name} needs a window in GROUP BY", span_of(grouped, clause.span) if grouped else clause.span, hint
         )
     if not root.resolved.streaming:
         return _inserting(root) if emission.changing else root
@@ -70,7 +70,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     emitted = hoist_emitted_groups(root, emission, clause.span, checked)
     if emitted is root and (emission.changing or emission.lateness) and _is_filled(root):
         hint = "a window is known to be empty when it is complete: leave out EMIT, or FILL"
-        raise NotSupportedError(f"{spoken} of windows with FILL is not supported", clause.span, hint)
+        raise NotSupportedError(f"{clause_name} of windows with FILL is not supported", clause.span, hint)
     if emitted is root and emission.kind == CHANGES and not emission.lateness:
         if _needs_values(root):
             return over_table_changes(root, clause.span, checked)
@@ -81,7 +81,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         emitted = granted(groups)
     if emitted is root and (emission.changing or emission.lateness):
         hint = "write it behind the GROUP BY of the subquery, within the brackets, and EMIT CHANGES at the end"
-        raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
+        raise NotSupportedError(f"{clause_name} of windows in a subquery is not supported", clause.span, hint)
     return with_whole_updates(emitted) if emission.changing and emitted is not root else emitted
 
 
@@ -177,8 +177,8 @@ def _grouping(root: Sql) -> exp.Expr | None:
     """Return an aggregation in a query or its views, None if there is none."""
     for node in walk(root):
         if isinstance(node, Sql):
-            found = (part for part in node.query.find_all(exp.Group, exp.AggFunc, exp.Distinct))
-            if (one := next((part for part in found if not part.find_ancestor(exp.Window)), None)) is not None:
+            grouping = (part for part in node.query.find_all(exp.Group, exp.AggFunc, exp.Distinct))
+            if (one := next((part for part in grouping if not part.find_ancestor(exp.Window)), None)) is not None:
                 return one
     return None
 

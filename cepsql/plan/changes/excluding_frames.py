@@ -30,15 +30,15 @@ def hoist_excluding(below: Sql, place: Span) -> Sql:
     def wanted(select: exp.Select, _: Mapping[str, Node]) -> bool:
         return any(exclusion(with_own_window(call, select)) is not None for call in window_calls(select))
 
-    found = hoist_selects(below, wanted, _hoisted, place, of_streams=False)
-    left = next((spec for spec in found.query.find_all(exp.WindowSpec) if spec.args.get("exclude") is not None), None)
+    hoisted = hoist_selects(below, wanted, _hoisted, place, of_streams=False)
+    left = next((spec for spec in hoisted.query.find_all(exp.WindowSpec) if spec.args.get("exclude") is not None), None)
     if left is not None:
         raise NotSupportedError(
             "EXCLUDE outside the columns of a SELECT and QUALIFY is not supported",
             span_of(left, place),
             "select the call, and ORDER BY its name",
         )
-    return found
+    return hoisted
 
 
 def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
@@ -47,7 +47,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: boo
     def excludes(call: exp.Window) -> bool:
         return exclusion(with_own_window(call, select)) is not None
 
-    spoken = {call: sql_of(without_tables(call)) for call in window_calls(select)}
+    texts = {call: sql_of(without_tables(call)) for call in window_calls(select)}
     if own_aggregate(select):
         raise NotSupportedError(
             "EXCLUDE in a frame beside GROUP BY or an aggregate is not supported",
@@ -61,7 +61,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: boo
     calls = [call for call in window_calls(select) if excludes(call)]
     refuse_nested(calls, place)
     own = {call: with_own_window(call, select) for call in calls}
-    columns, given = RowsBelow(), {call: f"__x{number}" for number, call in enumerate(calls)}
+    columns, results = RowsBelow(), {call: f"__x{number}" for number, call in enumerate(calls)}
     groups: dict[tuple, list[exp.Window]] = {}
     for call in calls:
         groups.setdefault(same_rows(own[call]), []).append(call)
@@ -71,7 +71,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: boo
         planned = [
             replace(
                 planned_window(own[call], columns, span_of(call, place) or place),
-                column=ColumnDefinition(given[call], spoken_type(call)),
+                column=ColumnDefinition(results[call], spoken_type(call)),
             )
             for call in group
         ]
@@ -79,9 +79,9 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: boo
     table = f"__excluding_{len(nodes) + len(asked) - 1}"
 
     def computed(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Window) or node not in given:
+        if not isinstance(node, exp.Window) or node not in results:
             return node
-        return stand_in(exp.column(given[node], table=table), spoken.get(node, given[node]))
+        return stand_in(exp.column(results[node], table=table), texts.get(node, results[node]))
 
     def over(part: exp.Expr) -> exp.Expr:
         return columns.replace_in(part.copy().transform(computed), table)

@@ -98,8 +98,10 @@ def ranked_select(
         outer.set("distinct", select.args["distinct"].copy())
     used = list(dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False)))
     rank = _RANK if _RANK in used else None
-    given, rows = tuple(n for n in used if n != _RANK), changes(columns.select(select))
-    return RankedRows(name, (rows,), tuple(key.name for key in keys), tuple(order), ranking, limit, rank, given), outer
+    carried, rows = tuple(n for n in used if n != _RANK), changes(columns.select(select))
+    return RankedRows(
+        name, (rows,), tuple(key.name for key in keys), tuple(order), ranking, limit, rank, carried
+    ), outer
 
 
 def asks_one_rank(select: exp.Select) -> bool:

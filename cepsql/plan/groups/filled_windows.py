@@ -31,8 +31,8 @@ def hoist_fill(below: Sql, checked: Checked, place: Span) -> Sql:
         return below
 
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
-        found = read_windows(select, nodes)
-        return found is not None and _asks(found[1])
+        windows = read_windows(select, nodes)
+        return windows is not None and _asks(windows[1])
 
     return hoist_selects(below, wanted, partial(_hoisted, checked), place, of_streams=False)
 
@@ -43,10 +43,10 @@ def _asks(windows: RowWindows | None) -> bool:
 
 def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
     """Return a SELECT over the filled groups, which are a new entry of `nodes`."""
-    found = read_windows(select, nodes)
-    assert found is not None and found[1].assigned.fill is not None
-    table, assigned = found[0].alias_or_name.lower(), found[1].assigned
-    clause = found[1].assigned.fill
+    windows = read_windows(select, nodes)
+    assert windows is not None and windows[1].assigned.fill is not None
+    table, assigned = windows[0].alias_or_name.lower(), windows[1].assigned
+    clause = windows[1].assigned.fill
     assert clause is not None
     if assigned.kind not in (TUMBLING, HOPPING):
         raise NotSupportedError(
@@ -112,9 +112,9 @@ def _refuse(select: exp.Select, place: Span) -> None:
         raise NotSupportedError("FILL beside GROUP BY ALL and grouping sets is not supported", place, "name the keys")
     around = next((part for part in ("having", "qualify", "distinct") if select.args.get(part)), None)
     if around is not None or window_calls(select):
-        spoken = "OVER" if around is None else around.upper()
+        clause_name = "OVER" if around is None else around.upper()
         raise NotSupportedError(
-            f"{spoken} beside FILL is not supported",
+            f"{clause_name} beside FILL is not supported",
             span_of(select.args[around], place) if around is not None else place,
             "write it around: SELECT ... FROM (SELECT ... FILL (...) GROUP BY ...)",
         )
@@ -129,9 +129,9 @@ def _bound(expression: exp.Expr, table: str) -> FillKind | None:
 
 def _ordered(item: exp.Expr, written: list[exp.Expr], names: list[str], place: Span) -> exp.Expr:
     """Return an item of ORDER BY that names a column of the result."""
-    found = place_of_selected(item.this, written)
-    if found is None:
+    place_of_item = place_of_selected(item.this, written)
+    if place_of_item is None:
         raise NotSupportedError("ORDER BY beside FILL goes by columns of the result", span_of(item, place), "select it")
     copy = item.copy()
-    copy.set("this", exp.column(exp.to_identifier(names[found], quoted=True)))
+    copy.set("this", exp.column(exp.to_identifier(names[place_of_item], quoted=True)))
     return copy

@@ -87,8 +87,8 @@ def _is_lookup(select: exp.Select, parts: list[exp.Expr], nodes: dict[str, Node]
         for item in relations(select):
             node = nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
             if item.alias_or_name.lower() == time.table.lower() and isinstance(node, Read):
-                known = {column.name.lower(): column.expression for column in node.relation.columns}
-                return bool(_PROCESSING_TIME.fullmatch(known.get(time.name.lower()) or ""))
+                computed = {column.name.lower(): column.expression for column in node.relation.columns}
+                return bool(_PROCESSING_TIME.fullmatch(computed.get(time.name.lower()) or ""))
         return False
     return bool(_PROCESSING_TIME.fullmatch(time.sql()))
 

@@ -133,13 +133,13 @@ class _JoinSide:
 
     def where(self, conditions: Iterable[exp.Expr]) -> "_JoinSide":
         """Return the side without the rows that fail a condition."""
-        found = {}
+        new_names = {}
         for time, rows in self.rows.items():
             query = rows.query
             for condition in conditions:
                 query = query.where(condition.copy())
-            found[time] = replace(rows, query=query)
-        return replace(self, rows=found)
+            new_names[time] = replace(rows, query=query)
+        return replace(self, rows=new_names)
 
 
 @dataclass
@@ -200,9 +200,9 @@ class _Joining:
             left, right = left.where(condition.own[0]), right.where(condition.own[1])
             rest, pairs = [*rest, *condition.further], ()
         else:
-            kept = [part for part in rest if plain_later and only_side(part, [left.alias]) is not None]
+            left_only = [part for part in rest if plain_later and only_side(part, [left.alias]) is not None]
             if kind != JoinKind.FULL:
-                left, rest = left.where(kept), without_parts(rest, kept)
+                left, rest = left.where(left_only), without_parts(rest, left_only)
                 right = right.where(condition.own[1])
             keys += meeting_keys(condition.own, kind)
         conditions = tuple(_of_pair(part, left.alias, right.alias) for part in pairs)
@@ -243,14 +243,14 @@ class _Joining:
             check_pair_condition(part, span_of(written, place))
         where = conjuncts(self.select.args["where"].this) if self.select.args.get("where") else []
         plain_later = all(join_kind(join) in _KEEP_ROWS for join in later)
-        kept = [part for part in where if plain_later and only_side(part, [left.alias]) is not None]
-        rest = [*without_parts(where, kept), *(() if versions else condition.after)]
+        left_only = [part for part in where if plain_later and only_side(part, [left.alias]) is not None]
+        rest = [*without_parts(where, left_only), *(() if versions else condition.after)]
         keys = list(condition.keys)
         if kind == "LEFT":
             keys += [(true_if(condition.own[0]), exp.true())] if condition.own[0] else []
         else:
-            kept += condition.own[0]
-        left = left.followed_by(condition.times[0]).where(kept)
+            left_only += condition.own[0]
+        left = left.followed_by(condition.times[0]).where(left_only)
         right = right.followed_by(condition.times[1]).where(condition.own[1])
 
         def join(name: str, inputs: tuple[Node, ...], columns: Columns) -> AsOfJoin:
@@ -319,13 +319,13 @@ class _Joining:
                 hint = "bound the times of both by days, hours or less: b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
                 raise NotSupportedError("a join with joined rows that have no event time is not supported", place, hint)
             return _JoinSide(item, timely)
-        found: dict[str, Sql] = {}
+        inputs: dict[str, Sql] = {}
         for name in self._compared(item):
             asked = followed_by(name, side, self.checked, place, "JOIN")
             if asked is not None:
-                found[name] = asked
-        if found:
-            return _JoinSide(item, found)
+                inputs[name] = asked
+        if inputs:
+            return _JoinSide(item, inputs)
         checked = self.checked(RowsInOrder((), place), side, "JOIN")
         if checked.properties.watermark is not None:
             return _JoinSide(item, {_time(checked): checked})
@@ -374,23 +374,23 @@ class _Joining:
         for call in list(self.select.find_all(exp.Greatest)):
             if {_lower(argument) for argument in (call.this, *call.expressions)} == times and len(times) == 2:
                 call.replace(exp.column(LATER, table=name))
-        given: dict[str, dict[str, None]] = {LEFT: {}, RIGHT: {}}
+        columns_of: dict[str, dict[str, None]] = {LEFT: {}, RIGHT: {}}
         for column in list(self.select.find_all(exp.Column)):
             for prefix, side in sides.items():
                 if self._means(column, side):
                     before = column.name.lower()
-                    given[prefix][before] = None
-                    spoken = self.spoken[name, prefix + before] = self._spoken(side.alias, before)
-                    stand_in(column, spoken)
+                    columns_of[prefix][before] = None
+                    spellings = self.spoken[name, prefix + before] = self._spoken(side.alias, before)
+                    stand_in(column, spellings)
                     column.set("this", _placed(exp.to_identifier(prefix + before, quoted=True), column))
                     column.set("table", exp.to_identifier(name))
                     break
-        return tuple(given[LEFT]), tuple(given[RIGHT])
+        return tuple(columns_of[LEFT]), tuple(columns_of[RIGHT])
 
     def _means(self, column: exp.Column, side: _JoinSide) -> bool:
         """Tell whether a column below the SELECT is one of the side, not of a relation of that name further in."""
         rows = next(iter(side.rows.values()))
-        names = {known.name.lower() for known in rows.properties.columns}
+        names = {definition.name.lower() for definition in rows.properties.columns}
         if column.table.lower() != side.alias or column.name.lower() not in names:
             return False
         inner = column.parent_select

@@ -309,15 +309,15 @@ def put_in_place(table: exp.Table, body: exp.Query, columns: list[exp.Identifier
 def _relations_named(query: ParsedQuery) -> list[exp.Table]:
     """Return the names in a query that mean relations of the catalog."""
     operators = {clause.name for clause in query.operators}
-    found = []
+    tables = []
     for holder, text in _texts(query):
         around = {cte.alias.lower() for cte in _ctes_around(holder, query)}
         for table in filter(_is_name, text.find_all(exp.Table)):
             ctes = around | {cte.alias.lower() for cte in visible_ctes(table)}
             if table.name not in operators and (len(table.parts) > 1 or table.name.lower() not in ctes):
                 table.meta[CTES] = [cte.alias for cte in query.expression.find_all(exp.CTE)]
-                found.append(table)
-    return found
+                tables.append(table)
+    return tables
 
 
 def _ctes_around(operator: str | None, query: ParsedQuery) -> list[exp.CTE]:

@@ -35,12 +35,12 @@ def refuse_recursion(query: ParsedQuery, streaming: bool) -> None:
 
 def _recursive_around(table: exp.Table) -> list[exp.CTE]:
     """Return the CTEs of WITH RECURSIVE in which a table stands."""
-    found, node = [], table.parent
+    ctes, node = [], table.parent
     while node is not None:
         if isinstance(node, exp.CTE) and node.parent is not None and node.parent.args.get("recursive"):
-            found.append(node)
+            ctes.append(node)
         node = node.parent
-    return found
+    return ctes
 
 
 def _names_read(text: exp.Expr, clauses: dict[str, Clause]) -> set[str]:

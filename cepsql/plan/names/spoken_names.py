@@ -43,5 +43,5 @@ def _of_source(column: exp.Column, scope: Scope, relations: Mapping[str, Names])
     if isinstance(source, exp.Table):
         return relations.get(source.name.lower(), {}).get(name)
     if isinstance(source, Scope) and isinstance(source.expression, exp.Query):
-        return next((found for found in _names(source, relations) if found.lower() == name), None)
+        return next((names for names in _names(source, relations) if names.lower() == name), None)
     return None

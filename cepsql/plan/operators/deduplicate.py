@@ -61,5 +61,5 @@ def _deduplicate_state(within: int | None) -> str:
     waiting = "rows not yet released by the watermark"
     if within == 1:
         return waiting
-    kept = "every key seen" if within is None else f"the keys of the last {spoken_length(within)}"
-    return f"{waiting}; the time of the last row given out for {kept}"
+    keys = "every key seen" if within is None else f"the keys of the last {spoken_length(within)}"
+    return f"{waiting}; the time of the last row given out for {keys}"

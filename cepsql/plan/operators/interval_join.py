@@ -86,7 +86,7 @@ class IntervalJoin(StreamJoin):
         """Return its lines in EXPLAIN."""
         left, right = (self.side(side).properties.event_time for side in range(2))
         keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in self.keys)
-        kept = [
+        spans = [
             f"until {sql_of(said.time)}" if said else f"for {spoken_length(max(reach, 0))}"
             for said, reach in zip(self.limits, (self.high, -self.low), strict=True)
         ]
@@ -112,7 +112,7 @@ class IntervalJoin(StreamJoin):
         return [
             *lines,
             f"  watermark: {left.column} - {spoken_length(left.delay)}, {right.column} - {spoken_length(right.delay)}",
-            f"  state: rows not yet released by the watermark; rows of the left {kept[0]} and of the right {kept[1]}"
+            f"  state: rows not yet released by the watermark; rows of the left {spans[0]} and of the right {spans[1]}"
             f"{' after their time' if self.limits[1] is None else ''}",
             f"  event time of pairs: {f'{time.column}, {spoken_hold(time.delay)}' if time else 'none'}",
         ]

@@ -45,9 +45,9 @@ class RankedRows(ChangeOperator):
     def properties(self) -> Properties:
         """What is known of the changes."""
         wanted = {name.lower() for name in self.columns}
-        given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
+        columns = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
         ranks = [] if self.rank is None else [ColumnDefinition(self.rank, "int")]
-        return self._changing([*given, *ranks])
+        return self._changing([*columns, *ranks])
 
     def describe(self) -> dict:
         """Return what decides its rows, but not what it reads, as data that JSON can hold."""

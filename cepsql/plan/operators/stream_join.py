@@ -64,24 +64,24 @@ class StreamJoin(Ordered):
 
     def _given(self) -> tuple[ColumnDefinition, ...]:
         """Return the columns of its rows."""
-        given = [
+        columns = [
             ColumnDefinition(prefix + column.name.lower(), column.type)
             for side, (prefix, names) in enumerate(zip((LEFT, RIGHT), self.columns, strict=True))
             for column in self.side(side).properties.columns
             if column.name.lower() in names
         ]
-        given.append(ColumnDefinition(LATER, self.time_type))
-        return self.with_bound(given)
+        columns.append(ColumnDefinition(LATER, self.time_type))
+        return self.with_bound(columns)
 
     def _followed(self, holds: Mapping[str, int | None]) -> Properties:
         """Return what is known of its rows; `holds`: how long a row can lie behind each event time, microseconds, None
         for any time."""
         columns = self._given()
-        known = {column.name for column in columns}
+        names = {column.name for column in columns}
         offers = {
             time: Watermark(self._time_column(time), hold)
             for time, hold in holds.items()
-            if hold is not None and self._time_column(time) in known
+            if hold is not None and self._time_column(time) in names
         }
         watermark = offers.pop(self.time, None)
         return Properties(self.name, columns, True, watermark, True, others=tuple(offers.values()))
@@ -181,8 +181,8 @@ class TakenValues:
                 return PairColumn(side, f"v{self.names[side].index(name)}")
         values = self.values[side]
         sql = sql_of(plain)
-        known = next((name for name, value in values.items() if value == sql), None)
-        name = known or f"c{len(values)}"
+        taken_name = next((name for name, value in values.items() if value == sql), None)
+        name = taken_name or f"c{len(values)}"
         values[name] = sql
         return PairColumn(side, name)
 

@@ -107,13 +107,13 @@ class WindowAggregate(Ordered):
 
 def describe_window_groups(groups: WindowGroups) -> dict:
     """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
-    found = None
+    aggregates = None
     if groups.aggregates is not None:
-        found = [[column.name, canonical_sql(call)] for column, call in groups.aggregates]
+        aggregates = [[column.name, canonical_sql(call)] for column, call in groups.aggregates]
     return {
         "windows": asdict(groups.window) | {"of": groups.time},
         "group by": list(groups.keys),
-        "aggregates": found,
+        "aggregates": aggregates,
         "columns": [column.name for column in groups.columns],
         **({"emit": asdict(groups.emission)} if groups.emission != ON_CLOSE else {}),
         **({"state": "totals"} if totals(groups) is not None else {}),
@@ -130,12 +130,12 @@ def _emission_lines(groups: WindowGroups) -> list[str]:
     emission = groups.emission
     if emission == ON_CLOSE:
         summed = totals(groups)
-        kept = "rows" if summed is None else "for every group what each aggregate needs to go on,"
+        held = "rows" if summed is None else "for every group what each aggregate needs to go on,"
         joined = summed is not None and joins_rows(groups, summed)
         waiting = "" if joined else "rows not yet released by the watermark; "
         return [
             *(["  before the shuffle: rows of a group are added up"] if joined else []),
-            f"  state: {waiting}{kept} of windows that are not over",
+            f"  state: {waiting}{held} of windows that are not over",
             "  emit: once, when a window is over",
         ]
     lateness = spoken_length(emission.lateness)

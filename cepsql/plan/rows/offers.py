@@ -24,9 +24,9 @@ def offers(query: Sql, made: Sequence[Node], times: Iterable[str]) -> Iterable[S
         return node.followed_by(time) if isinstance(node, Ordered) and id(node) in own else node
 
     for time in times:
-        found = transform(query, partial(chosen, time))
-        assert isinstance(found, Sql)
-        yield found
+        offer = transform(query, partial(chosen, time))
+        assert isinstance(offer, Sql)
+        yield offer
 
 
 def pick(offered: Iterable[Sql], wanted: Sequence[str] | None) -> Sql:

@@ -61,9 +61,9 @@ def as_measure(call: exp.Window, place: Span) -> exp.Expr:
 
 
 def _navigation(name: str, function: exp.Expr, *further: exp.Expr) -> exp.Expr:
-    found = exp.Anonymous(this=name, expressions=[function.this.copy(), *further])
-    found.meta.update(function.meta)
-    return found
+    navigation = exp.Anonymous(this=name, expressions=[function.this.copy(), *further])
+    navigation.meta.update(function.meta)
+    return navigation
 
 
 def spoken_call(call: exp.Window) -> str:

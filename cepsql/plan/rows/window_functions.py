@@ -109,8 +109,8 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
     # Rows that wait for other rows have no event time that another operator could go by.
     ordered = sorted(calls, key=lambda call: alone[call].waits)
     groups = _grouped(ordered, lambda call: alone[call].rows)
-    given = {call: f"__w{number}" for number, call in enumerate(calls)}
-    outer = _outer(select, columns, given, f"__over_{len(nodes) + len(groups) - 1}", whole)
+    results = {call: f"__w{number}" for number, call in enumerate(calls)}
+    outer = _outer(select, columns, results, f"__over_{len(nodes) + len(groups) - 1}", whole)
     inner = columns.select(select)
     rows = Sql(inner, read_nodes(inner, nodes))
     for group in groups.values():
@@ -118,10 +118,10 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
         keys = [exp.Ordered(this=key.copy(), nulls_first=True) for key in first.keys]
         reader = _WindowCalls((*first.order, *keys), span_of(group[0], place) or place)
         rows = checked(reader, rows, "OVER")
-        found = rows.properties
-        asked = [(given[call], _call_type(call), _planned(alone[call], rows)) for call in group]
-        time = found.watermark if found.streaming else time_of_order(asked[0][2], found.columns)
-        frames = plan_over(name, found.columns, time, asked, reader.span, found.others)
+        properties = rows.properties
+        asked = [(results[call], _call_type(call), _planned(alone[call], rows)) for call in group]
+        time = properties.watermark if properties.streaming else time_of_order(asked[0][2], properties.columns)
+        frames = plan_over(name, properties.columns, time, asked, reader.span, properties.others)
         check_excluding(frames, reader.span)
         nodes[name] = Over(frames, (rows,))
         rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
@@ -191,8 +191,8 @@ def with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
         if named.name.lower() in seen:
             raise ProgrammingError(f"the window {named.name} is defined by itself", span_of(named, span_of(call)))
         seen.add(named.name.lower())
-        found = (w for w in select.args.get("windows") or [] if w.name.lower() == named.name.lower())
-        window = next(found, None)
+        windows = (w for w in select.args.get("windows") or [] if w.name.lower() == named.name.lower())
+        window = next(windows, None)
         if window is None:
             raise ProgrammingError(f"there is no window {named.name}", span_of(named, span_of(call)))
         for part in ("partition_by", "order", "spec"):
@@ -246,7 +246,7 @@ def _with_plain_columns(call: exp.Window, columns: RowsBelow) -> exp.Window:
 
 
 def _outer(
-    select: exp.Select, columns: RowsBelow, given: Mapping[exp.Window, str], table: str, whole: bool
+    select: exp.Select, columns: RowsBelow, results: Mapping[exp.Window, str], table: str, whole: bool
 ) -> exp.Select:
     """Return the SELECT over the rows of the last operator."""
 
@@ -256,7 +256,7 @@ def _outer(
     def computed(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Window):
             return node
-        return stand_in(exp.column(given[node], table=table), sql_of(without_tables(node)))
+        return stand_in(exp.column(results[node], table=table), sql_of(without_tables(node)))
 
     named = [named_item(item) if whole else item for item in select.expressions]
     outer = exp.select(*(over(item) for item in named)).from_(exp.to_table(table))

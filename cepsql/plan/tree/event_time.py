@@ -24,8 +24,8 @@ def match_event_time(program: MatchProgram, output: Iterable, time: str | None) 
     if program.all_rows:
         return next((Watermark(column.name, delay) for column in output if column.name == time), None)
     last = [measure.name for measure in program.measures if measure.source == Navigation("t")]
-    given = {sql_of(exp.func("timestamp_micros", exp.column(name))) for name in last}
-    return next((Watermark(column.name, delay) for column in output if column.sql in given), None)
+    times = {sql_of(exp.func("timestamp_micros", exp.column(name))) for name in last}
+    return next((Watermark(column.name, delay) for column in output if column.sql in times), None)
 
 
 def missing_event_time(

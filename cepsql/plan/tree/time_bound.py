@@ -122,8 +122,8 @@ class _Time:
 
 
 def _all(parts: Iterable[exp.Expr], times: Mapping[str, str], months: bool) -> tuple[list[TimeLimit], bool]:
-    found = [time_limits(part, times, months) for part in parts]
-    return [limit for limits, _ in found for limit in limits], all(whole for _, whole in found)
+    part_limits = [time_limits(part, times, months) for part in parts]
+    return [limit for limits, _ in part_limits for limit in limits], all(whole for _, whole in part_limits)
 
 
 def _sides(part: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
