@@ -56,8 +56,8 @@ def plan_deduplicate(
     relation = clause.input.find(exp.From)
     assert relation is not None
     table = relation.this
-    known = {column.name.lower(): (column.name, column.type.lower()) for column in columns}
-    scope = MatchScope(known, (), {}, table.alias_or_name.lower() or None, clause.span)
+    columns_by_name = {column.name.lower(): (column.name, column.type.lower()) for column in columns}
+    scope = MatchScope(columns_by_name, (), {}, table.alias_or_name.lower() or None, clause.span)
     keys = tuple(_column(key, scope, "PARTITION BY", clause.span) for key in clause.partition_by)
     if streaming:
         check_stream_order(clause, scope, watermark, "DEDUPLICATE", others)
@@ -74,8 +74,8 @@ def plan_deduplicate(
         for i, item in enumerate(clause.order_by[1:])
     )
     within = None if clause.within is None else _within(clause)
-    spoken = tuple(order_sql(item, scope) for item in clause.order_by)
-    return FirstRows(clause.name, columns, keys, time, spoken, _layout(columns, keys, time, order), within)
+    order_texts = tuple(order_sql(item, scope) for item in clause.order_by)
+    return FirstRows(clause.name, columns, keys, time, order_texts, _layout(columns, keys, time, order), within)
 
 
 def plan_distinct(name: str, columns: tuple[ColumnDefinition, ...], time: str) -> FirstRows:

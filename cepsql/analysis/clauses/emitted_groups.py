@@ -38,7 +38,7 @@ def plan_group_changes(
     columns: Sequence[ColumnDefinition],
     keys: Sequence[str],
     calls: Sequence[tuple[ColumnDefinition, RunningCall]],
-    spoken: Sequence[str],
+    texts: Sequence[str],
 ) -> GroupChanges:
     """Plan groups of rows with these columns.
 
@@ -54,4 +54,4 @@ def plan_group_changes(
     )
     places = {value: f"v{i}" for i, value in enumerate(values)}
     taken = tuple((column, replace(call, name=column.name, column=places[call.column or ""])) for column, call in calls)
-    return GroupChanges(name, tuple(types[key] for key in keys), taken, tuple(spoken), layout)
+    return GroupChanges(name, tuple(types[key] for key in keys), taken, tuple(texts), layout)

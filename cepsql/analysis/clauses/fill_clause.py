@@ -57,21 +57,21 @@ def value_fillers(clause: FillClause, names: Sequence[str]) -> dict[str, Filler]
 
     Raises ProgrammingError for columns that are none of these, and for what no column is filled with.
     """
-    known = {name.lower(): name for name in names}
+    spelled = {name.lower(): name for name in names}
     others = [item for item in clause.items if item.name is None]
     if len(others) > 1:
         raise ProgrammingError("FILL has one value for all columns without one of their own", clause.span)
-    found = {name: _filler(others[0].value, clause) for name in names} if others else {}
+    fillers = {name: _filler(others[0].value, clause) for name in names} if others else {}
     for item in clause.items:
         if item.name is None:
             continue
-        if item.name.text.lower() not in known:
+        if item.name.text.lower() not in spelled:
             hint = suggestion(item.name.text, names, "columns")
             raise ProgrammingError(
                 f"FILL names {item.name.text}, which is no aggregate of the SELECT", item.name.span, hint
             )
-        found[known[item.name.text.lower()]] = _filler(item.value, clause)
-    return {name: found.get(name, Filler(FillKind.CONSTANT)) for name in names}
+        fillers[spelled[item.name.text.lower()]] = _filler(item.value, clause)
+    return {name: fillers.get(name, Filler(FillKind.CONSTANT)) for name in names}
 
 
 def windows_filled(clause: FillClause, step: Length) -> int | None:
@@ -142,9 +142,9 @@ def plan_fill(
     )
     by_name = {column.lower(): filler for column, filler in fillers.items()}
     starts = [column for column, filler in fillers.items() if filler.kind == FillKind.START]
-    given = starts[0] if starts and time == HIDDEN_END else time
+    output_time = starts[0] if starts and time == HIDDEN_END else time
     each = tuple(by_name[column.name.lower()] for column in columns)
-    return FilledGroups(name, columns, tuple(keys), time, given, FillOperator(layout, each, *lengths, calendar))
+    return FilledGroups(name, columns, tuple(keys), time, output_time, FillOperator(layout, each, *lengths, calendar))
 
 
 def _filler(value: exp.Expr, clause: FillClause) -> Filler:

@@ -106,21 +106,21 @@ def with_bounds_of_one_type(tree: _Tree) -> _Tree:
     """
     if not any(len(_bound_types(spec)) > 1 for spec in tree.find_all(exp.WindowSpec)):
         return tree
-    found = tree.copy()
-    for spec in list(found.find_all(exp.WindowSpec)):
+    changed = tree.copy()
+    for spec in list(changed.find_all(exp.WindowSpec)):
         types = _bound_types(spec)
         if len(types) > 1:
             months = any("month" in part or "year" in part for kind in types for part in kind)
             kind = exp.DataType.build(f"INTERVAL {'YEAR TO MONTH' if months else 'DAY TO SECOND'}", dialect=DIALECT)
             for side in ("start", "end"):
                 spec.set(side, exp.Cast(this=spec.args[side], to=kind.copy()))
-    return found
+    return changed
 
 
 def _bound_types(spec: exp.WindowSpec) -> set[frozenset[str]]:
     """Return the types of the intervals that both bounds of a frame are sums of; nothing where they are none."""
-    found = (spec.args.get("start"), spec.args.get("end"))
-    bounds = [bound for bound in found if isinstance(bound, exp.Interval | exp.Add | exp.Paren)]
+    ends = (spec.args.get("start"), spec.args.get("end"))
+    bounds = [bound for bound in ends if isinstance(bound, exp.Interval | exp.Add | exp.Paren)]
     if len(bounds) < 2:
         return set()
     return {frozenset(map(interval_type, bound.find_all(exp.Interval))) for bound in bounds}

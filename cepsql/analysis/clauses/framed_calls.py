@@ -29,13 +29,13 @@ def framed_calls(frames: Frames) -> tuple[FramedCall, ...] | None:
     begins."""
     if is_whole(frames.time, frames.keys) or (frames.reach.before == EVERY_ROW and not excludes(frames)):
         return None
-    found = []
+    calls_framed = []
     for call in frames.calls:
         framed = answer(partial(_framed, frames, call.column.name, call.call))
         if framed is None or isinstance(framed, Error):
             return None
-        found.append(framed)
-    return tuple(found)
+        calls_framed.append(framed)
+    return tuple(calls_framed)
 
 
 def excludes(frames: Frames) -> bool:
@@ -77,16 +77,16 @@ def _framed(frames: Frames, name: str, call: exp.Window) -> FramedCall | None:
     return None if column is None else FramedCall(name, kind, column, *bounds, ignore)
 
 
-def _neighbour(name: str, function: exp.Lag | exp.Lead, known: Callable[[str], str | None]) -> FramedCall | None:
-    column, offset = _column(function.this, known), function.args.get("offset") or exp.Literal.number(1)
+def _neighbour(name: str, function: exp.Lag | exp.Lead, type_of: Callable[[str], str | None]) -> FramedCall | None:
+    column, offset = _column(function.this, type_of), function.args.get("offset") or exp.Literal.number(1)
     if column is None or function.args.get("default") is not None:
         return None
     ahead = row_count(offset, span_of(function)) * (1 if isinstance(function, exp.Lead) else -1)
     return FramedCall(name, "row", column, ahead, ahead)
 
 
-def _column(argument: exp.Expr | None, known: Callable[[str], str | None]) -> str | None:
-    return known(argument.name.lower()) if isinstance(argument, exp.Column) else None
+def _column(argument: exp.Expr | None, type_of: Callable[[str], str | None]) -> str | None:
+    return type_of(argument.name.lower()) if isinstance(argument, exp.Column) else None
 
 
 def _bounds(frames: Frames, call: exp.Window) -> tuple[int | None, int, bool, bool, Exclusion | None] | None:

@@ -107,8 +107,8 @@ class WindowGroups:
         """Further event times by which what comes out on close can be followed."""
         if self.emission != ON_CLOSE or isinstance(self.window, Instants):
             return ()
-        found = (self._followed_by(time) for time in (END, START, TIME) if time != self.given)
-        return tuple(mark for mark in found if mark is not None)
+        times = (self._followed_by(time) for time in (END, START, TIME) if time != self.given)
+        return tuple(mark for mark in times if mark is not None)
 
     def _followed_by(self, time: str) -> Watermark | None:
         window = self.window
@@ -175,10 +175,10 @@ def _lengths(arguments: Sequence[exp.Expr], place: Span | None, most: int) -> li
     """Return constant lengths, microseconds; the first two are longer than zero."""
     if not 1 <= len(arguments) <= most:
         raise ProgrammingError("a window takes its size, how often windows begin, and their shift", place)
-    found = [_length(argument, place) for argument in arguments]
-    if any(micros <= 0 for micros in found[:2]):
+    lengths = [_length(argument, place) for argument in arguments]
+    if any(micros <= 0 for micros in lengths[:2]):
         raise ProgrammingError("a window must be longer than zero", place)
-    return found
+    return lengths
 
 
 def _length(argument: exp.Expr, place: Span | None) -> int:

@@ -65,10 +65,10 @@ class Frames:
     @property
     def reach(self) -> Reach:
         """Return which rows all frames together hold."""
-        found = Reach()
+        furthest = Reach()
         for call in self.calls:
-            found |= call.reach
-        return found
+            furthest |= call.reach
+        return furthest
 
 
 def plan_over(

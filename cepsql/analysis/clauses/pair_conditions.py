@@ -28,10 +28,10 @@ def lower_pair_condition(condition: exp.Expr, take: Take, place: Span | None) ->
     condition: with the side's name as the table of every column.
     Raises NotSupportedError for what cannot be computed on values of both sides.
     """
-    found = random_call(condition) or condition.find(exp.Query, exp.Subquery)
-    if found is not None:
-        spoken = spoken_function(found) if isinstance(found, exp.Func) else "a subquery"
-        raise NotSupportedError(f"{spoken} in the condition of an outer join of streams is not supported", place)
+    refused = random_call(condition) or condition.find(exp.Query, exp.Subquery)
+    if refused is not None:
+        construct = spoken_function(refused) if isinstance(refused, exp.Func) else "a subquery"
+        raise NotSupportedError(f"{construct} in the condition of an outer join of streams is not supported", place)
     return _lowered(condition, take, place)
 
 

@@ -44,21 +44,21 @@ def totals(groups: WindowGroups) -> Totals | None:
 
     def take(argument: exp.Expr) -> exp.Column:
         sql = sql_of(argument)
-        known = values.setdefault(sql, Column(f"v{len(values)}", sql))
-        return exp.column(known.name)
+        column_of = values.setdefault(sql, Column(f"v{len(values)}", sql))
+        return exp.column(column_of.name)
 
     types = {column.name: column.type for column in groups.columns}
     calls, in_order = [], False
     for column, call in groups.aggregates:
         plain, distinct = _without_distinct(call)
-        found = _plain_call(column, plain, take)
-        if found is not None and found.column is not None:
+        plain_call = _plain_call(column, plain, take)
+        if plain_call is not None and plain_call.column is not None:
             kind = _argument_type(plain, types)
-            found = _going_on(found, kind, distinct)
-            in_order |= found is not None and found.function in ("sum", "avg") and kind in FRACTIONS
-        if found is None:
+            plain_call = _going_on(plain_call, kind, distinct)
+            in_order |= plain_call is not None and plain_call.function in ("sum", "avg") and kind in FRACTIONS
+        if plain_call is None:
             return None
-        calls.append(found)
+        calls.append(plain_call)
     return Totals(replace(groups.layout, values=tuple(values.values())), tuple(calls), in_order)
 
 
@@ -74,12 +74,12 @@ def _plain_call(column: ColumnDefinition, call: exp.Expr, take: Take) -> Running
     return running_aggregate(column.name, call, take, Span(0, 0))
 
 
-def _going_on(found: RunningCall, kind: Type, distinct: bool) -> RunningCall | None:
+def _going_on(plain_call: RunningCall, kind: Type, distinct: bool) -> RunningCall | None:
     """Return a call of values of a type, which may be one of distinct values; None if it needs all rows."""
-    if not distinct or found.function in ("min", "max"):
-        return found if _goes_on(found.function, kind) else None
-    known = found.function in ("count", "sum", "avg") and (kind in _COMPARED or is_decimal(kind))
-    return replace(found, distinct=True) if known and _goes_on(found.function, kind) else None
+    if not distinct or plain_call.function in ("min", "max"):
+        return plain_call if _goes_on(plain_call.function, kind) else None
+    exact = plain_call.function in ("count", "sum", "avg") and (kind in _COMPARED or is_decimal(kind))
+    return replace(plain_call, distinct=True) if exact and _goes_on(plain_call.function, kind) else None
 
 
 def _without_distinct(call: exp.Expr) -> tuple[exp.Expr, bool]:

@@ -78,14 +78,14 @@ def valid_times(conditions: list[exp.Expr], kind: str, place: Span) -> ValidTime
     condition does not hold for it.
     Raises NotSupportedError for conditions that are no comparison with the time of now.
     """
-    found = ValidTimes()
+    limits = ValidTimes()
     for condition in conditions:
         for part in _comparisons(condition, place):
             if clock_call(part) is None:
-                found.others.append(part)
+                limits.others.append(part)
             else:
-                _Comparison(part, kind, span_of(part, place) or place).add_to(found)
-    return found
+                _Comparison(part, kind, span_of(part, place) or place).add_to(limits)
+    return limits
 
 
 def _comparisons(condition: exp.Expr, place: Span, negated: bool = False) -> list[exp.Expr]:
@@ -103,10 +103,10 @@ def _comparisons(condition: exp.Expr, place: Span, negated: bool = False) -> lis
     if negated and type(condition) in _NEGATED:
         return [_NEGATED[type(condition)](this=condition.this, expression=condition.expression)]
     if negated or type(condition) not in _FLIPPED:
-        spoken = sql_of(without_tables(exp.not_(condition) if negated else condition))
+        text = sql_of(without_tables(exp.not_(condition) if negated else condition))
         either = isinstance(condition, exp.Or) or (negated and isinstance(condition, exp.And | exp.Between))
         raise NotSupportedError(
-            f"{spoken} cannot be kept up to date as time goes on",
+            f"{text} cannot be kept up to date as time goes on",
             span_of(condition, place) or place,
             "write a UNION of two SELECTs, with one of the conditions each" if either else HINT,
         )
@@ -119,7 +119,7 @@ class _Comparison:
     def __init__(self, part: exp.Expr, kind: str, place: Span):
         self.part, self.kind, self.place = part, kind, place
 
-    def add_to(self, found: ValidTimes) -> None:
+    def add_to(self, limits: ValidTimes) -> None:
         """Add when it holds; raises NotSupportedError."""
         left, right, operator = self.part.this.unnest(), self.part.expression.unnest(), type(self.part)
         if clock_call(left) is None:
@@ -138,13 +138,13 @@ class _Comparison:
                 "compare days: CAST(at AS DATE) = CURRENT_DATE; or <, <=, >, >= and BETWEEN",
             )
         if operator in (exp.GTE, exp.EQ):
-            found.enters.append(from_then_on)
+            limits.enters.append(from_then_on)
         if operator is exp.GT:
-            found.enters.append(self._reached(left, after))
+            limits.enters.append(self._reached(left, after))
         if operator is exp.LT:
-            found.leaves.append(from_then_on)
+            limits.leaves.append(from_then_on)
         if operator in (exp.LTE, exp.EQ):
-            found.leaves.append(self._reached(left, after))
+            limits.leaves.append(self._reached(left, after))
 
     def _check_time(self, time: exp.Expr, now: exp.Expr) -> None:
         """Refuse a number beside a time of now: a cast would take it for seconds since 1970."""

@@ -42,13 +42,13 @@ def _check_column(column: ColumnDefinition, history: Source, place: Span) -> Non
     # What a record carries beside its value is known of records only.
     if column.expression is not None:
         return
-    found = next((c for c in history.columns if c.name.lower() == column.name.lower()), None)
-    if found is None and column.metadata is None:
-        known = suggestion(column.name, [c.name for c in history.columns], "columns")
-        raise ProgrammingError(f"the history {history.name} has no column {column.name}", place, known)
-    if found is not None and _type(found) != _type(column):
+    other = next((c for c in history.columns if c.name.lower() == column.name.lower()), None)
+    if other is None and column.metadata is None:
+        hint = suggestion(column.name, [c.name for c in history.columns], "columns")
+        raise ProgrammingError(f"the history {history.name} has no column {column.name}", place, hint)
+    if other is not None and _type(other) != _type(column):
         raise ProgrammingError(
-            f"the column {column.name} is {column.type} in the stream and {found.type} in its history {history.name}",
+            f"the column {column.name} is {column.type} in the stream and {other.type} in its history {history.name}",
             place,
             "declare it with one type in both",
         )

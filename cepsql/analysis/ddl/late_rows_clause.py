@@ -42,10 +42,10 @@ def _check_options(late: LateRows) -> None:
             raise ProgrammingError(
                 f"LATE ROWS INTO has no option {name}", late.span, suggestion(name, _OPTIONS, "options")
             )
-    kept = dict(late.options).get("keep")
-    if kept is not None and not _is_time(kept):
+    duration = dict(late.options).get("keep")
+    if duration is not None and not _is_time(duration):
         raise ProgrammingError(
-            f"the option keep of LATE ROWS INTO is a time such as '30 days', not '{kept}'", late.span
+            f"the option keep of LATE ROWS INTO is a time such as '30 days', not '{duration}'", late.span
         )
     path = dict(late.options).get("path")
     if not path:
@@ -58,8 +58,8 @@ def _check_options(late: LateRows) -> None:
 
 def kept_seconds(table: Source) -> float | None:
     """Return for how long a table of late rows keeps its files, None for ever."""
-    kept = dict(table.options).get("keep")
-    return None if kept is None else duration_micros(kept) / 1_000_000
+    duration = dict(table.options).get("keep")
+    return None if duration is None else duration_micros(duration) / 1_000_000
 
 
 def _is_time(text: str) -> bool:

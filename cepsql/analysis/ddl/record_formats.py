@@ -143,14 +143,14 @@ def _check_metadata(create: CreateSource) -> None:
         debezium = create.value is not None and create.value.format.text == "debezium"
         of_files = {} if create.value is not None else known_file_metadata(create.format)
         if create.format != "kafka" and not debezium and not of_files:
-            told = f"METADATA is for Kafka and files, and {create.name.text} is read as {create.format}"
-            raise NotSupportedError(told, span)
-        known = _METADATA if create.format == "kafka" else of_files
-        known = known | (_DEBEZIUM_METADATA if debezium else {})
+            message = f"METADATA is for Kafka and files, and {create.name.text} is read as {create.format}"
+            raise NotSupportedError(message, span)
+        fields = _METADATA if create.format == "kafka" else of_files
+        fields = fields | (_DEBEZIUM_METADATA if debezium else {})
         name = file_metadata(column.metadata) if of_files else column.metadata.lower()
-        types = known.get(name)
+        types = fields.get(name)
         if types is None:
-            hint = suggestion(column.metadata, known, "metadata")
+            hint = suggestion(column.metadata, fields, "metadata")
             raise ProgrammingError(f"there is no metadata {column.metadata}", span, hint)
         if of_files and all(other.expression is not None or other.metadata is not None for other in create.columns):
             raise ProgrammingError(f"no column of {create.name.text} is read from the files", span)
@@ -169,14 +169,14 @@ def _compact(type: str) -> str:
 
 
 def _check_value_options(name: str, options: dict[str, str], span: Span) -> None:
-    known = _VALUE_OPTIONS[name]
+    allowed = _VALUE_OPTIONS[name]
     for option in options:
         if option.lower() in ("mode", "columnnameofcorruptrecord"):
             raise NotSupportedError(
                 f"the option {option} is not supported here: what cannot be read as declared is malformed", span
             )
-        if option.lower() not in map(str.lower, known):
-            hint = suggestion(option, known, "options")
+        if option.lower() not in map(str.lower, allowed):
+            hint = suggestion(option, allowed, "options")
             raise ProgrammingError(f"FORMAT {name} has no option {option}", span, hint)
     if name != "avro":
         return
@@ -202,14 +202,14 @@ def _check_debezium(create: CreateSource) -> None:
     if (wrong := wrong_mode(options)) is not None:
         raise ProgrammingError(f"FORMAT debezium knows no {wrong[0]} {wrong[1]}", span, wrong[2])
     for column in create.columns:
-        found = _ENCODED.search(column.type) if column.expression is None and column.metadata is None else None
+        coded = _ENCODED.search(column.type) if column.expression is None and column.metadata is None else None
         mode = missing_mode(column.type, options)
-        if found is not None and (mode is not None or coded_kind(column.type) is None):
+        if coded is not None and (mode is not None or coded_kind(column.type) is None):
             hint = "declare it as in the JSON, BIGINT or STRING, and compute it: at TIMESTAMP AS timestamp_millis(ms)"
             if mode is not None:
                 hint = f"OPTIONS ({mode} '{MODES[mode][0]}') behind FORMAT debezium says how its connector writes it"
             raise NotSupportedError(
-                f"FORMAT debezium does not read {column.name} as {found[0].upper()}: Debezium has several codes for it",
+                f"FORMAT debezium does not read {column.name} as {coded[0].upper()}: Debezium has several codes for it",
                 create.spans[column.name.lower()],
                 hint,
             )

@@ -48,10 +48,10 @@ class AggregateCall:
     @property
     def arguments(self) -> list[exp.Expr]:
         """The arguments, without the word DISTINCT."""
-        found: list[exp.Expr] = []
+        values: list[exp.Expr] = []
         for child in self.function.iter_expressions():
-            found += child.expressions if isinstance(child, exp.Distinct) else [child]
-        return found
+            values += child.expressions if isinstance(child, exp.Distinct) else [child]
+        return values
 
 
 def aggregate_call(node: exp.Expr) -> AggregateCall | None:
@@ -104,13 +104,13 @@ def own_aggregates(select: exp.Select) -> list[exp.Expr]:
 
 
 def _aggregates(select: exp.Select, around: tuple[type[exp.Expr], ...]) -> list[exp.Expr]:
-    found: dict[exp.Expr, None] = {}
+    calls: dict[exp.Expr, None] = {}
 
     def gather(node: exp.Expr) -> None:
         if isinstance(node, around):
             return
         if aggregate_call(node) is not None or isinstance(called_function(node.unnest()), exp.First | exp.Last):
-            found[node] = None
+            calls[node] = None
             return
         for child in node.iter_expressions():
             gather(child)
@@ -118,7 +118,7 @@ def _aggregates(select: exp.Select, around: tuple[type[exp.Expr], ...]) -> list[
     for part in (*select.expressions, select.args.get("having")):
         if part is not None:
             gather(part)
-    return list(found)
+    return list(calls)
 
 
 def of_result_type(node: exp.Expr) -> exp.Expr | None:

@@ -32,10 +32,10 @@ def lower_condition_aggregate(
 
     Raises NotSupportedError for other aggregates, ProgrammingError for what an aggregate may not hold.
     """
-    found = lower_aggregate(_alike(call), scope, traveling)
-    if found is not None:
+    lowered = lower_aggregate(_alike(call), scope, traveling)
+    if lowered is not None:
         # What does not fit is NULL for TRY_SUM and TRY_AVG.
-        return replace(found, function=call.name.lower()) if call.name in _PLAIN else found
+        return replace(lowered, function=call.name.lower()) if call.name in _PLAIN else lowered
     refuse_window_function(call, scope)
     plain = len(call.arguments) == 1 and call.order is None and not call.nulls
     if plain and call.name in _BOOLEAN:

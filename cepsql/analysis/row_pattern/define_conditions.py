@@ -199,7 +199,7 @@ class _Lowering:
             if any(navigation_name(n) == "CLASSIFIER" for n in node.walk()):
                 return None
             return {self._canonical(row)}
-        found: set[RowRef] = set()
+        refs: set[RowRef] = set()
         name = node.this if isinstance(node, exp.Anonymous) else None
         for child in node.iter_expressions():
             # The name of a function in backquotes is an expression, too.
@@ -208,8 +208,8 @@ class _Lowering:
             rows = self.rows(child)
             if rows is None:
                 return None
-            found |= rows
-        return found
+            refs |= rows
+        return refs
 
     def _rows_of_lambda(self, node: exp.Lambda) -> set[RowRef] | None:
         """Return the rows that a function reads beside its parameters."""
@@ -240,10 +240,12 @@ class _Lowering:
         reads = expression.find(exp.Column) is not None
         if not (self._guards and reads and may_fail(expression, self.scope.type_of)):
             return sql
-        known = [guard for found in self._guards for guard in found() if self.rows(guard.condition) == {row}]
-        if not known:
+        row_guards = [
+            guard for guards_of in self._guards for guard in guards_of() if self.rows(guard.condition) == {row}
+        ]
+        if not row_guards:
             return sql
-        conditions = " AND ".join(f"({self.scope.row_sql(guard.condition)}) IS {guard.known}" for guard in known)
+        conditions = " AND ".join(f"({self.scope.row_sql(guard.condition)}) IS {guard.known}" for guard in row_guards)
         return f"CASE WHEN {conditions} THEN {sql} END"
 
     def _note_type(self, column: str, node: exp.Expr) -> None:
@@ -253,9 +255,9 @@ class _Lowering:
             self.types[column] = parse_type(self.scope.columns[read.name.lower()][1])
 
     def _constant(self, node: exp.Expr) -> Scalar:
-        found = literal(node)
-        if found is not None:
-            return found
+        constant = literal(node)
+        if constant is not None:
+            return constant
         # Spark computes other constants; they travel with the row under test.
         return self._value(node, LAST_ROW)
 
@@ -384,12 +386,12 @@ class _Lowering:
 
     def _classifier(self, node: exp.Expr) -> Scalar:
         if navigation_name(node) == "CLASSIFIER":
-            found: RowRef | None = classifier_row(node, self.scope)
+            ref: RowRef | None = classifier_row(node, self.scope)
         else:
-            found = row_of(node, self.scope)
+            ref = row_of(node, self.scope)
         # A navigation reads a row.
-        assert found is not None
-        row = self._canonical(found)
+        assert ref is not None
+        row = self._canonical(ref)
         if row == LAST_ROW:
             return Literal(self.scope.variables[self.variable])
         if row.shift > 0 and replace(row, shift=0) == LAST_ROW:

@@ -147,5 +147,5 @@ def refuse_window_function(call: AggregateCall, scope: MatchScope) -> None:
     if isinstance(call.function, exp.Lag | exp.Lead):
         instead, side = ("NEXT", "after") if isinstance(call.function, exp.Lead) else ("PREV", "before")
         hint = f"{instead}(x, n) reads the row n rows {side}"
-    spoken = spoken_function(call.function)
-    raise NotSupportedError(f"{spoken} in MATCH_RECOGNIZE is not supported", span_of(call.function, scope.place), hint)
+    name = spoken_function(call.function)
+    raise NotSupportedError(f"{name} in MATCH_RECOGNIZE is not supported", span_of(call.function, scope.place), hint)

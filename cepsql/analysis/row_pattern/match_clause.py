@@ -168,7 +168,7 @@ def plan_match(
         scope,
         traveling,
         tuple(aggregate for part in parts for aggregate in part.atoms.aggregates),
-        {given: said for part in parts for given, said in part.atoms.written.items()},
+        {taken: said for part in parts for taken, said in part.atoms.written.items()},
     )
 
 
@@ -256,20 +256,20 @@ def _refuse_in_window(clause: MatchClause, nodes: list[ir.Pattern]) -> None:
 
 def _without_named_time(clause: MatchClause, time: exp.Expr | None) -> MatchClause:
     """Return a clause with MATCH_ROWTIME() in place of MATCH_ROWTIME(ts), where ts is what rows are ordered by."""
-    known = time.name.lower() if isinstance(time, exp.Column) else None
+    time_name = time.name.lower() if isinstance(time, exp.Column) else None
 
     def read(node: exp.Expr) -> exp.Expr:
-        if navigation_name(node) != "MATCH_ROWTIME" or len(node.expressions) != 1 or known is None:
+        if navigation_name(node) != "MATCH_ROWTIME" or len(node.expressions) != 1 or time_name is None:
             return node
         (argument,) = node.expressions
-        if isinstance(argument, exp.Column) and not argument.table and argument.name.lower() == known:
+        if isinstance(argument, exp.Column) and not argument.table and argument.name.lower() == time_name:
             bare = node.copy()
             bare.set("expressions", [])
             return bare
         raise ProgrammingError(
-            f"MATCH_ROWTIME takes the time that the rows are ordered by, {known}",
+            f"MATCH_ROWTIME takes the time that the rows are ordered by, {time_name}",
             span_of(argument, clause.span),
-            f"MATCH_ROWTIME({known}), or LAST({argument.name}) for another column" if argument.name else None,
+            f"MATCH_ROWTIME({time_name}), or LAST({argument.name}) for another column" if argument.name else None,
         )
 
     changed = (replace(measure, expression=measure.expression.transform(read)) for measure in clause.measures)
@@ -317,7 +317,7 @@ def _check_size(clause: MatchClause) -> None:
 
 def _scope(clause: MatchClause, columns: tuple[ColumnDefinition, ...]) -> MatchScope:
     variables = ir.variables(clause.pattern)
-    known = {c.name.lower(): (c.name, c.type.lower()) for c in columns}
+    columns_by_name = {c.name.lower(): (c.name, c.type.lower()) for c in columns}
     unions: dict[str, frozenset[int]] = {}
     for union, members in clause.subsets:
         if union.text in variables or union.text in unions:
@@ -328,7 +328,7 @@ def _scope(clause: MatchClause, columns: tuple[ColumnDefinition, ...]) -> MatchS
     relation = clause.input.find(exp.From)
     assert relation is not None
     table = relation.this
-    return MatchScope(known, variables, unions, table.alias_or_name.lower() or None, clause.span)
+    return MatchScope(columns_by_name, variables, unions, table.alias_or_name.lower() or None, clause.span)
 
 
 def _known_variable(name: Name, variables: tuple[str, ...], where: str) -> None:
@@ -370,7 +370,7 @@ def check_stream_order(
     clause: MatchClause | DeduplicateClause,
     scope: MatchScope,
     watermark: Watermark | None,
-    spoken: str,
+    reader: str,
     others: Sequence[Watermark] = (),
 ) -> None:
     """Raise ProgrammingError if the ORDER BY of an operator over a stream does not begin with the event time.
@@ -379,13 +379,13 @@ def check_stream_order(
     """
     if watermark is None:
         raise ProgrammingError(
-            f"{spoken} over a stream needs a stream with a watermark",
+            f"{reader} over a stream needs a stream with a watermark",
             clause.span,
             "say WATERMARK FOR ts AS ts - INTERVAL '10' SECONDS in CREATE STREAM, and keep that column in the subquery",
         )
     hint = order_hint((watermark, *others))
     if not clause.order_by:
-        raise ProgrammingError(f"{spoken} over a stream needs ORDER BY", clause.span, hint)
+        raise ProgrammingError(f"{reader} over a stream needs ORDER BY", clause.span, hint)
     first = clause.order_by[0]
     if not isinstance(first.this, exp.Column) or first.this.name.lower() != watermark.column.lower():
         if isinstance(first.this, exp.Column):
@@ -466,20 +466,20 @@ def _within(clause: MatchClause, time: exp.Expr | None, scope: MatchScope) -> in
 
 
 def _conditions(clause: MatchClause, scope: MatchScope, traveling: Traveling) -> tuple[Scalar | None, ...]:
-    found: dict[str, Scalar] = {}
+    conditions: dict[str, Scalar] = {}
     for name, condition in clause.defines:
         if name.text in scope.unions:
             raise ProgrammingError(
                 f"{name.text} is a SUBSET, which cannot be defined", name.span, "define its members one by one"
             )
         _known_variable(name, scope.variables, "DEFINE")
-        if name.text in found:
+        if name.text in conditions:
             raise ProgrammingError(f"{name.text} is defined twice", name.span)
         index = scope.variables.index(name.text)
         check_rows(condition, scope.at(name.span))
         check_modifiers(condition, scope.at(name.span))
-        found[name.text] = lower_condition(condition, index, scope.at(name.span), traveling)
-    return tuple(found.get(name) for name in scope.variables)
+        conditions[name.text] = lower_condition(condition, index, scope.at(name.span), traveling)
+    return tuple(conditions.get(name) for name in scope.variables)
 
 
 def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms: Atoms) -> tuple[OutputColumn, ...]:
@@ -527,8 +527,8 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
         names = [name for name, _ in scope.columns.values() if not name.startswith(HIDDEN)]
         names = list(clause.kept) if clause.frame is not None else names
         # What a pattern in a window reads anyway need not travel under another name.
-        known = {column.sql for column in traveling.values} if clause.frame is not None else set()
-        everything = [exp.column(name, quoted=name not in known) for name in names]
+        travelling = {column.sql for column in traveling.values} if clause.frame is not None else set()
+        everything = [exp.column(name, quoted=name not in travelling) for name in names]
         _add_row_values(everything, scope, traveling, atoms, output, spans)
     return tuple(output)
 

@@ -79,9 +79,9 @@ def lower_list_aggregate(
         name, column = list_of(node)
         lists[name] = None
         field = exp.column(name, table=ELEMENT)
-        found = exp.func("timestamp_micros", field) if column == "t" else field
-        atoms.written[sql_of(found)] = sql_of(node)
-        return found
+        value = exp.func("timestamp_micros", field) if column == "t" else field
+        atoms.written[sql_of(value)] = sql_of(node)
+        return value
 
     function = call.function.copy()
     for child in list(function.iter_expressions()):

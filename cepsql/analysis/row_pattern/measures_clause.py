@@ -59,9 +59,9 @@ class Atoms:
     def aggregate(self, wanted: ListAggregate) -> exp.Column:
         """Return the column that will hold a `ListAggregate`, which gets its name here."""
         new = replace(wanted, name=f"g{len(self.aggregates)}{self.mark}")
-        for known in self.aggregates:
-            if replace(known, name=new.name) == new:
-                return exp.column(known.name)
+        for planned in self.aggregates:
+            if replace(planned, name=new.name) == new:
+                return exp.column(planned.name)
         self.aggregates.append(new)
         return exp.column(new.name)
 
@@ -69,8 +69,8 @@ class Atoms:
 def lower_row_value(column: exp.Expr, scope: MatchScope, traveling: Traveling, atoms: Atoms) -> exp.Expr:
     """Return the expression of an input column in the rows of ALL ROWS PER MATCH."""
     name = traveling.value(scope.row_sql(column))
-    found = atoms.column(RowValue(name))
-    return exp.func("timestamp_micros", found) if name == "t" else found
+    atom = atoms.column(RowValue(name))
+    return exp.func("timestamp_micros", atom) if name == "t" else atom
 
 
 def lower_measure(
@@ -152,15 +152,15 @@ def lower_measure(
         return _time_again(Navigation("t", final=rows.all), "t")
 
     def _time_again(source: Navigation | Aggregate, column: object) -> exp.Expr:
-        found = atoms.column(source)
+        lowered = atoms.column(source)
         is_time = column == "t" and not (isinstance(source, Aggregate) and source.function == "count")
-        return exp.func("timestamp_micros", found) if is_time else found
+        return exp.func("timestamp_micros", lowered) if is_time else lowered
 
     def noted(node: exp.Expr) -> exp.Expr:
-        found = lower(node)
-        if found is not node:
-            atoms.written.setdefault(sql_of(found), _written(node))
-        return found
+        lowered = lower(node)
+        if lowered is not node:
+            atoms.written.setdefault(sql_of(lowered), _written(node))
+        return lowered
 
     return expression.transform(noted)
 

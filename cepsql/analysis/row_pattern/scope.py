@@ -223,16 +223,16 @@ def no_arguments(call: exp.Expr, scope: MatchScope) -> None:
         raise ProgrammingError(f"{spoken_name(call)}() takes no argument", span_of(call, scope.place))
 
 
-def variable_hint(name: str, known: Iterable[str]) -> str:
+def variable_hint(name: str, variables: Iterable[str]) -> str:
     """Make the hint for an unknown pattern variable."""
-    return suggestion(name, [v if v == v.upper() and v.isidentifier() else f'"{v}"' for v in known], "variables")
+    return suggestion(name, [v if v == v.upper() and v.isidentifier() else f'"{v}"' for v in variables], "variables")
 
 
 def _argument_row(call: exp.Expr, scope: MatchScope) -> RowRef:
     """Return the row of a navigation's argument: an expression over one variable, without navigation."""
-    spoken = spoken_name(call)
+    name = spoken_name(call)
     if not call.expressions:
-        raise ProgrammingError(f"{spoken} needs an argument", span_of(call, scope.place))
+        raise ProgrammingError(f"{name} needs an argument", span_of(call, scope.place))
     argument = call.expressions[0]
     if isinstance(argument, exp.Star) or argument.find(exp.Star):
         raise ProgrammingError("a star may stand only in COUNT", span_of(call, scope.place))
@@ -243,18 +243,18 @@ def _argument_row(call: exp.Expr, scope: MatchScope) -> RowRef:
         if nested in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL):
             inside = nested.strip("_")
             raise ProgrammingError(
-                f"{spoken} may not hold {inside}",
+                f"{name} may not hold {inside}",
                 span_of(call, scope.place),
                 "only PREV and NEXT may hold FIRST or LAST, directly",
             )
         if nested in MATCH_FUNCTIONS or is_aggregate(node):
             what = f"a computed {nested}" if nested in MATCH_FUNCTIONS else "an aggregate"
-            raise NotSupportedError(f"{spoken} over {what} is not supported", span_of(call, scope.place))
+            raise NotSupportedError(f"{name} over {what} is not supported", span_of(call, scope.place))
     if argument.find(exp.Column) is None:
         raise ProgrammingError(
-            f"{spoken} needs a column to read", span_of(call, scope.place), f"{spoken}(x), or {spoken}(CLASSIFIER())"
+            f"{name} needs a column to read", span_of(call, scope.place), f"{name}(x), or {name}(CLASSIFIER())"
         )
-    return RowRef(one_variable(argument, scope, spoken))
+    return RowRef(one_variable(argument, scope, name))
 
 
 def classifier_row(call: exp.Expr, scope: MatchScope) -> RowRef:
@@ -278,19 +278,19 @@ def one_variable(expression: exp.Expr, scope: MatchScope, call: str) -> frozense
 
     Raises ProgrammingError if they belong to different ones.
     """
-    found: set[frozenset[int] | None] = set()
+    variables: set[frozenset[int] | None] = set()
     for node in expression.walk(prune=lambda node: navigation_name(node) == "CLASSIFIER"):
         if navigation_name(node) == "CLASSIFIER":
-            found.add(classifier_row(node, scope).variables)
+            variables.add(classifier_row(node, scope).variables)
         elif isinstance(node, exp.Column):
-            found.add(_star_variables(node, scope) if isinstance(node.this, exp.Star) else scope.resolve(node)[0])
-    if len(found) > 1:
+            variables.add(_star_variables(node, scope) if isinstance(node.this, exp.Star) else scope.resolve(node)[0])
+    if len(variables) > 1:
         raise ProgrammingError(
             f"{call} reads rows of one pattern variable, not of several",
             span_of(expression, scope.place),
             "qualify every column in it with the same variable",
         )
-    return found.pop() if found else None
+    return variables.pop() if variables else None
 
 
 def _star_variables(star: exp.Column, scope: MatchScope) -> frozenset[int]:
@@ -306,18 +306,18 @@ def _star_variables(star: exp.Column, scope: MatchScope) -> frozenset[int]:
 
 
 def _offset(call: exp.Expr, default: int, scope: MatchScope) -> int:
-    spoken = spoken_name(call)
+    name = spoken_name(call)
     if len(call.expressions) > 2:
-        raise ProgrammingError(f"{spoken} takes one or two arguments", span_of(call, scope.place))
+        raise ProgrammingError(f"{name} takes one or two arguments", span_of(call, scope.place))
     if len(call.expressions) < 2:
         return default
     offset = call.expressions[1]
     if isinstance(offset, exp.Literal) and not offset.is_string and offset.this.isdigit():
         if int(offset.this) > MAX_OFFSET:
             raise ProgrammingError(
-                f"the offset of {spoken} is above {MAX_OFFSET}", span_of(offset, span_of(call, scope.place))
+                f"the offset of {name} is above {MAX_OFFSET}", span_of(offset, span_of(call, scope.place))
             )
         return int(offset.this)
     raise ProgrammingError(
-        f"the offset of {spoken} must be a constant whole number, 0 or more", span_of(call, scope.place)
+        f"the offset of {name} must be a constant whole number, 0 or more", span_of(call, scope.place)
     )

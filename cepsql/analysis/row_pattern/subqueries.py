@@ -98,11 +98,11 @@ class _Hoisting:
             this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Count(this=exp.column("x", "__asked"))
         )
         nulls = of_all(missing)
-        known = exp.GT(this=exp.ArraySize(this=listed.copy()), expression=exp.Literal.number(0))
-        found = exp.ArrayContains(this=listed, expression=node.this.copy())
+        not_empty = exp.GT(this=exp.ArraySize(this=listed.copy()), expression=exp.Literal.number(0))
+        contained = exp.ArrayContains(this=listed, expression=node.this.copy())
         unknown = exp.GT(this=nulls, expression=exp.Literal.number(0))
-        result = exp.case().when(exp.and_(known, found), exp.true())
-        result = result.when(unknown, exp.null()).when(known.copy(), found.copy()).else_(exp.false())
+        result = exp.case().when(exp.and_(not_empty, contained), exp.true())
+        result = result.when(unknown, exp.null()).when(not_empty.copy(), contained.copy()).else_(exp.false())
         result.meta.update(node.meta)
         return exp.Paren(this=result)
 
@@ -115,15 +115,15 @@ class _Hoisting:
 
 def _outermost(root: exp.Expr) -> list[exp.Expr]:
     """Return the expressions that hold a subquery, not those within it."""
-    found, waiting = [], [root]
+    subqueries, waiting = [], [root]
     while waiting:
         node = waiting.pop()
         holds = isinstance(node, exp.In) and node.args.get("query") is not None
         if holds or (isinstance(node, exp.Exists | exp.Query) and node.find(exp.Query) is not None):
-            found.append(node)
+            subqueries.append(node)
         else:
             waiting += list(node.iter_expressions())
-    return found
+    return subqueries
 
 
 def _name_row_under_test(node: exp.In, variable: str) -> None:
@@ -137,9 +137,9 @@ def _name_row_under_test(node: exp.In, variable: str) -> None:
 def _query(node: exp.Expr) -> exp.Query:
     query = node.args["query"] if isinstance(node, exp.In) else node
     inner = query if isinstance(query, exp.Query) else query.find(exp.Query)
-    found = inner and inner.unnest()
-    assert isinstance(found, exp.Query)
-    return found
+    unnested = inner and inner.unnest()
+    assert isinstance(unnested, exp.Query)
+    return unnested
 
 
 def _variable_beside(node: exp.Expr) -> exp.Identifier | None:

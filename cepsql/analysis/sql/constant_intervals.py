@@ -76,8 +76,8 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
             if micros is not None:
                 return limited(micros, span)
             with guarded(span):
-                spoken = str(expression.args.get("unit") or expression.this)
-            if re.search(r"MONTH|YEAR|QUARTER", spoken, re.I):
+                unit_text = str(expression.args.get("unit") or expression.this)
+            if re.search(r"MONTH|YEAR|QUARTER", unit_text, re.I):
                 raise ProgrammingError(
                     "an interval of months or years has no fixed length", span, "give it in days or weeks"
                 )
@@ -137,8 +137,8 @@ def interval_type(interval: exp.Interval) -> str:
         return f"interval {unit.this.name.lower()} to {unit.expression.name.lower()}"
     names = [unit.name] if unit is not None else re.findall(r"[A-Za-z]+", str(interval.this))
     units = [_TYPED.get(name.lower().removesuffix("s"), name.lower().removesuffix("s")) for name in names]
-    known = bool(units) and set(units) <= {*_ORDER}
-    first, last = (best(units, key=_ORDER.index) if known else "second" for best in (min, max))
+    ordered = bool(units) and set(units) <= {*_ORDER}
+    first, last = (best(units, key=_ORDER.index) if ordered else "second" for best in (min, max))
     return f"interval {first}" if first == last else f"interval {first} to {last}"
 
 
@@ -156,8 +156,8 @@ def _literal(interval: exp.Interval) -> int | None:
     if not _PARTS.fullmatch(str(value.this)):
         return None
     amounts = [_amount(number, name) for number, name in re.findall(_PART, str(value.this))]
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if amounts and len(known) == len(amounts) else None
+    constants = [amount for amount in amounts if amount is not None]
+    return sum(constants) if amounts and len(constants) == len(amounts) else None
 
 
 def _amount(number: str, unit: str) -> int | None:
@@ -181,8 +181,8 @@ def _span(text: str, first: str, last: str) -> int | None:
     if len(numbers) != len(units):
         return None
     amounts = [_amount(number, unit) for number, unit in zip(numbers, units, strict=True)]
-    known = [amount for amount in amounts if amount is not None]
-    return sign * sum(known) if len(known) == len(amounts) else None
+    constants = [amount for amount in amounts if amount is not None]
+    return sign * sum(constants) if len(constants) == len(amounts) else None
 
 
 def defined_refresh(create: CreateSource) -> int | None:

@@ -78,13 +78,13 @@ _METADATA = {
 }
 
 
-def _made_of(call: exp.Explode | exp.ExplodeOuter | exp.Inline, given: exp.DataType | None) -> list[exp.DataType]:
+def _made_of(call: exp.Explode | exp.ExplodeOuter | exp.Inline, kind: exp.DataType | None) -> list[exp.DataType]:
     """Return the types of the columns that a call makes of what it is given, as far as they are known."""
-    parts = [part.copy() for part in given.expressions] if given is not None else []
+    parts = [part.copy() for part in kind.expressions] if kind is not None else []
     if isinstance(call, exp.Inline):
         fields = parts[0].expressions if parts and parts[0].is_type(exp.DType.STRUCT) else []
         return [
             field.kind or exp.DataType(this=exp.DType.UNKNOWN) for field in fields if isinstance(field, exp.ColumnDef)
         ]
-    made = parts if given is not None and given.is_type(exp.DType.ARRAY, exp.DType.MAP) else []
+    made = parts if kind is not None and kind.is_type(exp.DType.ARRAY, exp.DType.MAP) else []
     return [exp.DataType(this=exp.DType.INT), *made] if isinstance(call, exp.Posexplode) else made

@@ -29,13 +29,13 @@ def quoted_column_notices(query: ParsedQuery, columns: Iterable[str]) -> Iterato
     made = {name.lower() for name in _inner_columns(query)} | {name.lower() for name in columns}
     chosen = made | {name.lower() for name in query.expression.named_selects}
     places = [i for i in range(len(text)) if text.raw(i)[:1] == '"' and not _is_alias(text, i)]
-    found = (
+    names = (
         text.tokens[i].text
         for i in places
         if text.tokens[i].text.lower() in (chosen if _stands_for_a_column(text, i) else made)
         and _called(text, i) not in _TAKE_TEXTS
     )
-    for name in dict.fromkeys(found):
+    for name in dict.fromkeys(names):
         yield (
             f'"{name}" in double quotes is a text, not the column; the column is written {quoted(name)}, '
             f"or with SET {NAMES_IN_DOUBLE_QUOTES} = true as here"

@@ -58,8 +58,8 @@ def without_limit(written: Written | None, before: exp.Query, after: exp.Query) 
     """Return the text of a query `before` without the LIMIT at its end, which `after` does not have."""
     if written is None or written.tree is not before or not isinstance(written.pieces[-1], str):
         return None
-    text, found = re.subn(r"\bLIMIT\s+\d+\s*\Z", "", written.pieces[-1], flags=re.IGNORECASE)
-    return Written(after, (*written.pieces[:-1], text)) if found else None
+    text, shortened = re.subn(r"\bLIMIT\s+\d+\s*\Z", "", written.pieces[-1], flags=re.IGNORECASE)
+    return Written(after, (*written.pieces[:-1], text)) if shortened else None
 
 
 def with_relations(
@@ -86,9 +86,9 @@ def with_relations(
 def _written(query: ParsedQuery, tree: exp.Query, place: Span | None, head: str) -> Written | None:
     if place is None or any(_is_plain(query, place, at) for at in query.respelt):
         return None
-    found = [*_tables(query, tree, place), *_values(query, place)]
-    edits = sorted({edit for edit in found if edit is not None}, key=lambda edit: edit[0].start)
-    if None in found:
+    names = [*_tables(query, tree, place), *_values(query, place)]
+    edits = sorted({edit for edit in names if edit is not None}, key=lambda edit: edit[0].start)
+    if None in names:
         return None
     pieces: list[str | TableName] = [head]
     at = place.start

@@ -60,14 +60,14 @@ def file_of(entry: bytes) -> ParseResult:
 
 def changed_at(entry: bytes) -> int | None:
     """Return when the file of an entry had been changed as Spark found it, in milliseconds; None if it does not say."""
-    found = _TIME.findall(entry)
-    return int(found[-1]) if found else None
+    times = _TIME.findall(entry)
+    return int(times[-1]) if times else None
 
 
-def rewrite_log(log: SourceLog, kept: list[bytes]) -> None:
+def rewrite_log(log: SourceLog, entries: list[bytes]) -> None:
     """Let a file of the log have these entries only."""
     remove_checksum(log.place)
-    write_whole(log.place, b"\n".join([log.version, *kept]))
+    write_whole(log.place, b"\n".join([log.version, *entries]))
 
 
 def forget_unplanned(spark: CheckpointPath, planned: int | None) -> None:

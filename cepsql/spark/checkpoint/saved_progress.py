@@ -64,8 +64,8 @@ class KeptProgress:
 
 def restarted_totals(folder: CheckpointPath, committed: int | None, target: CheckpointPath) -> None:
     """Write into `target` the record of a checkpoint whose batches begin again, with the totals of one in `folder`."""
-    kept = KeptProgress(folder, committed)
-    KeptProgress(target, None).keep(0, kept.begun, kept.begun)
+    saved = KeptProgress(folder, committed)
+    KeptProgress(target, None).keep(0, saved.begun, saved.begun)
 
 
 def move_record(source: CheckpointPath, target: CheckpointPath) -> None:
@@ -84,6 +84,6 @@ def _data(progress: Progress) -> dict:
 
 
 def _progress(data: dict) -> Progress:
-    known = {field.name for field in fields(Progress)} - {"inputs"}
+    names = {field.name for field in fields(Progress)} - {"inputs"}
     inputs = {name: Counts(**counts) for name, counts in data["inputs"].items()}
-    return Progress(**{name: value for name, value in data.items() if name in known}, inputs=inputs)
+    return Progress(**{name: value for name, value in data.items() if name in names}, inputs=inputs)

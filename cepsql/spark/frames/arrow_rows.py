@@ -45,11 +45,11 @@ def to_pandas(table: pa.Table) -> "pd.DataFrame":
     types = {
         pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()
     }  # fmt: skip
-    found = table.to_pandas()
+    frame = table.to_pandas()
     for number, column in enumerate(table.columns):
         if column.type in types and column.null_count:
-            found.isetitem(number, column.to_pandas(types_mapper=types.get))
-    return found
+            frame.isetitem(number, column.to_pandas(types_mapper=types.get))
+    return frame
 
 
 def collected(frame: DataFrame) -> pa.Table:
@@ -81,13 +81,13 @@ def arrow_columns(frame: DataFrame) -> DataFrame:
 
     A struct that is NULL has parts that are, also where Spark says that they never are: PySpark fails at those.
     """
-    given = [field.dataType for field in frame.schema.fields]
-    wanted = [StringType() if isinstance(kind, YearMonthIntervalType) else _with_loose_structs(kind) for kind in given]
-    if wanted == given:
+    types = [field.dataType for field in frame.schema.fields]
+    wanted = [StringType() if isinstance(kind, YearMonthIntervalType) else _with_loose_structs(kind) for kind in types]
+    if wanted == types:
         return frame
-    numbered = frame.toDF(*(f"__{i}" for i in range(len(given))))
-    columns = [F.col(f"__{i}") for i in range(len(given))]
-    changed = [c if kind == own else c.cast(kind) for c, kind, own in zip(columns, wanted, given, strict=True)]
+    numbered = frame.toDF(*(f"__{i}" for i in range(len(types))))
+    columns = [F.col(f"__{i}") for i in range(len(types))]
+    changed = [c if kind == own else c.cast(kind) for c, kind, own in zip(columns, wanted, types, strict=True)]
     return numbered.select(*changed).toDF(*frame.columns)
 
 

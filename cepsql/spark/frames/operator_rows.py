@@ -50,15 +50,15 @@ def typed_columns(frame: DataFrame, columns: Iterable[tuple[str, str]]) -> list[
 
     Of columns the frame knows the types: Spark is only asked, once, for what else there is. Raises what Spark raises.
     """
-    given, named = list(columns), dict[str, StructField | None]()
+    names, named = list(columns), dict[str, StructField | None]()
     for field in frame.schema.fields:
         name = field.name.lower()
         named[name] = None if name in named else field
-    kinds = [_known_type(named, sql) for sql, _ in given]
-    asked = [_aliased(sql, f"x{i}") for i, (sql, _) in enumerate(given) if kinds[i] is None]
+    kinds = [_known_type(named, sql) for sql, _ in names]
+    asked = [_aliased(sql, f"x{i}") for i, (sql, _) in enumerate(names) if kinds[i] is None]
     found = iter(frame.selectExpr(*asked).schema.fields if asked else ())
-    fields = (next(found) if known is None else known for known in kinds)
-    return [StructField(name, field.dataType, field.nullable) for (_, name), field in zip(given, fields, strict=True)]
+    fields = (next(found) if kind is None else kind for kind in kinds)
+    return [StructField(name, field.dataType, field.nullable) for (_, name), field in zip(names, fields, strict=True)]
 
 
 def _known_type(named: Mapping[str, StructField | None], sql: str) -> StructField | None:

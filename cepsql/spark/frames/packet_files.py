@@ -79,8 +79,8 @@ def empty(folder: Path) -> None:
 def _written(packets: pa.RecordBatch, folder: Path) -> pa.RecordBatch:
     if packets.nbytes < LEAST_BYTES:
         return packets
-    given = [_name_of(packet, folder) for packet in packets["packet"]]
-    return pa.RecordBatch.from_arrays([packets["bucket"], pa.array(given, pa.binary())], schema=PACKET_SCHEMA)
+    packet_names = [_name_of(packet, folder) for packet in packets["packet"]]
+    return pa.RecordBatch.from_arrays([packets["bucket"], pa.array(packet_names, pa.binary())], schema=PACKET_SCHEMA)
 
 
 def _name_of(packet: pa.BinaryScalar, folder: Path) -> bytes:

@@ -96,8 +96,8 @@ def stage_settings(
     needed:    what is applied whatever is set.
     """
     wanted = STAGE_SETTINGS | dict(more or {})
-    given = _given(spark, wanted)
-    lent = {key: value for key, value in wanted.items() if key not in given}
+    before = _given(spark, wanted)
+    lent = {key: value for key, value in wanted.items() if key not in before}
     with lent_settings(spark, lent | (UNCHECKED_SETTINGS if unchecked else {}) | dict(needed or {})):
         yield
 
@@ -121,11 +121,11 @@ def lent_settings(spark: SparkSession, lent: Mapping[str, str]) -> Iterator[None
 def _given(spark: SparkSession, keys: Iterable[str]) -> dict[str, str]:
     """Return those of some settings that somebody has set, and what they are."""
     if not has_java(spark):
-        given = spark.conf.getAll
-        return {key: given[key] for key in keys if key in given}
+        settings = spark.conf.getAll
+        return {key: settings[key] for key in keys if key in settings}
     # All settings would come one call at a time.
-    known = spark._jsparkSession.sessionState().conf()
-    return {key: setting(spark, key) for key in keys if known.contains(key)}
+    defaults = spark._jsparkSession.sessionState().conf()
+    return {key: setting(spark, key) for key in keys if defaults.contains(key)}
 
 
 def is_chain(frame: DataFrame) -> bool:
@@ -145,5 +145,5 @@ def local_folders(spark: SparkSession) -> list[str]:
     """Return where Spark has its temporary files, if its tasks run on this machine."""
     if not has_java(spark) or not tasks_share_files(spark):
         return []
-    given = os.environ.get("SPARK_LOCAL_DIRS") or str(spark.conf.get("spark.local.dir", ""))
-    return [folder for text in given.split(",") if (folder := text.strip())] or [tempfile.gettempdir()]
+    folders = os.environ.get("SPARK_LOCAL_DIRS") or str(spark.conf.get("spark.local.dir", ""))
+    return [folder for text in folders.split(",") if (folder := text.strip())] or [tempfile.gettempdir()]

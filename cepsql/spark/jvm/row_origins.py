@@ -101,8 +101,8 @@ def origin_marks(spark: SparkSession, rank: str, part: str, name: str) -> Column
     Returns None where Java cannot be told.
     """
     # What Java is given in place of NULL may be the value of the row before.
-    given = (f"coalesce({rank}, 0L)", f"coalesce({part}, 0L)", f"coalesce({name}, '')")
-    return _called(spark, "told", "STRING", ("0", *given))
+    marks = (f"coalesce({rank}, 0L)", f"coalesce({part}, 0L)", f"coalesce({name}, '')")
+    return _called(spark, "told", "STRING", ("0", *marks))
 
 
 def row_numbers(spark: SparkSession, part: str, file: str) -> Column | None:

@@ -28,16 +28,16 @@ def _zone(java: Any, name: str) -> Zone:
     if rules.isFixedOffset():
         return Zone((), (rules.getOffset(java.java.time.Instant.EPOCH).getTotalSeconds() * _SECOND,))
     # One text instead of a call to the JVM for every part of hundreds of transitions.
-    known = [_transition(*found.groups()) for found in _TRANSITION.finditer(rules.getTransitions().toString())]
+    transitions = [_transition(*match.groups()) for match in _TRANSITION.finditer(rules.getTransitions().toString())]
     recurring = [_Rule(rule) for rule in rules.getTransitionRules()]
     repeats = None
     if recurring:
-        last = _year(known[-1][0])
+        last = _year(transitions[-1][0])
         for year in range(last + 1, last + 402):
-            known += sorted(rule.transition(year) for rule in recurring)
+            transitions += sorted(rule.transition(year) for rule in recurring)
         repeats = _day(last + 402, 1, 1) * _DAY * _SECOND
-    begins = tuple((instant + max(before, after)) * _SECOND for instant, before, after in known)
-    offsets = (known[0][1], *(after for _, _, after in known))
+    begins = tuple((instant + max(before, after)) * _SECOND for instant, before, after in transitions)
+    offsets = (transitions[0][1], *(after for _, _, after in transitions))
     return Zone(begins, tuple(offset * _SECOND for offset in offsets), repeats)
 
 

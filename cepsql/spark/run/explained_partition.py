@@ -67,14 +67,14 @@ def explain_query(
         wanted = _Partition(feeds[0].frame, asked)
         parts = condition_parts(match, plan.text)
         # It has the columns of the match, and those that its parts read.
-        told = in_session(wanted.frame, parts.program)
-        parts = replace(parts, program=told)
-        match = replace(match, program=replace(match.program, session=told.session, intervals=told.intervals))
+        shown = in_session(wanted.frame, parts.program)
+        parts = replace(parts, program=shown)
+        match = replace(match, program=replace(match.program, session=shown.session, intervals=shown.intervals))
         with stage_settings(spark, unchecked=any(feed.chained for feed in feeds)):
-            found = _from_streams(wanted, feeds, parts) if match.streaming else _from_table(wanted, parts)
+            key_rows = _from_streams(wanted, feeds, parts) if match.streaming else _from_table(wanted, parts)
     except Exception as failure:
         raise translate_failure(failure) from failure
-    return explain_match(match, parts, plan.text, wanted.texts, found, wanted.zone)
+    return explain_match(match, parts, plan.text, wanted.texts, key_rows, wanted.zone)
 
 
 def list_keys(spark: SparkSession, plan: Plan, match: MatchPlan, most: int) -> list[tuple[tuple, int]]:
@@ -92,13 +92,13 @@ def list_keys(spark: SparkSession, plan: Plan, match: MatchPlan, most: int) -> l
         zone = setting(spark, "spark.sql.session.timeZone")
     except Exception as failure:
         raise translate_failure(failure) from failure
-    found: dict[tuple[str | None, ...], tuple[tuple, int]] = {}
+    counts: dict[tuple[str | None, ...], tuple[tuple, int]] = {}
     for table in tables:
         values = zip(*(column.to_pylist() for column in table.columns), strict=True)
         for texts, (*key, rows) in zip(_texts(table.select(names), zone), values, strict=True):
-            found[texts] = tuple(key), rows + (found[texts][1] if texts in found else 0)
-    ordered = sorted(found.items(), key=lambda item: (-item[1][1], [text or "" for text in item[0]]))
-    return [told for _, told in ordered[:most]]
+            counts[texts] = tuple(key), rows + (counts[texts][1] if texts in counts else 0)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1][1], [text or "" for text in item[0]]))
+    return [shown for _, shown in ordered[:most]]
 
 
 def _rows_of_keys(frame: DataFrame) -> DataFrame:
@@ -150,11 +150,11 @@ def explain_held(
     if not len(mine):
         key = wanted.asked() or "the only partition"
         raise ProgrammingError(f"nothing is held of {key}", hint="its rows, if there were any, are all decided")
-    found = held_rows(
+    key_rows = held_rows(
         program, decode(mine[0].as_buffer(), MatchOperator(program), program.state_id), wanted.key, _ties(match)
     )
     parts = condition_parts(match, plan.text)
-    return explain_match(match, parts, plan.text, wanted.texts, found, wanted.zone, whole=False)
+    return explain_match(match, parts, plan.text, wanted.texts, key_rows, wanted.zone, whole=False)
 
 
 def _operator_number(spark: SparkSession, plan: Plan, stage: int, checkpoint: str) -> int:
@@ -187,8 +187,8 @@ def _held(
             whole = decode(data.as_buffer(), operator, identity)
             state = state_of_key(program, state_of(operator, whole, place), key)
             if state is not None:
-                found = pa.array([encode(state, MatchOperator(program), program.state_id)], pa.binary())
-                yield pa.RecordBatch.from_arrays([found], ["state"])
+                states = pa.array([encode(state, MatchOperator(program), program.state_id)], pa.binary())
+                yield pa.RecordBatch.from_arrays([states], ["state"])
 
 
 class _Partition:
@@ -267,12 +267,12 @@ def _from_streams(wanted: _Partition, feeds: Sequence[Feed], parts: ConditionPar
     packets = [_packets(wanted, feed.frame, parts.program, number) for number, feed in enumerate(feeds)]
     tables = run_once(reduce(DataFrame.unionAll, packets))
     batches = [[packet.as_py() for packet in table["mine"]] for table in tables]
-    given = tuple(replace(feed.input, heartbeat=None, idle=None) for feed in feeds)
-    found = sort_batches(parts.program, given, batches, _ties(wanted.match))
-    if found is None:
+    inputs = tuple(replace(feed.input, heartbeat=None, idle=None) for feed in feeds)
+    key_rows = sort_batches(parts.program, inputs, batches, _ties(wanted.match))
+    if key_rows is None:
         keys = [pa.ipc.open_stream(o.as_py()).read_all() for t in tables for o in t["others"] if o.is_valid]
         raise wanted.none(_distinct(pa.concat_tables(keys)) if keys else pa.table({}))
-    return found
+    return key_rows
 
 
 def _packets(wanted: _Partition, frame: DataFrame, program: MatchProgram, number: int) -> DataFrame:

@@ -183,8 +183,8 @@ class StandingQuery:
         # Another process may have begun it before it was killed.
         self._found_planned = last_planned(checkpoint.spark_folder)
         sink.planned = -1 if self._found_planned is None else self._found_planned
-        known = 0 if checkpoint.rebuilds else None
-        self._watch = Watch(options.patterns, self._kept.begun, known, options.late_shares, options.observed)
+        rows_known = 0 if checkpoint.rebuilds else None
+        self._watch = Watch(options.patterns, self._kept.begun, rows_known, options.late_shares, options.observed)
         self._drops_rows = drops_rows(frame)
         self._observed: Observed | None = None
         self._headers = CsvHeaders(options.csv_files)
@@ -410,11 +410,11 @@ class StandingQuery:
 
     def _beat(self, clock: SteadyClock) -> None:
         """Give heartbeats, each after a batch that had the time to take the one before."""
-        given, interval = None, self._options.heartbeat or 0
+        beats, interval = None, self._options.heartbeat or 0
         while not self._done.wait(interval / 1_000_000):
             shown = clock.read()
-            if given is None or given != self._batches_done:
-                given = self._batches_done
+            if beats is None or beats != self._batches_done:
+                beats = self._batches_done
                 self._give(shown)
 
     def _expiry_clock(self) -> SteadyClock | None:
@@ -432,11 +432,11 @@ class StandingQuery:
         """Tell the query the time when rows are due to leave, each time after a batch."""
         arrival = self._options.expires == Clock.ARRIVAL
         expiry = Expiry(arrival, self.progress)
-        told = -1
+        last_batch = -1
         while not self._done.wait(_EXPIRY_SECONDS):
             shown, done = clock.read(), self._batches_done
-            if done != told and expiry.is_due(self.progress, shown.system):
-                told = done
+            if done != last_batch and expiry.is_due(self.progress, shown.system):
+                last_batch = done
                 self._give(shown)
 
     def _give(self, shown: ClockReading) -> None:
@@ -692,9 +692,9 @@ class StandingQuery:
                 contextlib.nullcontext() if lock is None else lock.held(),
                 contextlib.suppress(OSError, OperationalError),
             ):
-                for log, kept in old_files(self._checkpoint.spark_folder, age):
+                for log, entries in old_files(self._checkpoint.spark_folder, age):
                     self._checkpoint = keep_forgotten(self._checkpoint, age)
-                    rewrite_log(log, kept)
+                    rewrite_log(log, entries)
 
     def _prepare_batch(self, before: int | None = None) -> None:
         if self._late_bound is not None:
@@ -742,8 +742,8 @@ class StandingQuery:
         said = self._sink.error
         # What Spark says of a batch quotes the whole account of it, with Python's.
         cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
-        found = placed(translate_failure(cause, self._options.secrets), cause, self._options.sql)
-        return explained(found, self._checkpoint.folder, self._options.written)
+        translated = placed(translate_failure(cause, self._options.secrets), cause, self._options.sql)
+        return explained(translated, self._checkpoint.folder, self._options.written)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:

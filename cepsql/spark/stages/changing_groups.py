@@ -31,13 +31,13 @@ def group_changes_stage(feeds: Sequence[Feed], groups: GroupChanges) -> Staged:
     frame = feeds[0].frame
     rows = frame.selectExpr(*layout_columns(frame, groups.layout))
     calls = tuple(call for _, call in groups.calls)
-    given, types = running_fields(calls, rows)
+    fields, types = running_fields(calls, rows)
     operator = ChangingGroupsOperator(_reduced(groups.layout, calls, rows.schema), calls, types)
     identity = digest([STATE_VERSION, describe_group_changes(groups)])[:16]
     keys = [StructField(field.name, field.dataType) for field in rows.schema.fields if field.name.startswith("k")]
-    schema = StructType([*keys, *given, StructField(CHANGE, ByteType())])
+    schema = StructType([*keys, *fields, StructField(CHANGE, ByteType())])
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(groups.keys)]
-    output = (*named, *(quoted(field.name) for field in given), f"{operation_of(CHANGE)} AS {OPERATION}")
+    output = (*named, *(quoted(field.name) for field in fields), f"{operation_of(CHANGE)} AS {OPERATION}")
     return Staged(operator, feeds, identity, schema, output, None, lateness=EVER, begins=not groups.keys)
 
 

@@ -40,10 +40,10 @@ def deduplicate_table(frame: DataFrame, rows: FirstRows) -> DataFrame:
     schema = _schema(frame, rows)
     refuse_months(schema, "DEDUPLICATE")
     timely = frame.where(f"{quoted(rows.time)} IS NOT NULL")
-    found = sorted_rows(timely, rows.layout, list(rows.order)).mapInArrow(
+    first_rows = sorted_rows(timely, rows.layout, list(rows.order)).mapInArrow(
         partial(run_sorted, DeduplicateOperator(rows.layout, rows.within)), schema
     )
-    return found.selectExpr(*_output(rows))
+    return first_rows.selectExpr(*_output(rows))
 
 
 def _schema(frame: DataFrame, rows: FirstRows) -> StructType:

@@ -41,8 +41,8 @@ def fill_table(frame: DataFrame, groups: FilledGroups) -> DataFrame:
     schema = _schema(frame, groups)
     refuse_months(schema, "FILL")
     timely = frame.where(f"{quoted(groups.time)} IS NOT NULL")
-    found = sorted_rows(timely, groups.fill.layout, [quoted(groups.time)])
-    return found.mapInArrow(partial(run_sorted, _in_zone(frame, groups)), schema).selectExpr(*_output(groups))
+    ordered = sorted_rows(timely, groups.fill.layout, [quoted(groups.time)])
+    return ordered.mapInArrow(partial(run_sorted, _in_zone(frame, groups)), schema).selectExpr(*_output(groups))
 
 
 def _in_zone(frame: DataFrame, groups: FilledGroups) -> FillOperator:

@@ -52,8 +52,8 @@ def stage_of_matches(node: Match, feeds: Sequence[Feed], limits: Limits, aggrega
     """
     match, watermark = node.match, node.properties.watermark
 
-    def gathered(found: DataFrame, _: list[str]) -> DataFrame:
-        return aggregate(found, match.aggregates)
+    def gathered(matches: DataFrame, _: list[str]) -> DataFrame:
+        return aggregate(matches, match.aggregates)
 
     program = in_session(feeds[0].frame, limits(match.program))
     hold = None if watermark is None else watermark.delay
@@ -64,8 +64,8 @@ def table_of_matches(node: Match, frame: DataFrame, limits: Limits, aggregate: A
     """Return the matches in a bounded frame; arguments as of `stage_of_matches`."""
     match = node.match
     program = in_session(frame, limits(match.program))
-    found = aggregate(match_table(frame, program, list(match.order)), match.aggregates)
-    return found.selectExpr(*_output(match))
+    matches = aggregate(match_table(frame, program, list(match.order)), match.aggregates)
+    return matches.selectExpr(*_output(match))
 
 
 def _output(match: MatchPlan) -> list[str]:

@@ -28,12 +28,12 @@ def ranked_rows_stage(node: RankedRows, feeds: Sequence[Feed]) -> Staged:
     operator = RankedRowsOperator(layout, node.ranking, node.limit, node.rank is not None, retracting)
     rows = frame.selectExpr(*layout_columns(frame, layout))
     fields = {field.name: field for field in rows.schema.fields}
-    given = [fields[c.name] for c in (*layout.keys, *layout.order, *layout.values) if c not in HIDDEN]
+    result_fields = [fields[c.name] for c in (*layout.keys, *layout.order, *layout.values) if c not in HIDDEN]
     if node.rank is not None:
-        given.append(StructField(RANK, IntegerType()))
+        result_fields.append(StructField(RANK, IntegerType()))
     named = [f"{places[name.lower()]} AS {quoted(name)}" for name in node.columns]
     named += [f"{RANK} AS {quoted(node.rank)}"] if node.rank is not None else []
-    return change_stage(node, operator, feeds, given, named, retracting)
+    return change_stage(node, operator, feeds, result_fields, named, retracting)
 
 
 UNLIKE = (FloatType, DoubleType, ArrayType, StructType)

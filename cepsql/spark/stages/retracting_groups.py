@@ -32,17 +32,17 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     layout, places = node.placed_layout()
     calls = [replace(call, name=column.name, column=places[call.column]) for column, call in node.calls]
     rows = frame.selectExpr(*layout_columns(frame, layout))
-    given = [StructField(call.name, _group_type(call, rows)) for call in calls]
+    result_fields = [StructField(call.name, _group_type(call, rows)) for call in calls]
     retracting = any(map(takes_rows_away, node.inputs))
     layout = _reduced(layout, calls, rows.schema, retracting)
-    operator = RetractingGroupsOperator(layout, tuple(calls), plain_types(given), retracting)
+    operator = RetractingGroupsOperator(layout, tuple(calls), plain_types(result_fields), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     listed = [call for _, call in node.listed]
     lists = {call.values.name for call in listed}
     named += [quoted(call.name) for call in calls if call.name not in lists]
     named += [quoted(call.name) for call in listed]
-    staged = change_stage(node, operator, feeds, [*keys, *given], named, retracting)
+    staged = change_stage(node, operator, feeds, [*keys, *result_fields], named, retracting)
     if listed:
         staged = replace(staged, gathered=partial(with_listed_calls, listed))
     return replace(staged, begins=not node.keys)

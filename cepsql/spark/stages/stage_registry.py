@@ -58,7 +58,7 @@ class Building(Protocol):
     def limits(self, program: MatchProgram, /) -> MatchProgram:
         """Return a program with the limits of its search."""
 
-    def aggregate(self, found: DataFrame, aggregates: Sequence[ListAggregate]) -> DataFrame:
+    def aggregate(self, matches: DataFrame, aggregates: Sequence[ListAggregate]) -> DataFrame:
         """Return rows with aggregates of their lists."""
 
     def read(self, relation: Source) -> DataFrame:

@@ -28,23 +28,23 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
     """
     frames = (feeds[0].frame, feeds[1].frame)
     kinds = key_types(node.keys, frames)
-    found = table_join_layout(node, kinds)
+    layout = table_join_layout(node, kinds)
     fields, schemas, further = [], [], []
     types: dict[Hashable, Type] = {}
     for side, frame in enumerate(frames):
-        compared = typed_columns(frame, ((column.sql, column.name) for column in found.asked[side]))
+        compared = typed_columns(frame, ((column.sql, column.name) for column in layout.asked[side]))
         types |= {PairColumn(side, field.name): value_type(field.dataType) for field in compared}
         further.append(plain_schema(arrow_schema(StructType(compared))))
-        own = typed_columns(frame, ((column.sql, column.name) for column in found.values[side]))
+        own = typed_columns(frame, ((column.sql, column.name) for column in layout.values[side]))
         schemas.append(plain_schema(arrow_schema(StructType(own))))
         fields += (
             []
             if side and node.single
             else [StructField((LEFT, RIGHT)[side] + field.name, field.dataType) for field in own]
         )
-    condition = None if found.condition is None else typed_condition(found.condition, types, frames[0].sparkSession)
+    condition = None if layout.condition is None else typed_condition(layout.condition, types, frames[0].sparkSession)
     schema, asks = (schemas[0], schemas[1]), (further[0], further[1])
-    left, right = found.layouts
+    left, right = layout.layouts
     operator = TableJoinOperator(left, right, node.kind, schema, condition, asks, node.null_safe)
     named = [
         f"{prefix}v{i} AS {quoted(prefix + name)}"

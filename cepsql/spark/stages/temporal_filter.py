@@ -29,7 +29,7 @@ def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: 
     """
     (feed,) = feeds
     frame, retracting = feed.frame, takes_rows_away(node.inputs[0])
-    given = [c.name for c in node.properties.columns if c.name not in (IDENTITY, CHANGE, BOUND)]
+    columns = [c.name for c in node.properties.columns if c.name not in (IDENTITY, CHANGE, BOUND)]
     mark = node.inputs[0].properties.watermark
     timed = node.chained and mark is not None and not feed.chained
     times = [(temporal_filter.ENTER, ENTER)] * node.enters + [(temporal_filter.LEAVE, LEAVE)] * node.leaves
@@ -37,13 +37,13 @@ def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: 
         (Column("k0", IDENTITY),),
         Column("t", quoted(mark.column)) if timed and mark is not None else AT_ONCE,
         values=(
-            *(Column(f"v{i}", quoted(name)) for i, name in enumerate(given)),
+            *(Column(f"v{i}", quoted(name)) for i, name in enumerate(columns)),
             *(Column(name, event_time(frame, column)) for name, column in times),
             *([KIND] if retracting else []),
         ),
     )
     fields = frame.selectExpr(*layout_columns(frame, layout)).schema.fields
-    named = [f"v{i} AS {quoted(name)}" for i, name in enumerate(given)]
+    named = [f"v{i} AS {quoted(name)}" for i, name in enumerate(columns)]
     operator = TemporalFilterOperator(layout, retracting, limit)
     if control is not None and not node.chained:
         name = next((relation.name for relation in reads(node) if relation.streaming), "")

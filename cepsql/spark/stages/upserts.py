@@ -29,8 +29,8 @@ def upserts_stage(node: Upserts, feed: Feed) -> Staged:
     said += [f"coalesce(({source.deletion}), false)"] if source.deletion is not None else []
     gone = " OR ".join(said) or "false"
     key_names = {name.lower() for name in source.key}
-    given = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE, BOUND)]
-    plain = [name for name in given if name.lower() not in key_names]
+    columns = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE, BOUND)]
+    plain = [name for name in columns if name.lower() not in key_names]
     time = Column("t", quoted(source.watermark.column)) if source.watermark is not None else AT_ONCE
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(name)) for i, name in enumerate(source.key)),
@@ -43,7 +43,7 @@ def upserts_stage(node: Upserts, feed: Feed) -> Staged:
     fields = [field for field in rows.schema.fields if field.name[0] in "kv"]
     places = {name.lower(): f"k{i}" for i, name in enumerate(source.key)}
     places |= {name.lower(): f"v{i}" for i, name in enumerate(plain)}
-    named = [f"{places[name.lower()]} AS {quoted(name)}" for name in given]
+    named = [f"{places[name.lower()]} AS {quoted(name)}" for name in columns]
     return change_stage(node, operator, [feed], fields, named)
 
 
@@ -81,13 +81,13 @@ def with_moves(source: Source, frame: DataFrame) -> DataFrame:
     """
     if FORMER not in frame.columns:
         return frame
-    given = {name.lower(): f"{FORMER}.{quoted(name)}" for name in source.key}
-    given |= {DELETED: "true"}
+    former = {name.lower(): f"{FORMER}.{quoted(name)}" for name in source.key}
+    former |= {DELETED: "true"}
     if (code := code_column(source.columns)) is not None:
-        given[code.lower()] = "'d'"
+        former[code.lower()] = "'d'"
     columns = [
-        f"if({REPEATED}, {given[name.lower()]}, {quoted(name)}) AS {quoted(name)}"
-        if name.lower() in given
+        f"if({REPEATED}, {former[name.lower()]}, {quoted(name)}) AS {quoted(name)}"
+        if name.lower() in former
         else quoted(name)
         for name in frame.columns
         if name != FORMER

@@ -66,8 +66,8 @@ def window_stage(feeds: Sequence[Feed], groups: WindowGroups) -> Staged:
         return staged(output=tuple(columns))
     columns += [f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *([f"{CHANGE} AS {_CHANGE}"] * emission.changing)]
 
-    def gathered(found: DataFrame, marks: list[str]) -> DataFrame:
-        return _aggregated(found.selectExpr(*columns, *marks), groups, marks)
+    def gathered(rows_of_windows: DataFrame, marks: list[str]) -> DataFrame:
+        return _aggregated(rows_of_windows.selectExpr(*columns, *marks), groups, marks)
 
     names = [c.name for c in groups.output if not (emission.changing and c.name == OPERATION)]
     operation = [f"{operation_of(_CHANGE)} AS {OPERATION}"] * emission.changing
@@ -78,7 +78,7 @@ def _totaled(feeds: Sequence[Feed], groups: WindowGroups, summed: Totals) -> Sta
     """Return the groups with the aggregates of an operator that keeps no rows of theirs."""
     frame, calls = feeds[0].frame, summed.calls
     rows = frame.selectExpr(*layout_columns(frame, summed.layout))
-    given, types = running_fields(calls, rows)
+    result_fields, types = running_fields(calls, rows)
     windows = _windows(groups, {name: f"k{i}" for i, name in enumerate(groups.spread)})
     layout = _until_over(summed.layout, windows)
     lateness = None
@@ -88,7 +88,7 @@ def _totaled(feeds: Sequence[Feed], groups: WindowGroups, summed: Totals) -> Sta
         layout = replace(layout, reduction=summary, joins=True)
     operator = WindowTotals(layout, windows, calls, types, not is_ansi(frame.sparkSession))
     keys = [StructField(f.name, f.dataType) for f in rows.schema.fields if f.name.startswith("k")]
-    schema = StructType([*keys, StructField(START, LongType()), StructField(END, LongType()), *given])
+    schema = StructType([*keys, StructField(START, LongType()), StructField(END, LongType()), *result_fields])
     named = [f"k{i} AS {quoted(key)}" for i, key in enumerate(groups.keys)]
     output = (*named, *_bounds(frame, groups), *(quoted(call.name) for call in calls))
     identity = digest([TOTALS_VERSION, describe_window_groups(groups)])[:16]
@@ -198,7 +198,9 @@ def _without_distinct(call: exp.Expr, number: int) -> tuple[exp.Expr, dict[str, 
 
 def _schema(frame: DataFrame, groups: WindowGroups) -> StructType:
     fields = layout_fields(frame, groups.layout)
-    given = [StructField(field.name, field.dataType) for field in fields]
+    result_fields = [StructField(field.name, field.dataType) for field in fields]
     bounds = [StructField(START, LongType()), StructField(END, LongType())]
     changes = [StructField(CHANGE, ByteType())] if groups.emission != ON_CLOSE else []
-    return StructType([*given, *bounds, StructField(FIRST, BooleanType()), StructField(PLACE, LongType()), *changes])
+    return StructType(
+        [*result_fields, *bounds, StructField(FIRST, BooleanType()), StructField(PLACE, LongType()), *changes]
+    )

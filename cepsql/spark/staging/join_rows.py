@@ -50,13 +50,15 @@ class JoinRows:
         """Return the operator of the join, whose rows are the columns of the node; `single`: it gives the left side
         only."""
         keys = typed_columns(self.frames[0], ((key.sql, key.name) for key in self.layout.layouts[0].keys))
-        given = [
+        result_fields = [
             StructField(prefix + field.name, field.dataType)
             for side, prefix in enumerate((LEFT,) if single else (LEFT, RIGHT))
             for field in self._fields(side)
         ]
         # Whatever comes out may be NULL: rows have no partner, and markers no values.
-        schema = StructType([*(StructField(k.name, k.dataType) for k in keys), StructField("t", LongType()), *given])
+        schema = StructType(
+            [*(StructField(k.name, k.dataType) for k in keys), StructField("t", LongType()), *result_fields]
+        )
         later = f"{time_of('t', self._time_type(0))} AS {LATER}"
         output = (*self._output(LEFT, 0), *self._output(RIGHT, 1), later)
         hold = self.node.properties.event_time.delay if self.node.markers else None
@@ -71,10 +73,10 @@ class JoinRows:
         layout = self.layout.layouts[side]
         columns = (*layout.order, *layout.values)
         typed = typed_columns(self.frames[side], ((column.sql, column.name) for column in columns))
-        for column, found in zip(columns, typed, strict=True):
-            if "variant" in found.dataType.simpleString():
+        for column, field in zip(columns, typed, strict=True):
+            if "variant" in field.dataType.simpleString():
                 raise NotSupportedError(
-                    f"the column {column.sql}, which is {found.dataType.typeName().upper()}, in a join of streams is "
+                    f"the column {column.sql}, which is {field.dataType.typeName().upper()}, in a join of streams is "
                     "not supported",
                     hint="take what is needed of it in a subquery below the join, or to_json(...)",
                 )
@@ -96,14 +98,14 @@ def is_nested(kind: DataType) -> bool:
 
 def alike_sides(node: StreamJoin, feeds: Sequence[Feed]) -> list[Feed]:
     """Return the feeds with equal types on each side."""
-    found = list(feeds)
+    sides = list(feeds)
     for side in set(node.sides):
         places = [number for number, own in enumerate(node.sides) if own == side]
         if len(places) > 1:
             for place, frame in zip(places, alike([feeds[place].frame for place in places]), strict=True):
                 # Its columns may have other names now than those of the stage.
-                found[place] = replace(feeds[place], frame=frame, rows=None)
-    return found
+                sides[place] = replace(feeds[place], frame=frame, rows=None)
+    return sides
 
 
 def key_types(keys: Sequence[tuple[exp.Expr, exp.Expr]], frames: Sequence[DataFrame]) -> list[str]:

@@ -36,11 +36,11 @@ def _spread_and_aggregate(frame: DataFrame, calls: Sequence[ListedCall]) -> Data
     """Add the columns of aggregates over lists of the same values."""
     first, keys = f"coalesce({_PLACE}, 0) = 0", (quoted(IDENTITY), quoted(_ROW))
     # The other columns stand in the first row of a list only: they may be long lists themselves.
-    given = map(quoted, frame.columns)
-    once = [name if name in keys else f"CASE WHEN {first} THEN {name} END AS {name}" for name in given]
+    columns = map(quoted, frame.columns)
+    once = [name if name in keys else f"CASE WHEN {first} THEN {name} END AS {name}" for name in columns]
     spread = frame.selectExpr("*", f"posexplode_outer({quoted(calls[0].values.name)}) AS ({_PLACE}, {ELEMENT})")
     rows = spread.selectExpr(*once, _PLACE, ELEMENT).sortWithinPartitions(IDENTITY, _ROW, _PLACE)
     # An empty list still has a row, which must not count.
     there, over = f"FILTER (WHERE {_PLACE} IS NOT NULL)", f"OVER (PARTITION BY {IDENTITY}, {_ROW})"
-    found = [f"{sql_of(call.call)} {there} {call.nulls} {over} AS {quoted(call.name)}" for call in calls]
-    return rows.selectExpr("*", *found).where(first).drop(_PLACE, ELEMENT)
+    aggregates = [f"{sql_of(call.call)} {there} {call.nulls} {over} AS {quoted(call.name)}" for call in calls]
+    return rows.selectExpr("*", *aggregates).where(first).drop(_PLACE, ELEMENT)

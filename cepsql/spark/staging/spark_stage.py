@@ -214,22 +214,22 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
     Where there are several inputs the counts of each that is not chained, too, under `input0 orders read` and so on.
     """
     pairs = list(zip(stage.inputs, tally.inputs, strict=True))
-    found = asdict(sum((counts for given, counts in pairs if not given.chained), Counts()))
-    found["timeless"] = sum(counts.null_time for given, counts in pairs if given.chained)
-    if late := sum(counts.late for given, counts in pairs if given.chained):
-        found["late_results"] = late
+    totals = asdict(sum((counts for stage_input, counts in pairs if not stage_input.chained), Counts()))
+    totals["timeless"] = sum(counts.null_time for stage_input, counts in pairs if stage_input.chained)
+    if late := sum(counts.late for stage_input, counts in pairs if stage_input.chained):
+        totals["late_results"] = late
     for name, number in tally.counters.items():
         own = own_name(name)
         if own == "null_time":
-            found["timeless"] += number
+            totals["timeless"] += number
         elif own not in COUNTS:
-            found[own] = found.get(own, 0) + number
+            totals[own] = totals.get(own, 0) + number
     if len(pairs) > 1:
-        for place, (given, counts) in enumerate(pairs):
-            label = f"{INPUT_COUNTS}{place} {given.name or place} "
-            if not given.chained:
-                found |= {label + name: getattr(counts, name) for name in COUNTS}
-    return found
+        for place, (stage_input, counts) in enumerate(pairs):
+            label = f"{INPUT_COUNTS}{place} {stage_input.name or place} "
+            if not stage_input.chained:
+                totals |= {label + name: getattr(counts, name) for name in COUNTS}
+    return totals
 
 
 def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
@@ -337,11 +337,11 @@ def _said(stage: Stage, advanced: Advanced, seconds: float, observation: str) ->
     counts = observed_counts(stage, advanced.counts)
     held = asdict(advanced.standing) | {"bytes": len(advanced.state)}
     timed = all(side.time != AT_ONCE for side in stage.operator.sides) or advanced.bound == END_OF_TIME
-    timed = timed or stage.endless or all(given.seen for given in stage.inputs)
+    timed = timed or stage.endless or all(stage_input.seen for stage_input in stage.inputs)
     worked = {TAKEN: advanced.counts.rows.used, GIVEN_OUT: advanced.output.num_rows, MICROS: seconds * 1_000_000}
     numbers = counts | held | worked | {"bound": advanced.bound if timed else UNTIMED}
-    told = {name: None if number is None else int(number) for name, number in numbers.items()}
-    return json.dumps({OBSERVATION: observation, **told})
+    whole_numbers = {name: None if number is None else int(number) for name, number in numbers.items()}
+    return json.dumps({OBSERVATION: observation, **whole_numbers})
 
 
 def _serialized(advanced: Advanced) -> Iterator[bytes]:

@@ -90,11 +90,11 @@ def given_columns(schema: StructType, output: Sequence[str], session: Session) -
 
 def _carried(schema: StructType) -> Columns:
     """Return columns that are there as they are."""
-    found = Columns()
+    carried = Columns()
     for column in schema.fields:
-        spoken = column.dataType.simpleString()
-        found.carry(column.name, readable_type(spoken), spoken)
-    return found
+        type_name = column.dataType.simpleString()
+        carried.carry(column.name, readable_type(type_name), type_name)
+    return carried
 
 
 def selected(queries: Sequence[exp.Query], columns: Columns, session: Session) -> tuple[Expression | None, Columns]:
@@ -173,10 +173,10 @@ class TaskPackets:
             yield from packets["packet"].to_pylist()
 
 
-def with_changes(given: Advanced) -> pa.Table:
+def with_changes(advanced: Advanced) -> pa.Table:
     """Return the rows that a stage gave out, with what each does in CHANGE where they are not all inserted."""
-    rows = given.output
-    return rows if given.changes is None or not rows.num_rows else rows.append_column(CHANGE, given.changes)
+    rows = advanced.output
+    return rows if advanced.changes is None or not rows.num_rows else rows.append_column(CHANGE, advanced.changes)
 
 
 def _packed(
@@ -207,11 +207,11 @@ def _routed(
     for reached, rows in pieces:
         bound = max(bound, reached)
         if rows is not None:
-            found = projected_rows(made, rows)
-            keys = [found[name] for name in made.keys]
-            bucket = pa.array(bucket_numbers(keys, found.num_rows, buckets))
-            unmarked = [pa.nulls(found.num_rows, kind) for _, kind in marks]
-            yield pa.RecordBatch.from_arrays([*found.columns, bucket, *unmarked], schema=schema)
+            projected = projected_rows(made, rows)
+            keys = [projected[name] for name in made.keys]
+            bucket = pa.array(bucket_numbers(keys, projected.num_rows, buckets))
+            unmarked = [pa.nulls(projected.num_rows, kind) for _, kind in marks]
+            yield pa.RecordBatch.from_arrays([*projected.columns, bucket, *unmarked], schema=schema)
     if hold is not None and bound > BEGINNING:
         nothing = [pa.nulls(1, field.type) for field in made.schema]
         reached = bound if bound in (IDLE, END_OF_TIME) else bound - hold

@@ -91,7 +91,7 @@ def staged_rows(staged: Staged, stage: DataFrame, markers: bool) -> DataFrame:
              time.
     """
     marks = [BOUND] if markers and staged.hold is not None else []
-    found = unpack_bounded(stage, staged.schema, staged.hold or 0) if marks else stage_rows(stage, staged.schema)
+    rows = unpack_bounded(stage, staged.schema, staged.hold or 0) if marks else stage_rows(stage, staged.schema)
     if staged.gathered is not None:
-        found = staged.gathered(found, marks)
-    return found.selectExpr(*staged.output, *marks)
+        rows = staged.gathered(rows, marks)
+    return rows.selectExpr(*staged.output, *marks)

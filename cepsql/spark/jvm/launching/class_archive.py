@@ -65,9 +65,9 @@ def archive_file() -> Path:
 
 
 def _jars() -> Path:
-    found = importlib.util.find_spec("pyspark")
-    assert found is not None and found.origin is not None
-    return Path(found.origin).parent / "jars"
+    spec = importlib.util.find_spec("pyspark")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "jars"
 
 
 def _changed(path: Path) -> int:

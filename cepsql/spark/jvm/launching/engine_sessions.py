@@ -76,14 +76,14 @@ def open_session(
         wanted = dict(settings) | ({} if master is None else {_MASTER: master})
         if running is None:
             given, fetched = with_packages(wanted, sources)
-            found = _start(given, fetched)
-            _STARTED[:] = [_StartedSpark(found, wanted, weakref.WeakSet([engine]))]
-            return found
+            opened = _start(given, fetched)
+            _STARTED[:] = [_StartedSpark(opened, wanted, weakref.WeakSet([engine]))]
+            return opened
         started = _STARTED[0] if _STARTED and _STARTED[0].runs(running) else None
         if started is not None:
-            found = _beside(started, wanted)
+            opened = _beside(started, wanted)
             started.users.add(engine)
-            return found
+            return opened
         running = _COPIES.get(running, running)
         return _copy(running, wanted) if wanted else running
 
@@ -128,9 +128,9 @@ def _start(settings: dict[str, str], fetched: str | None) -> SparkSession:
         end_java()
     own = SparkContext._gateway is None
     try:
-        found = session(None, settings.get(_MASTER), settings, fetched)
-        _check_settings(found)
-        return found
+        started = session(None, settings.get(_MASTER), settings, fetched)
+        _check_settings(started)
+        return started
     finally:
         if own and SparkContext._gateway is not None:
             _JAVA[:] = [(SparkContext._gateway, settings)]
@@ -150,13 +150,13 @@ def _check_settings(spark: SparkSession) -> None:
 
 def _beside(started: _StartedSpark, wanted: Mapping[str, str]) -> SparkSession:
     """Return a new session of a Spark that an engine has started, without the settings of that engine."""
-    found = started.spark.newSession()
+    beside = started.spark.newSession()
     usual = session_settings()
     for key in started.settings.keys() - wanted.keys():
-        if _is_of_session(found, key):
-            _set(found, key, usual.get(key))
-    _apply(found, wanted, started)
-    return found
+        if _is_of_session(beside, key):
+            _set(beside, key, usual.get(key))
+    _apply(beside, wanted, started)
+    return beside
 
 
 def _copy(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
@@ -166,10 +166,10 @@ def _copy(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
             if running.conf.get(key, None) != value:
                 raise _refused(key, value, running.conf.get(key, None), None)
         return running
-    found = SparkSession(running.sparkContext, running._jsparkSession.cloneSession())
-    _apply(found, wanted, None)
-    _COPIES[found] = running
-    return found
+    copy = SparkSession(running.sparkContext, running._jsparkSession.cloneSession())
+    _apply(copy, wanted, None)
+    _COPIES[copy] = running
+    return copy
 
 
 def _apply(spark: SparkSession, wanted: Mapping[str, str], started: _StartedSpark | None) -> None:

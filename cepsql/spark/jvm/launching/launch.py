@@ -72,7 +72,7 @@ def _properties(settings: dict[str, str], file: Path) -> Iterator[None]:
 
 def _escaped(text: str) -> str:
     """Return a text as Java's files of properties write it."""
-    return re.sub(r"[^\w.-]", lambda found: _units(found[0]), text, flags=re.ASCII)
+    return re.sub(r"[^\w.-]", lambda match: _units(match[0]), text, flags=re.ASCII)
 
 
 def _units(character: str) -> str:

@@ -14,12 +14,12 @@ import sys
 
 def main(python: str, path: str, *arguments: str) -> None:
     """Hand the environment, folder, arguments and channels of this process over, and wait for the end of the other."""
-    told = marshal.dumps((dict(os.environ), os.getcwd(), arguments))
+    request = marshal.dumps((dict(os.environ), os.getcwd(), arguments))
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(path)
-        socket.send_fds(connection, [struct.pack(">Q", len(told))], [0, 1, 2])
-        connection.sendall(told)
+        socket.send_fds(connection, [struct.pack(">Q", len(request))], [0, 1, 2])
+        connection.sendall(request)
     except OSError:
         os.execv(python, [python, *arguments])
     while connection.recv(64):

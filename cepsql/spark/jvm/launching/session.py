@@ -50,10 +50,10 @@ def session(
     Ctrl-C to the caller: pyspark's own handler would cancel the jobs of every query.
     Raises SessionError if there is no Java, or Spark does not start.
     """
-    found = spark or active_session()
-    if found is not None:
+    own = spark or active_session()
+    if own is not None:
         hush()
-        return found
+        return own
     ensure_java()
     master = master or os.environ.get("CEPSQL_MASTER") or "local[*]"
     _name_python(master)
@@ -95,8 +95,8 @@ def active_session() -> SparkSession | None:
     """Return the session that is active in this thread or else this process, None if none is or its Java has ended."""
     if java_ended():
         forget_java()
-    known = SparkSession._instantiatedSession
-    return SparkSession.getActiveSession() or (known if known is not None and known._sc._jsc is not None else None)
+    active = SparkSession._instantiatedSession
+    return SparkSession.getActiveSession() or (active if active is not None and active._sc._jsc is not None else None)
 
 
 def _name_python(master: str) -> None:
@@ -176,9 +176,9 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
 
 def _with_archive(settings: dict[str, str]) -> dict[str, str]:
     """Let Java use the archive of classes, if `cepsql prepare` has made one."""
-    given = settings.get(_JAVA_OPTIONS, "")
-    options = "" if has_archive_option(given) else archive_options()
-    return settings | {_JAVA_OPTIONS: f"{options} {given}".strip()} if options else settings
+    java_options = settings.get(_JAVA_OPTIONS, "")
+    options = "" if has_archive_option(java_options) else archive_options()
+    return settings | {_JAVA_OPTIONS: f"{options} {java_options}".strip()} if options else settings
 
 
 def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSession:

@@ -183,7 +183,7 @@ _EXPLANATIONS = (
 
 def explanation(condition: str, text: str) -> Explanation | None:
     """Return what an error of Spark's means to the user, None where its own words do."""
-    for known in _EXPLANATIONS:
-        if condition.startswith(known.condition) and re.search(known.text, text, re.IGNORECASE):
-            return known
+    for pattern in _EXPLANATIONS:
+        if condition.startswith(pattern.condition) and re.search(pattern.text, text, re.IGNORECASE):
+            return pattern
     return None

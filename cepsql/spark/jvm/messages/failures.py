@@ -117,9 +117,9 @@ def _explanation(exception: BaseException) -> Explanation | None:
     """Return what is said in place of Spark's words, None where these are good enough."""
     for link in _causes(exception):
         if isinstance(link, PySparkException):
-            found = explanation(link.getCondition() or "", _description(link))
-            if found is not None:
-                return found
+            explained = explanation(link.getCondition() or "", _description(link))
+            if explained is not None:
+                return explained
     return None
 
 
@@ -170,17 +170,17 @@ def _place(exception: PySparkException, sql: str, as_written: Callable[[str], st
     if (function := _unknown_routine(exception) or _refused_function(exception)) is not None:
         patterns.insert(0, rf"\b{re.escape(function)}(?=\s*\()")
     for pattern in patterns:
-        found = list(re.finditer(pattern, sql, re.IGNORECASE))
-        if len(found) == 1:
-            return Span(*found[0].span())
+        places = list(re.finditer(pattern, sql, re.IGNORECASE))
+        if len(places) == 1:
+            return Span(*places[0].span())
     return None
 
 
 def refused_pieces(exception: PySparkException) -> list[str]:
     """Return the pieces of SQL that Spark complains of, as it was given them or understands them."""
-    given = [context.fragment() for context in exception.getQueryContext()]
+    fragments = [context.fragment() for context in exception.getQueryContext()]
     understood = (exception.getMessageParameters() or {}).get("sqlExpr", "").strip('"')
-    return [*given, re.sub(r"^\((.*)\)$", r"\1", understood)] if understood else given
+    return [*fragments, re.sub(r"^\((.*)\)$", r"\1", understood)] if understood else fragments
 
 
 def _any_spelling(piece: str) -> str:
@@ -230,11 +230,11 @@ def _trace(exception: BaseException) -> str:
 
 def _own_error(text: str) -> Error | None:
     """Return the cepsql error that a Python traceback shows first: the innermost one."""
-    found = _OWN_ERROR.search(text)
-    kind = getattr(errors, found[1], None) if found else None
-    if found is None or not (isinstance(kind, type) and issubclass(kind, Error)):
+    match = _OWN_ERROR.search(text)
+    kind = getattr(errors, match[1], None) if match else None
+    if match is None or not (isinstance(kind, type) and issubclass(kind, Error)):
         return None
-    message, _, hint = found[2].partition(_HINT)
+    message, _, hint = match[2].partition(_HINT)
     return kind(message, hint=hint or None)
 
 
@@ -242,13 +242,11 @@ def _classify(chain: list[BaseException], texts: list[str]) -> tuple[type[Error]
     """Return the error class and the message of the innermost cause that says something."""
     python = [text for text in texts if "Traceback (most recent call last)" in text]
     if python:
-        found = _PYTHON_ERROR.findall(python[-1])
-        if missing := next((m for kind, m in found if kind == "ModuleNotFoundError"), None):
+        raised = _PYTHON_ERROR.findall(python[-1])
+        if missing := next((m for kind, m in raised if kind == "ModuleNotFoundError"), None):
             return WorkerError, f"a Python worker of Spark's lacks a package: {missing}"
-        return (
-            InternalError,
-            f"Python code in Spark failed: {': '.join(found[-1]) if found else _first_line(python[-1])}",
-        )
+        error = ": ".join(raised[-1]) if raised else _first_line(python[-1])
+        return InternalError, f"Python code in Spark failed: {error}"
     said = [(link, text) for link, text in zip(reversed(chain), reversed(texts), strict=True) if text.strip()]
     # The name of a class alone, which is all that Java says of one that is missing, tells people nothing.
     sentences = [(link, text) for link, text in said if " " in _first_line(text)]
@@ -266,7 +264,7 @@ def _lost_worker(texts: list[str], trace: str) -> bool:
     if not said or not _CLOSED.fullmatch(said[-1]):
         return False
     # A file that is cut short says no more than a connection that is closed: who read it tells them apart.
-    readers = [found[1] for found in _CLOSED_IN.finditer(trace)]
+    readers = [match[1] for match in _CLOSED_IN.finditer(trace)]
     return all(map(_PYTHON_TASK.match, readers)) if readers else bool(_PYTHON_TASK.search(trace))
 
 
@@ -294,14 +292,14 @@ def _syntax_error(exception: BaseException) -> str | None:
 def _refused_function(exception: PySparkException) -> str | None:
     """Return the function whose call Spark refuses, if it names one."""
     said = exception.getMessageParameters() or {}
-    found = re.match(r"\W*(\w+)", said.get("functionName") or said.get("funcName") or "")
-    return found[1] if found else None
+    match = re.match(r"\W*(\w+)", said.get("functionName") or said.get("funcName") or "")
+    return match[1] if match else None
 
 
 def _condition(text: str) -> str:
     """Return the name of Spark's error condition, empty if it has none."""
-    found = re.match(r"(?:[\w.$]+: )?\[([A-Z0-9_.]+)\]", text)
-    return found[1] if found else ""
+    match = re.match(r"(?:[\w.$]+: )?\[([A-Z0-9_.]+)\]", text)
+    return match[1] if match else ""
 
 
 def _kind(exception: BaseException, condition: str, text: str) -> type[Error]:
@@ -337,12 +335,12 @@ def _with_own_names(line: str) -> str:
     >>> _with_own_names("`b` cannot be resolved. Did you mean one of the following? [`a`, `__corrupt`]")
     '`b` cannot be resolved. Did you mean one of the following? [`a`]'
     """
-    found = _SUGGESTED.search(line)
-    if found is None:
+    match = _SUGGESTED.search(line)
+    if match is None:
         return line
-    names = [re.sub(r"^`__\w+`\.", "", name) for name in found[1].split(", ")]
+    names = [re.sub(r"^`__\w+`\.", "", name) for name in match[1].split(", ")]
     own = [name for name in names if not name.startswith("`__")]
-    return line[: found.start()] + (f". Did you mean one of the following? [{', '.join(own)}]" if own else "")
+    return line[: match.start()] + (f". Did you mean one of the following? [{', '.join(own)}]" if own else "")
 
 
 def _redacted(error: Error, detail: str, secrets: Iterable[str]) -> Error:

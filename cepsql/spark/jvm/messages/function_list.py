@@ -32,10 +32,10 @@ def functions(spark: SparkSession, like: str | None = None) -> dict[str, str]:
     """
     if spark not in _FOUND:
         _FOUND[spark] = _built_in()
-    found = _FOUND[spark]
+    usages = _FOUND[spark]
     if like is None:
-        return dict(found)
-    return {name: usage for name, usage in found.items() if fnmatch.fnmatchcase(name, like.lower())}
+        return dict(usages)
+    return {name: usage for name, usage in usages.items() if fnmatch.fnmatchcase(name, like.lower())}
 
 
 def known_function(unknown: str) -> str | None:
@@ -48,11 +48,11 @@ def known_function(unknown: str) -> str | None:
         return f"it is {' or '.join(forms)}"
     if owner:
         return f"a function stands before what it reads: {last}({owner})"
-    known = {name.lower(): name for name in PATTERN_FUNCTIONS}
+    spelled = {name.lower(): name for name in PATTERN_FUNCTIONS}
     with contextlib.suppress(NotSupportedError, py4j.protocol.Py4JError):
-        known = {name: name for name in _built_in()} | known
-    near = difflib.get_close_matches(unknown.lower(), known, 1, cutoff=0.7)
-    return f"did you mean {known[near[0]]}?" if near else _OWN
+        spelled = {name: name for name in _built_in()} | spelled
+    near = difflib.get_close_matches(unknown.lower(), spelled, 1, cutoff=0.7)
+    return f"did you mean {spelled[near[0]]}?" if near else _OWN
 
 
 def _built_in() -> dict[str, str]:
@@ -61,8 +61,8 @@ def _built_in() -> dict[str, str]:
         raise NotSupportedError("SHOW FUNCTIONS needs Spark's Java beside this process, not over Spark Connect")
     own = {name: meaning for name, (_, _, meaning) in OWN_FUNCTIONS.items()}
     infos = jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()
-    found = {info.getName(): _usage(info.getName(), info.getUsage()) for info in infos} | own
-    return {name: found[name] for name in sorted(found) if re.fullmatch(r"[a-z_]\w*", name)}
+    usages = {info.getName(): _usage(info.getName(), info.getUsage()) for info in infos} | own
+    return {name: usages[name] for name in sorted(usages) if re.fullmatch(r"[a-z_]\w*", name)}
 
 
 def _usage(name: str, usage: str) -> str:

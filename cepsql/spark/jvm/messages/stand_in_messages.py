@@ -29,8 +29,8 @@ def _measures(failure: AnalysisException, root: Node) -> Mapping[str, str]:
     """Return what stands for what in the match that computes the piece of SQL of which Spark complains."""
     pieces = refused_pieces(failure)
     for match in matches_of(root):
-        given = [*(column.sql for column in match.output), *(aggregate.call for aggregate in match.aggregates)]
-        if any(piece.lower() in sql.lower() for piece in pieces for sql in given):
+        columns = [*(column.sql for column in match.output), *(aggregate.call for aggregate in match.aggregates)]
+        if any(piece.lower() in sql.lower() for piece in pieces for sql in columns):
             return match.written
         # Spark names default arguments, too.
         if match.aggregates and any(f"{ELEMENT}." in piece for piece in pieces):
@@ -44,7 +44,7 @@ def _as_written(text: str, written: Mapping[str, str]) -> str:
     >>> _as_written("(timestamp_micros(a1) + a0)", {"a0": "A.price", "TIMESTAMP_MICROS(a1)": "A.ts"})
     '(A.ts + A.price)'
     """
-    given = {piece.lower(): said for piece, said in written.items()}
-    longest = sorted(given, key=len, reverse=True)
+    pieces = {piece.lower(): said for piece, said in written.items()}
+    longest = sorted(pieces, key=len, reverse=True)
     pattern = "|".join(rf"(?<!\w){re.escape(piece)}(?!\w)" for piece in longest)
-    return re.sub(pattern, lambda found: given[found[0].lower()], text, flags=re.IGNORECASE) if pattern else text
+    return re.sub(pattern, lambda match: pieces[match[0].lower()], text, flags=re.IGNORECASE) if pattern else text

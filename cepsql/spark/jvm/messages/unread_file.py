@@ -33,9 +33,9 @@ def explain_unread(texts: Iterable[str], cause: str) -> tuple[str, str | None]:
         hint = "declare columns with the types of the file: UINT_32 is BIGINT, UINT_64 is DECIMAL(20, 0)"
         return "a Parquet file cannot be read: a column of it has another type than is declared", hint
     for text in texts:
-        if (found := _FILE.search(text)) is None:
+        if (match := _FILE.search(text)) is None:
             continue
-        path = unquote(re.sub(r"^file:/+", "/", found[1]))
+        path = unquote(re.sub(r"^file:/+", "/", match[1]))
         if (types := _TYPES.search(text)) is not None:
             column, declared, held = types.groups()
             message = f"{path} cannot be read: its column {column} is of type {held}, declared as {declared.upper()}"
