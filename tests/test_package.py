@@ -48,8 +48,8 @@ def test_wheel_holds_grammar_and_demo(wheel):
         "grammar/cepsql.lark",
         "grammar/pattern.lark",
         "py.typed",
-        "demo/flights_v_shape.sql",
-        "demo/ORIGIN.md",
+        "frontends/demo/flights_v_shape.sql",
+        "frontends/demo/ORIGIN.md",
     ):
         assert f"cepsql/{name}" in names
     assert [name for name in names if name.startswith("cepsql/frontends/demo/flights/")]
