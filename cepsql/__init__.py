@@ -29,6 +29,7 @@ starts nothing. Modules that are not named here are internal and may change.
 import sys
 from typing import TYPE_CHECKING
 
+from cepsql.base.shown_package import ShownPackage
 from cepsql.errors import (
     DatabaseError,
     DataError,
@@ -39,15 +40,14 @@ from cepsql.errors import (
     OperationalError,
     ProgrammingError,
 )
-from cepsql.shown_package import ShownPackage
 
 if TYPE_CHECKING:
-    from cepsql.answer import Answer
     from cepsql.clause import match_recognize
     from cepsql.engine import Engine, connect
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.query import Query
-    from cepsql.spark.run.query import StandingQuery
+    from cepsql.render.answer import Answer
+    from cepsql.spark.run.standing_query import StandingQuery
 
 __version__: str
 """The version of the installed package."""
@@ -72,13 +72,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "cepsql.answer",
+    "Answer": "cepsql.render.answer",
     "Engine": "cepsql.engine",
     "MatchExplanation": "cepsql.explain.match_explanation",
     "Query": "cepsql.query",
     "connect": "cepsql.engine",
     "match_recognize": "cepsql.clause",
-    "StandingQuery": "cepsql.spark.run.query",
+    "StandingQuery": "cepsql.spark.run.standing_query",
 }
 
 
@@ -98,7 +98,7 @@ def load_ipython_extension(shell) -> None:
     """Give a notebook the magics `%cepsql` and `%%cepsql`; IPython calls it for `%load_ext cepsql`."""
     from importlib import import_module
 
-    shell.register_magics(import_module("cepsql.notebook.magics").CepsqlMagics)
+    shell.register_magics(import_module("cepsql.frontends.notebook.magics").CepsqlMagics)
 
 
 def __dir__() -> list[str]:

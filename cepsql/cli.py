@@ -12,9 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from cepsql.configuration import choose, spark_conf
 from cepsql.errors import Error, ExitCode, InterfaceError
-from cepsql.options import SUBCOMMANDS, meant_option, parser, read_script
+from cepsql.frontends.command_options import SUBCOMMANDS, meant_option, parser, read_script
+from cepsql.frontends.configuration import choose, spark_conf
 
 _CHOSEN = ("format", "max_rows", "ansi", "master", "catalog")
 """Options that the environment and the user's file may give, too."""
@@ -96,10 +96,10 @@ def _meant(argument: str) -> str | None:
 
 def _prepare_later() -> None:
     """After a run that has started Spark, let later ones start faster; not where nothing is kept anyway."""
-    if "cepsql.spark.jvm.session" not in sys.modules or os.environ.get("CI"):
+    if "cepsql.spark.jvm.launching.session" not in sys.modules or os.environ.get("CI"):
         return
     if choose({})["prepare"].value:
-        from cepsql.spark.jvm.class_archive import make_archive_later
+        from cepsql.spark.jvm.launching.class_archive import make_archive_later
 
         if (path := make_archive_later()) is not None:
             folder = str(path.parent).replace(str(Path.home()), "~")
@@ -113,8 +113,8 @@ def _prepare_later() -> None:
 
 def _subcommand(name: str):
     if name in ("demo", "serve"):
-        return import_module("cepsql.demo" if name == "demo" else "cepsql.server").run
-    return getattr(import_module(f"cepsql.subcommands.{name}"), name)
+        return import_module("cepsql.frontends.demo" if name == "demo" else "cepsql.frontends.server").run
+    return getattr(import_module(f"cepsql.frontends.subcommands.{name}"), name)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -132,13 +132,13 @@ def _run(options: argparse.Namespace) -> int:
     if values["timezone"]:
         os.environ["CEPSQL_TIMEZONE"] = str(values["timezone"])
 
-    from cepsql.runner.console import Console
-    from cepsql.runner.settings import Settings
+    from cepsql.frontends.runner.console_streams import Console
+    from cepsql.frontends.runner.user_choices import UserChoices
 
     console = Console(_output(options.output), sys.stderr)
     if hasattr(signal, "SIGCONT"):
         signal.signal(signal.SIGCONT, lambda *_: console.resumed())
-    settings = Settings(
+    settings = UserChoices(
         str(values["format"]),
         dict(options.variable),
         options.timeout,
@@ -174,17 +174,17 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _shell(make, settings, console, options: argparse.Namespace, values: dict[str, Any]) -> int:
-    from cepsql.shell.opening import OpeningEngine
-    from cepsql.shell.shell import run
+    from cepsql.frontends.shell.background_engine import OpeningEngine
+    from cepsql.frontends.shell.shell import run
 
     with closing(OpeningEngine(make)) as engine:
         return run(engine, settings, console, options.errverbose, values=values)
 
 
 def _execute(engine, text: str, file: str | None, settings, console, verbose: bool) -> int:
-    from cepsql.runner.interrupt import interruptible
-    from cepsql.runner.report import exit_code, report
-    from cepsql.runner.statements import execute
+    from cepsql.frontends.runner.error_report import exit_code, report
+    from cepsql.frontends.runner.execute import execute
+    from cepsql.frontends.runner.interrupt import interruptible
 
     try:
         interrupted = interruptible(lambda stop: execute(engine, text, settings, console, stop), engine.cancel)
@@ -200,7 +200,7 @@ def _output(file: str | None) -> TextIO:
     Raises InterfaceError if it cannot be written.
     """
     if file is not None:
-        from cepsql.runner.console import open_output
+        from cepsql.frontends.runner.console_streams import open_output
 
         return open_output(file)
     if sys.stdout is None:

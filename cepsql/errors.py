@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, overload
 
-from cepsql.secrets import without_secret_options
-from cepsql.usual_errors import usual_error
+from cepsql.base.secrets import without_secret_options
+from cepsql.base.usual_errors import usual_error
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)

@@ -32,7 +32,7 @@ def cepsql_conf() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def cepsql_spark(cepsql_conf: dict[str, str]) -> "Iterator[SparkSession]":
     """A Spark session of two cores, in UTC, for all tests of the run; the one that runs already, if there is one."""
-    from cepsql.spark.jvm.session import active_session, session
+    from cepsql.spark.jvm.launching.session import active_session, session
 
     running = active_session()
     found = running or session(master="local[2]", conf=_SMALL | cepsql_conf)

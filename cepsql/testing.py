@@ -26,7 +26,7 @@ from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
 from cepsql.query import Query, no_python_type
 from cepsql.render.html import html_text
-from cepsql.spark.frames.names import ARRIVAL
+from cepsql.spark.frames.key_columns import ARRIVAL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -114,7 +114,7 @@ def _played(
     engine: "Engine",
     folder: Path,
 ) -> Played:
-    from cepsql.spark.jvm.settings import setting
+    from cepsql.spark.jvm.lent_settings import setting
 
     query = None
     for result in engine.execute(sql, args):
@@ -155,12 +155,12 @@ def _play(
     restart: bool | Collection[int],
 ) -> list[pa.Table | None]:
     """Return what came out after each batch and at the end, None where that is nothing."""
+    from cepsql.spark.building.frame_options import FrameOptions
     from cepsql.spark.checkpoint.checkpoint import open_checkpoint
     from cepsql.spark.checkpoint.host_files import host_files
-    from cepsql.spark.jvm.failures import translated_failures
-    from cepsql.spark.run.replay import Replay, write_batch
+    from cepsql.spark.jvm.messages.failures import translated_failures
+    from cepsql.spark.run.replayed_batches import Replay, write_batch
     from cepsql.spark.sources.late_rows import late_files
-    from cepsql.spark.stages.frame_options import FrameOptions
 
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
@@ -210,7 +210,7 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
-    from cepsql.spark.run.replay import replay_source
+    from cepsql.spark.run.replayed_batches import replay_source
     from cepsql.spark.sources.source import MALFORMED, STREAMED_ORIGIN, whole_row
 
     read = [column for column in source.columns if column.expression is None]

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import cepsql
-from cepsql.plots.figures import stacked
+from cepsql.render.plots.figures import stacked
 from cepsql.testing import play
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from notebook_svg import CELLS, notebook_facts, notebook_svg, run_cells
 
 import cepsql
 from cepsql.catalog.states import FAILED, RUNNING, HistoryEntry
-from cepsql.demo.flight_shell import QUESTIONS
+from cepsql.frontends.demo.flight_shell import QUESTIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

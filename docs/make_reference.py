@@ -15,22 +15,22 @@ import cepsql.errors
 import cepsql.pytest_plugin
 import cepsql.testing
 from cepsql.analysis.ddl.restrictions import Restrictions
+from cepsql.base.usual_errors import USUAL_ERRORS
 from cepsql.catalog import Sink
-from cepsql.configuration import SETTINGS as USER_SETTINGS
 from cepsql.engine import SETTINGS
 from cepsql.errors import ExitCode
-from cepsql.language.accepted_calls import accepted_names
-from cepsql.language.foreign_functions import INSTEAD
+from cepsql.frontends.configuration import SETTINGS as USER_SETTINGS
+from cepsql.frontends.server.metrics import LEADS, QUERY_METRICS, STATE
+from cepsql.frontends.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
+from cepsql.language.foreign.accepted_calls import accepted_names
+from cepsql.language.foreign.foreign_functions import INSTEAD
 from cepsql.language.statements import Statement
 from cepsql.scalar.registry import REGISTRY
-from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
-from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
 from cepsql.spark.checkpoint.progress import Progress
-from cepsql.spark.jvm.explanations import PATTERN_FUNCTIONS
-from cepsql.spark.jvm.own_functions import OWN_FUNCTIONS
-from cepsql.standing.definitions import OPTIONS as QUERIES
+from cepsql.spark.jvm.messages.explanations import PATTERN_FUNCTIONS
+from cepsql.spark.jvm.messages.own_functions import OWN_FUNCTIONS
 from cepsql.standing.queries import NamedQuery
-from cepsql.usual_errors import USUAL_ERRORS
+from cepsql.standing.query_definitions import OPTIONS as QUERIES
 
 DOCS = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import railroad
 from lark import Lark, Token, Tree
 
-from cepsql.shell.grammar_forms import with_tails_in_place
+from cepsql.frontends.shell.grammar_forms import with_tails_in_place
 
 DOCS = Path(__file__).parent
 GRAMMARS = {"cepsql.lark": {}, "pattern.lark": {"pattern": "row_pattern"}}

@@ -6,7 +6,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cepsql.shell.highlight import highlight
+from cepsql.frontends.shell.highlight import highlight
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

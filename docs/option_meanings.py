@@ -1,6 +1,6 @@
 """What the options of sources, sinks and queries mean; docs/make_reference.py puts it into the page of settings."""
 
-from cepsql.datagen.fields import FIELD_OPTIONS, OPTIONS
+from cepsql.readers.datagen.fields import FIELD_OPTIONS, OPTIONS
 
 SOURCE_MEANINGS = {
     "path": "the folder in which files appear; of a table also a file",

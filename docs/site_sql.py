@@ -7,7 +7,7 @@ import pygments.lexers
 from pygments.lexer import Lexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, String, Text, _TokenType
 
-from cepsql.shell.highlight import highlight
+from cepsql.frontends.shell.highlight import highlight
 
 _TOKENS = {
     "keyword": Keyword,

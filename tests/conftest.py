@@ -87,7 +87,7 @@ def update(request) -> bool:
 
 @pytest.fixture(scope="session")
 def spark():
-    from cepsql.spark.jvm.session import session
+    from cepsql.spark.jvm.launching.session import session
 
     found = session(
         master="local[2]",

@@ -25,11 +25,11 @@ from typed_shell import alike, typed_again
 import cepsql
 import cepsql.engine
 from cepsql import cli
-from cepsql.answer import Answer
 from cepsql.engine import connect
-from cepsql.options import parser
+from cepsql.frontends.command_options import parser
+from cepsql.frontends.shell.prompt import PROMPT
 from cepsql.render import renderer
-from cepsql.shell.prompt import PROMPT
+from cepsql.render.answer import Answer
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

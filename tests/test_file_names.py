@@ -7,7 +7,7 @@ import pytest
 from cepsql.catalog.file_names import file_name
 from cepsql.ordered.late_file import mark_folder
 from cepsql.spark.sources.late_rows import LateFiles, remove_old, write_alerts
-from cepsql.spark.sources.time_alerts import LateAlert
+from cepsql.spark.sources.watching.time_alerts import LateAlert
 
 
 def test_usual_names_are_those_of_files():

@@ -32,7 +32,7 @@ def test_planning_loads_no_spark():
 THREADS = """
 import importlib, sys, threading
 from cepsql import connect
-from cepsql.loading import load_spark
+from cepsql.base.loading import load_spark
 
 def load(name):
     together.wait()
@@ -42,7 +42,7 @@ def load(name):
     except Exception as error:
         print(error)
 
-names = ("jvm.session", "stages.build", "jvm.failures", "stages.bounds", "frames.column_types")
+names = ("jvm.launching.session", "building.build", "jvm.messages.failures", "staging.bounds", "frames.column_types")
 together = threading.Barrier(len(names))
 sys.setswitchinterval(1e-5)
 threads = [threading.Thread(target=load, args=[name]) for name in names]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-import cepsql.mounts
+import cepsql.catalog.mounts
+from cepsql.catalog.mounts import check_mounted, check_still_mounted, covering, mount_point, unmounted
 from cepsql.errors import OperationalError
-from cepsql.mounts import check_mounted, check_still_mounted, covering, mount_point, unmounted
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def listed(tmp_path, monkeypatch):
         (tmp_path / "mountinfo").write_text("".join(said))
         lines = [f"UUID={n} {_escaped(place)} ext4 defaults 0 2\n" for n, place in enumerate(expected)]
         (tmp_path / "fstab").write_text("".join(["# what shall be\n\n/swapfile none swap sw 0 0\n", *lines]))
-        monkeypatch.setattr(cepsql.mounts, "MOUNTED", tmp_path / "mountinfo")
-        monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "fstab")
+        monkeypatch.setattr(cepsql.catalog.mounts, "MOUNTED", tmp_path / "mountinfo")
+        monkeypatch.setattr(cepsql.catalog.mounts, "EXPECTED", tmp_path / "fstab")
 
     return listed
 
@@ -62,6 +62,6 @@ def test_a_disk_that_has_gone_is_noticed(tmp_path, listed):
 
 
 def test_where_nothing_is_listed_all_is_one_file_system(tmp_path, monkeypatch):
-    monkeypatch.setattr(cepsql.mounts, "MOUNTED", tmp_path / "missing")
-    monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "missing")
+    monkeypatch.setattr(cepsql.catalog.mounts, "MOUNTED", tmp_path / "missing")
+    monkeypatch.setattr(cepsql.catalog.mounts, "EXPECTED", tmp_path / "missing")
     assert mount_point(tmp_path) == Path("/") and unmounted(tmp_path) is None

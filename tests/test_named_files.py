@@ -30,14 +30,6 @@ def test_named_files_and_modules_are_there(page):
     assert [name for name in sorted(set(MODULES.findall(text))) if not is_there(name)] == []
 
 
-def test_architecture_has_the_sentence_of_each_folder():
-    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    for package in ("spark", "plan", "analysis"):
-        for file in (ROOT / "cepsql" / package).glob("*/__init__.py"):
-            said = file.read_text("utf-8").strip().strip('"')
-            assert file.parent.name == "rules" or f"| `cepsql.{package}.{file.parent.name}` | {said} |" in text
-
-
 def test_a_name_that_is_not_there():
     assert (
         is_there("cepsql.plan.operators.match.Match")

@@ -15,7 +15,7 @@ import pytest
 import trove_classifiers
 import yaml
 
-from cepsql.server.options import parser as server_parser
+from cepsql.frontends.server.serve_options import parser as server_parser
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("pyspark", "pandas", "numpy", "pyarrow", "sqlglot", "lark")
@@ -48,11 +48,11 @@ def test_wheel_holds_grammar_and_demo(wheel):
         "grammar/cepsql.lark",
         "grammar/pattern.lark",
         "py.typed",
-        "demo/flights_v_shape.sql",
-        "demo/ORIGIN.md",
+        "frontends/demo/flights_v_shape.sql",
+        "frontends/demo/ORIGIN.md",
     ):
         assert f"cepsql/{name}" in names
-    assert [name for name in names if name.startswith("cepsql/demo/flights/")]
+    assert [name for name in names if name.startswith("cepsql/frontends/demo/flights/")]
 
 
 def test_the_source_archive_makes_the_same_wheel(wheel, tmp_path):

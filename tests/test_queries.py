@@ -9,7 +9,7 @@ from cepsql.engine import connect
 from cepsql.render import renderer
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted([*ROOT.glob("queries/*.sql"), *ROOT.glob("cepsql/demo/*.sql")])
+FILES = sorted([*ROOT.glob("queries/*.sql"), *ROOT.glob("cepsql/frontends/demo/*.sql")])
 OUTPUT = re.compile(r"--\n-- Output[^\n]*:\n(--   [^\n]*\n)*")
 SHOWN = 6
 

@@ -10,15 +10,15 @@ from html import unescape
 import pytest
 
 import cepsql
-from cepsql.answer import Answer
 from cepsql.catalog import RegisteredQuery, Sink, Source, View
 from cepsql.catalog.states import HistoryEntry, QueryState
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError
 from cepsql.ordered.counts import Counts
+from cepsql.render.answer import Answer
 from cepsql.render.readable import Brief, Readable
 from cepsql.spark.checkpoint.progress import Progress
-from cepsql.spark.sources.reading_start import ReadingStart
+from cepsql.spark.sources.watching.reading_start import ReadingStart
 from cepsql.testing import Played
 
 QUERY = """

@@ -13,15 +13,15 @@ import yaml
 
 import cepsql
 import cepsql.errors
-from cepsql.configuration import SETTINGS as USER_SETTINGS
+from cepsql.base.usual_errors import USUAL_ERRORS
 from cepsql.engine import SETTINGS
-from cepsql.language.foreign_functions import INSTEAD
+from cepsql.frontends.configuration import SETTINGS as USER_SETTINGS
+from cepsql.frontends.server.metrics import LEADS, QUERY_METRICS, STATE
+from cepsql.frontends.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
+from cepsql.language.foreign.foreign_functions import INSTEAD
 from cepsql.scalar.registry import REGISTRY
-from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
-from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
-from cepsql.spark.jvm.explanations import PATTERN_FUNCTIONS
-from cepsql.spark.jvm.own_functions import OWN_FUNCTIONS
-from cepsql.usual_errors import USUAL_ERRORS
+from cepsql.spark.jvm.messages.explanations import PATTERN_FUNCTIONS
+from cepsql.spark.jvm.messages.own_functions import OWN_FUNCTIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from cepsql.base.secrets import is_secret, redact, secret_values, without_secret_options
 from cepsql.catalog.create_text import shown_option
 from cepsql.catalog.references import writes_secret
-from cepsql.secrets import is_secret, redact, secret_values, without_secret_options
 
 
 @pytest.mark.parametrize(

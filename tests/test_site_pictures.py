@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typed_shell import alike, typed_again
 
-from cepsql.demo.replay import lay_out
-from cepsql.demo.scenes import GROWING_DELAY
 from cepsql.engine import connect
+from cepsql.frontends.demo.replay import lay_out
+from cepsql.frontends.demo.scenes import GROWING_DELAY
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

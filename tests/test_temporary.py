@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from cepsql.temporary import remove_temporary, temporary_folder
+from cepsql.base.temporary import remove_temporary, temporary_folder
 
 PROGRAM = """
 import os, sys
-from cepsql.temporary import remove_temporary, temporary_folder
+from cepsql.base.temporary import remove_temporary, temporary_folder
 kept, removed = (temporary_folder("cepsql-test-", sys.argv[1]) for _ in range(2))
 remove_temporary(removed)
 (kept / "file").touch()

@@ -16,11 +16,11 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from cepsql.runner.console import Console
-from cepsql.runner.settings import Settings
-from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import CONTINUATION, PROMPT, is_finished, prompt_session
-from cepsql.shell.shell import run
+from cepsql.frontends.runner.console_streams import Console
+from cepsql.frontends.runner.user_choices import UserChoices
+from cepsql.frontends.shell.background_engine import OpeningEngine
+from cepsql.frontends.shell.prompt import CONTINUATION, PROMPT, is_finished, prompt_session
+from cepsql.frontends.shell.shell import run
 
 _PATIENCE = 60.0
 _MOMENT = 0.7
@@ -36,7 +36,7 @@ def typed_again(engine, shown: str) -> tuple[str, str]:
     with create_pipe_input() as keyboard:
         session = prompt_session(keyboard, DummyOutput(), InMemoryHistory())
         session.prompt = _Typist(session.prompt, keyboard.send_text, screen, exchanges).prompt
-        assert run(OpeningEngine(lambda: engine), Settings(), Console(screen, screen), session=session) == 0
+        assert run(OpeningEngine(lambda: engine), UserChoices(), Console(screen, screen), session=session) == 0
     greeting, end, rest = screen.getvalue().partition("\n")
     # A page does not show how the shell is left.
     return greeting + end, re.sub(r"^stopping quer.*\n\Z", "", rest, flags=re.MULTILINE)

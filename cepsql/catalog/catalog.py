@@ -16,8 +16,8 @@ from cepsql.catalog import (
     Source,
     ViewGroup,
 )
+from cepsql.catalog.catalog_names import CatalogNames, kind, listed
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.names import Names, kind, listed
 from cepsql.catalog.references import writes_secret
 from cepsql.catalog.view_store import ViewFile, group_sink, view_sink
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
@@ -40,7 +40,7 @@ class Catalog:
         self.store = store
         self._frames: dict[str, Registered] = {}
         # One attribute, so that no thread sees the names of one generation under the number of another.
-        self._known = (-1, Names())
+        self._known = (-1, CatalogNames())
         self._checked = float("-inf")
         self._lock = threading.Lock()
         self.view_file = ViewFile(store.database.file if store is not None else None, store is not None)
@@ -49,23 +49,23 @@ class Catalog:
         return iter(self.names.relations)
 
     @property
-    def names(self) -> Names:
+    def names(self) -> CatalogNames:
         """What is defined now, by any process."""
         if self.store is not None:
             now, generation = time.monotonic(), self.store.generation()
             if generation != self._known[0]:
                 generation, definitions = self.store.load()
-                self._known = (generation, Names(definitions))
+                self._known = (generation, CatalogNames(definitions))
             self._checked = now
         return self._with_frames(self._known[1])
 
-    def recent_names(self) -> Names | None:
+    def recent_names(self) -> CatalogNames | None:
         """Return what this process has defined, and others had a moment ago; None where the store must be asked."""
         if self.store is not None and time.monotonic() - self._checked > _RECENT_SECONDS:
             return None
         return self._with_frames(self._known[1])
 
-    def _with_frames(self, names: Names) -> Names:
+    def _with_frames(self, names: CatalogNames) -> CatalogNames:
         return names if not self._frames else names.hidden_by(self._frames.values())
 
     def find(self, name: str) -> Relation | None:
@@ -219,16 +219,16 @@ class Catalog:
         return [frame.name for frame in frames]
 
     @contextmanager
-    def _changed(self) -> Iterator[Names]:
+    def _changed(self) -> Iterator[CatalogNames]:
         """Lend the names; what was changed holds, for every process, once the block has ended without an error."""
         if self.store is None:
             with self._lock:
-                draft = Names(self._known[1])
+                draft = CatalogNames(self._known[1])
                 yield draft
                 self._known = (-1, draft)
             return
         with self.store.changing() as change:
-            draft = Names(change.definitions)
+            draft = CatalogNames(change.definitions)
             yield draft
             change.definitions = list(draft)
         self._known = (change.generation, draft)

@@ -2,6 +2,7 @@
 
 import re
 
+from cepsql.base.secrets import is_secret
 from cepsql.catalog import (
     ColumnDefinition,
     MaterializedView,
@@ -13,7 +14,6 @@ from cepsql.catalog import (
     Watermark,
 )
 from cepsql.catalog.references import has_references, writes_secret
-from cepsql.secrets import is_secret
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PLAIN_KEY = re.compile(r"[a-z_][a-z0-9_]*([.-][a-z0-9_]+)*|spark(\.\w+)+", re.ASCII)

@@ -13,12 +13,12 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
+from cepsql.base.secrets import redact, without_password
+from cepsql.catalog.mounts import check_mounted
 from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.catalog.references import referenced_values, resolved
 from cepsql.catalog.schema import CATALOG, migrate
 from cepsql.errors import OperationalError, ProgrammingError
-from cepsql.mounts import check_mounted
-from cepsql.secrets import redact, without_password
 
 _LOCK = 0x6365_7073
 """The advisory lock of PostgreSQL under which a catalog is made or migrated."""

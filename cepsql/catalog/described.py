@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from cepsql.catalog import Definition, MaterializedView, Registered, Relation, Sink, Source, View
+from cepsql.catalog.catalog_names import kind, listed
 from cepsql.catalog.create_text import interval_text, shown_option, watermark_text
-from cepsql.catalog.names import kind, listed
 
 Rows = tuple[tuple[str, str], ...]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from cepsql.base.secrets import holds_secret, lets_in, spells_secret
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
-from cepsql.secrets import holds_secret, lets_in, spells_secret
 
 _REFERENCE = re.compile(r"\$\{(file:)?([^}]*)\}")
 

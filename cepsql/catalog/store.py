@@ -13,7 +13,7 @@ from cepsql.catalog.schema import CATALOG, DEFINITIONS
 
 
 @dataclass
-class Change:
+class DefinitionsChange:
     """A change of the catalog: the definitions before it, then those after it; `generation` is that after it."""
 
     definitions: list[Definition]
@@ -37,11 +37,11 @@ class Store:
             return _loaded(connection)
 
     @contextmanager
-    def changing(self) -> Iterator[Change]:
+    def changing(self) -> Iterator[DefinitionsChange]:
         """Lend the definitions in one transaction; what the block leaves in the change is kept, unless it raises."""
         with self.database.writing() as connection:
             generation, before = _loaded(connection)
-            change = Change(before, generation + 1)
+            change = DefinitionsChange(before, generation + 1)
             yield change
             connection.execute(DEFINITIONS.delete())
             rows = [{"place": i, "name": d.name, "data": to_data(d)} for i, d in enumerate(change.definitions)]

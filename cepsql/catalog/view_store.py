@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cepsql.base.temporary import temporary_folder
 from cepsql.catalog import ColumnDefinition, MaterializedView, Sink, Source, Watermark
 from cepsql.catalog.locations import SQLITE_URL
 from cepsql.errors import OperationalError, ProgrammingError
-from cepsql.temporary import temporary_folder
 
 OPERATION = "op"
 """The column of changes that says what each does to the result."""

@@ -15,31 +15,31 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import CTES, table_name
 from cepsql.catalog import ColumnDefinition, Definition, MaterializedView, Registered, Relation, Sink, Source
 from cepsql.catalog.catalog import Catalog
-from cepsql.catalog.names import kind
+from cepsql.catalog.catalog_names import kind
 from cepsql.catalog.view_store import ViewSource, view_changes, view_source
 from cepsql.engine.inferred_files import InferredFiles, file_format, file_source
+from cepsql.engine.lazy_session import EngineSession
 from cepsql.engine.owned_start import start_owned
 from cepsql.engine.prepared import PreparedStatements
 from cepsql.engine.registered_frames import Frames, registered
-from cepsql.engine.session import EngineSession
 from cepsql.engine.settings import ANSI, ZONE, Settings, check_setting
 from cepsql.errors import Error, Span, UncheckedError, at_place
 from cepsql.language import statements as st
-from cepsql.language.accepted_calls import called_names
-from cepsql.language.double_quotes import with_quoted_names
-from cepsql.language.file_tables import FILE, FileTable
+from cepsql.language.foreign.accepted_calls import called_names
+from cepsql.language.rewriting.double_quotes import with_quoted_names
+from cepsql.language.rewriting.file_tables import FILE, FileTable
 from cepsql.language.translate import one_query, statements
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.read_point import check_read_point, refuse_read_point
-from cepsql.plan.standing import plan_standing
+from cepsql.plan.standing_plan import plan_standing
 from cepsql.plan.versions_known import check_versions_known
 from cepsql.query import Query, limited
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cepsql.spark.run.query import StandingQuery
+    from cepsql.spark.run.standing_query import StandingQuery
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
     from cepsql.views.relation import Rules
@@ -150,8 +150,8 @@ class Context:
 
     def reading_rules(self) -> "Rules":
         """Return how a query over views is computed without Spark; raises Unlike where only Spark can."""
-        from cepsql.scalar.tree import Session as Rounding
-        from cepsql.scan.expression import Unlike
+        from cepsql.readers.scan.row_expressions import Unlike
+        from cepsql.scalar.expressions import Session as Rounding
         from cepsql.views.relation import Rules
 
         spark = self.session.running
@@ -188,7 +188,7 @@ class Context:
         called = called_names(text) if isinstance(text, str) else ()
         return statements(text, self.session.user_functions(called, not self.checking) if called else ())
 
-    def plan(self, query: st.Query, given: Frames = NO_FRAMES, defining: bool = False) -> Plan:
+    def plan(self, query: st.ParsedQuery, given: Frames = NO_FRAMES, defining: bool = False) -> Plan:
         """Plan a query over what this engine knows, and over DataFrames by name, lower case; raises Error.
 
         defining: it is that of a view.
@@ -202,7 +202,7 @@ class Context:
         self._check_versions(plan)
         return plan
 
-    def plan_standing(self, query: st.Query, of_view: bool = False) -> Plan:
+    def plan_standing(self, query: st.ParsedQuery, of_view: bool = False) -> Plan:
         """Plan a query that stands, perhaps that of a materialized view; raises Error."""
         self.check_open()
         self.check_allowed(query.sql)
@@ -220,7 +220,7 @@ class Context:
     def wait_for_views(self, plan: Plan) -> None:
         """Wait until the views of a query have taken what AFTER names; raises Error."""
         if plan.query.point is not None and plan.query.point.after is not None:
-            from cepsql.standing.tokens import wait_for_views
+            from cepsql.standing.insert_tokens import wait_for_views
 
             wait_for_views(self, plan)
 
@@ -240,13 +240,13 @@ class Context:
         if not given:
             return {}
         spark = self.spark
-        from cepsql.spark.frames.frames import spark_frame
+        from cepsql.spark.frames.user_frames import spark_frame
 
         return {name.lower(): registered(name, spark_frame(spark, name, frame)) for name, frame in given.items()}
 
     def relation(self, table: exp.Table) -> Relation:
         """Return what a table in FROM is; raises Error."""
-        file = table.this.meta.get(FILE)
+        file = table.this.meta_get(FILE)
         if file is not None:
             return self._file_table(file, span_of(table.this))
         name = table_name(table)
@@ -259,7 +259,7 @@ class Context:
                 return Registered(sink.name, sink.columns, None)
             if not self.checking:
                 return self._sink_rows(sink, span_of(table))
-        found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
+        found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta_get(CTES, ())))
         return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
 
     def _sink_rows(self, sink: Sink, span: Span | None) -> Registered:

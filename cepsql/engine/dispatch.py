@@ -2,21 +2,21 @@
 
 from cepsql.analysis.ddl.left_out_columns import leaves_out_columns
 from cepsql.analysis.ddl.setting_names import OWN
-from cepsql.answer import Answer
 from cepsql.catalog import View
 from cepsql.engine.context import NO_FRAMES, Context
-from cepsql.engine.definitions import create_source, create_view, rows_of
 from cepsql.engine.insertion import insert, insert_target
 from cepsql.engine.questions import describe, print_rows, printed, show, summarize
 from cepsql.engine.registered_frames import Frames
+from cepsql.engine.relation_definitions import create_source, create_view, rows_of
 from cepsql.errors import NotSupportedError, UncheckedError, in_text
 from cepsql.language import statements as st
-from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
+from cepsql.language.rewriting.double_quotes import NAMES_IN_DOUBLE_QUOTES
 from cepsql.plan.passes import recorded_steps
 from cepsql.plan.planner import plan_query
 from cepsql.plan.read_point import check_read_point
 from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.query import Query
+from cepsql.render.answer import Answer
 
 
 def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES) -> Query | Answer:
@@ -25,7 +25,7 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
     given: DataFrames that the statement can name.
     """
     match statement:
-        case st.Query():
+        case st.ParsedQuery():
             return Query(context, context.plan(statement, given))
         case st.CreateSource():
             return create_source(context, statement)
@@ -47,7 +47,7 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
             return show(context, statement)
         case st.ShowFunctions(like):
             spark = context.spark
-            from cepsql.spark.jvm.functions import functions
+            from cepsql.spark.jvm.messages.function_list import functions
 
             return Answer(("function", "meaning"), tuple(functions(spark, like).items()))
         case st.Describe():
@@ -84,11 +84,11 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
         case st.Summarize(query):
             return summarize(context, query, given)
         case st.WaitFor():
-            from cepsql.standing.tokens import wait_for
+            from cepsql.standing.insert_tokens import wait_for
 
             return wait_for(context, statement)
         case _:
-            from cepsql.standing.statements import execute as execute_standing
+            from cepsql.standing.query_statements import execute as execute_standing
 
             return execute_standing(context, statement)
 
@@ -96,7 +96,7 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
 def check(context: Context, statement: st.Statement) -> None:
     """Raise what executing a statement would raise before anything runs; definitions take effect."""
     match statement:
-        case st.Query() as query:
+        case st.ParsedQuery() as query:
             plan = plan_query(query, context.relation)
             check_read_point(plan)
             refuse_endless_aggregate(plan.logical)
@@ -127,7 +127,7 @@ def check(context: Context, statement: st.Statement) -> None:
                 "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
             )
         case st.CreateMaterializedView():
-            from cepsql.standing.views import check_view
+            from cepsql.standing.materialized_views import check_view
 
             check_view(context, statement)
         case st.Print():
@@ -156,9 +156,9 @@ def check(context: Context, statement: st.Statement) -> None:
             execute(context, statement)
 
 
-def _explained(context: Context, query: st.Query | st.Defined, given: Frames = NO_FRAMES) -> Query:
+def _explained(context: Context, query: st.ParsedQuery | st.Defined, given: Frames = NO_FRAMES) -> Query:
     """Return the query that a statement is about, which may be one of the catalog."""
-    if isinstance(query, st.Query):
+    if isinstance(query, st.ParsedQuery):
         return Query(context, context.plan(query, given))
     from cepsql.standing.explained import defined_query
 

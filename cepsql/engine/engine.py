@@ -7,9 +7,8 @@ from sqlglot import exp
 
 from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.analysis.sql.parameters import bind_parameters, named_values, refuse_parameters
-from cepsql.answer import Answer
 from cepsql.catalog.catalog import Catalog
-from cepsql.catalog.names import kind
+from cepsql.catalog.catalog_names import kind
 from cepsql.engine.context import Context
 from cepsql.engine.dispatch import check, execute
 from cepsql.engine.lookups import PreparedLookup
@@ -17,8 +16,9 @@ from cepsql.engine.registered_frames import registered
 from cepsql.engine.settings import ANSI
 from cepsql.errors import Error, InterfaceError, in_text
 from cepsql.language import statements as st
-from cepsql.language.file_tables import refuse_relative_files
+from cepsql.language.rewriting.file_tables import refuse_relative_files
 from cepsql.query import Query
+from cepsql.render.answer import Answer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,7 +115,7 @@ class Engine:
     def warm(self) -> None:
         """Start Spark and its Python workers now, so that the first query need not wait for them."""
         spark = self.spark
-        from cepsql.spark.stages.warm import warm
+        from cepsql.spark.staging.warm import warm
 
         warm(spark)
 
@@ -127,7 +127,7 @@ class Engine:
         """
         self.check_open()
         parsed = self.parsed(text)
-        queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
+        queries = [statement for statement in parsed if isinstance(statement, st.ParsedQuery | st.Print)]
         if len(queries) != 1 or parsed[-1] is not queries[0]:
             raise InterfaceError(
                 "query() takes a single query, with definitions before it",
@@ -219,7 +219,7 @@ class Engine:
         if not isinstance(name, str) or not name.strip():
             raise InterfaceError(f"the name of a DataFrame is a text, not {name!r}")
         spark = self.spark
-        from cepsql.spark.frames.frames import spark_frame
+        from cepsql.spark.frames.user_frames import spark_frame
 
         self.catalog.add(registered(name, spark_frame(spark, name, frame), watermark), replace=True)
 

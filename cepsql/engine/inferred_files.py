@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cepsql.base.loading import load_spark
 from cepsql.catalog import Source
 from cepsql.catalog.locations import located
-from cepsql.language.file_tables import FileTable, ending_format
-from cepsql.loading import load_spark
+from cepsql.language.rewriting.file_tables import FileTable, ending_format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +26,7 @@ class InferredFiles:
     def with_columns(self, source: Source) -> Source:
         """Return files as a table with its columns, and its format where it has none yet; raises Error."""
         load_spark()
-        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.jvm.messages.failures import translated_failures
         from cepsql.spark.sources.inferred_columns import check_there, files_format, files_mark, inferred
 
         check_there(source)

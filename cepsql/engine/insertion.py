@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from cepsql.answer import Answer
 from cepsql.catalog import Sink, Source
 from cepsql.engine.context import Context
 from cepsql.engine.registered_frames import Frames
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError, suggestion
 from cepsql.language import statements as st
-from cepsql.plan.references import valued_source
+from cepsql.plan.resolved_references import valued_source
 from cepsql.query import Query
+from cepsql.render.answer import Answer
 
 
 def insert_target(context: Context, name: st.Name) -> Sink | Source:
@@ -25,7 +25,7 @@ def insert_target(context: Context, name: st.Name) -> Sink | Source:
     return context.allowed(context.catalog.sink(name.text, name.span))
 
 
-def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st.Query, given: Frames) -> Answer:
+def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st.ParsedQuery, given: Frames) -> Answer:
     """Write the rows that there are now; those of a stream until all of them are decided. Raises Error."""
     target = insert_target(context, name)
     into = target if isinstance(target, Source) else None
@@ -47,7 +47,7 @@ def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st
         if columns:
             message = "a list of columns for the rows of a stream is not supported"
             raise NotSupportedError(message, columns[0].span, "name them in the query: SELECT ... AS name")
-        from cepsql.sinks.insertion import insertion_sink
+        from cepsql.sinks.inserted_rows import insertion_sink
 
         sink = insertion_sink(into)
     else:
@@ -72,7 +72,7 @@ def _streamed(context: Context, query: Query, sink: Sink) -> int:
 
 
 def _inserted(context: Context, count: int, name: str, query: Query) -> Answer:
-    from cepsql.standing.tokens import token_hint
+    from cepsql.standing.insert_tokens import token_hint
 
     message = f"{count} row{'' if count == 1 else 's'} written to {name}{token_hint(context, query.token)}"
     return Answer(message=message, notices=query.plan.quoted_columns, token=query.token)

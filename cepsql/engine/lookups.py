@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cepsql.analysis.sql.parameters import named_values
 from cepsql.catalog import MaterializedView
-from cepsql.catalog.names import Names
+from cepsql.catalog.catalog_names import CatalogNames
 from cepsql.catalog.view_store import ViewSource, view_source
 from cepsql.engine.context import Context
 from cepsql.language import statements as st
@@ -20,7 +20,7 @@ class PreparedLookup:
     def __init__(self, context: Context, statement: st.Statement):
         self._context, self._statement = context, statement
         # One attribute, so that no thread sees the form of other names.
-        self._known: tuple[Names | None, LookupForm | None] = (None, None)
+        self._known: tuple[CatalogNames | None, LookupForm | None] = (None, None)
 
     def with_values(self, args: Mapping[str, object] | Sequence[object] | None = None) -> "Lookup | None":
         """Return what it looks up, None for a statement of another form, or of values for which a plan is needed.
@@ -41,7 +41,7 @@ class PreparedLookup:
     def _form(self) -> "LookupForm | None":
         context, statement = self._context, self._statement
         context.check_open()
-        if not isinstance(statement, st.Query) or statement.expression.args.get("where") is None:
+        if not isinstance(statement, st.ParsedQuery) or statement.expression.args.get("where") is None:
             return None
         if not context.compares_texts_plainly():
             return None

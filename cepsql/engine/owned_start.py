@@ -3,22 +3,21 @@
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
+from cepsql.base.loading import load_spark
 from cepsql.catalog import Definition, RegisteredQuery, Sink
 from cepsql.catalog.references import resolved
 from cepsql.engine.settings import SETTINGS
-from cepsql.loading import load_spark
-from cepsql.query import Host as QueryHost
-from cepsql.query import Query
-from cepsql.standing.host import Host as CatalogHost
+from cepsql.query import Query, QueryHost
+from cepsql.standing.statement_host import StatementHost
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from cepsql.catalog.leases import Lease
-    from cepsql.spark.run.query import StandingQuery
+    from cepsql.spark.run.standing_query import StandingQuery
 
 
-class Owner(QueryHost, CatalogHost, Protocol):
+class Owner(QueryHost, StatementHost, Protocol):
     """What a start needs of the `cepsql.engine.context.Context` in which it happens."""
 
     def allowed(self, definition: Definition) -> Definition: ...
@@ -32,8 +31,8 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
     Raises Error, such as for what the restrictions of the engine refuse.
     """
     load_spark()
-    from cepsql.spark.jvm.failures import translated_failures
-    from cepsql.spark.jvm.settings import lent_settings
+    from cepsql.spark.jvm.lent_settings import lent_settings
+    from cepsql.spark.jvm.messages.failures import translated_failures
     from cepsql.standing.registered_plan import registered_plan
     from cepsql.standing.replacement import kept_session, refuse_lost
     from cepsql.standing.tuned import Tuned

@@ -7,9 +7,9 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.parameters import bind_parameters, named_values
 from cepsql.analysis.sql.positions import span_of
-from cepsql.answer import Answer
 from cepsql.errors import InterfaceError, ProgrammingError, suggestion
 from cepsql.language import statements as st
+from cepsql.render.answer import Answer
 
 if TYPE_CHECKING:
     from cepsql.catalog.calls import Calls
@@ -62,7 +62,7 @@ class PreparedStatements:
             sql, parameters = prepared.sql, prepared.parameters
         assert sql is not None
         inner = parsed(sql)
-        if len(inner) != 1 or not isinstance(inner[0], st.Query | st.Insert):
+        if len(inner) != 1 or not isinstance(inner[0], st.ParsedQuery | st.Insert):
             raise ProgrammingError("EXECUTE IMMEDIATE runs one query or INSERT", execute.span)
         for value in execute.values:
             if value.find(exp.Column, exp.Query, exp.Placeholder) is not None:

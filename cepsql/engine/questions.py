@@ -4,20 +4,20 @@ import fnmatch
 from dataclasses import replace
 
 from cepsql.analysis.sql.resolve import table_name
-from cepsql.answer import Answer
+from cepsql.base.loading import load_spark
 from cepsql.catalog import MaterializedView, Registered, Relation, Sink, Source, View
+from cepsql.catalog.catalog_names import kind
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.described import described
-from cepsql.catalog.names import kind
 from cepsql.engine.context import Context
 from cepsql.engine.registered_frames import Frames
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.language.translate import one_query
-from cepsql.loading import load_spark
 from cepsql.plan.planner import plan_query
-from cepsql.plan.references import valued_source
+from cepsql.plan.resolved_references import valued_source
 from cepsql.query import Query
+from cepsql.render.answer import Answer
 
 SUMMARY = ("column", "type", "min", "max", "unique", "avg", "nulls")
 """What SUMMARIZE tells of each column; `unique` is exact to a few per cent."""
@@ -34,7 +34,7 @@ def show(context: Context, asked: st.Show) -> Answer:
 
 def _shown(context: Context, wanted: str, extended: bool) -> Answer:
     if wanted in ("queries", "sinks", "savepoints", "materialized views", "view positions", "view groups"):
-        from cepsql.standing.statements import show as show_standing
+        from cepsql.standing.query_statements import show as show_standing
 
         return show_standing(context, wanted, extended)
     if wanted == "views":
@@ -111,7 +111,7 @@ def print_rows(context: Context, asked: st.Print) -> Query:
     return Query(context, plan_query(shown, lambda _: Registered(relation.name, frame_columns(frame), frame)))
 
 
-def summarize(context: Context, statement: st.Query, given: Frames) -> Answer:
+def summarize(context: Context, statement: st.ParsedQuery, given: Frames) -> Answer:
     """Tell what the values of each column are like; of streams those of the rows that are there now."""
     load_spark()
     from cepsql.spark.sources.peek import at_rest

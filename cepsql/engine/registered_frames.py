@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cepsql.analysis.sql.intervals import duration_micros
+from cepsql.analysis.sql.constant_intervals import duration_micros
 from cepsql.catalog import ColumnDefinition, Registered, Watermark
 from cepsql.errors import InterfaceError, ProgrammingError, suggestion
 
@@ -21,7 +21,7 @@ def registered(name: str, frame: "DataFrame", watermark: object = None) -> Regis
     Raises InterfaceError for a watermark of another kind, ProgrammingError for a column that the frame does not have.
     """
     from cepsql.spark.frames.column_types import frame_columns
-    from cepsql.spark.frames.frames import frame_watermark
+    from cepsql.spark.frames.user_frames import frame_watermark
 
     columns = frame_columns(frame)
     mark = frame_watermark(frame) if watermark is None else _given_watermark(name, columns, watermark)

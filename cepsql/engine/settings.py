@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.analysis.ddl.setting_names import OWN, can_be_sparks, setting_hint
-from cepsql.answer import Answer
+from cepsql.base.secrets import is_secret
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language import statements as st
-from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
+from cepsql.language.rewriting.double_quotes import NAMES_IN_DOUBLE_QUOTES
 from cepsql.pattern.program import STEP_BUDGET, UNDECIDED_ROWS
-from cepsql.secrets import is_secret
+from cepsql.render.answer import Answer
 
 if TYPE_CHECKING:
-    from cepsql.engine.session import EngineSession
+    from cepsql.engine.lazy_session import EngineSession
 
 ANSI = "spark.sql.ansi.enabled"
 """Spark's setting that makes 1/0, overflows and casts that fail errors."""
@@ -118,7 +118,7 @@ class Settings:
 
     def _change_spark(self, key: st.Name, value: str) -> None:
         spark = self._session.spark
-        from cepsql.spark.jvm.failures import translate_failure
+        from cepsql.spark.jvm.messages.failures import translate_failure
 
         try:
             spark.conf.set(key.text, value)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.conditions import lower_value
-from cepsql.analysis.match.match import MatchPlan
-from cepsql.analysis.match.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
-from cepsql.analysis.match.traveling import Traveling
+from cepsql.analysis.row_pattern.define_conditions import lower_value
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
+from cepsql.analysis.row_pattern.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
+from cepsql.analysis.row_pattern.traveling import Traveling
 from cepsql.analysis.sql.plain_sql import conjuncts, sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, Span

@@ -84,7 +84,7 @@ class ExplainedAttempt(Brief):
 
     rows:     the rows that it took, with their variables.
     next:     the row that it could not take, or may not; None if there is none.
-    stop:     "row", "within", "end", "future", "^", "$" or "steps", as in `cepsql.pattern.trace.Attempt`.
+    stop:     "row", "within", "end", "future", "^", "$" or "steps", as in `cepsql.pattern.backtracking.trace.Attempt`.
     awaited:  the variables that could come next.
     trials:   those of them that were tried on the row `next`.
     deadline: the first time that is too late by WITHIN; None without WITHIN.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.parameters import literal
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of

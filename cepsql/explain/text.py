@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 
-from cepsql.analysis.match.list_aggregates import dump_aggregate
-from cepsql.analysis.match.match import MatchPlan
-from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
+from cepsql.analysis.row_pattern.match_lists import dump_aggregate
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.catalog import Registered, Source
 from cepsql.catalog.create_text import watermark_clauses
@@ -30,13 +30,13 @@ from cepsql.pattern.program import (
     Scalar,
 )
 from cepsql.plan.groups.window_groups import window_call
-from cepsql.plan.passes import Step
+from cepsql.plan.passes import PassStep
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import AddedRows, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.tree.spoken_times import spoken_length
-from cepsql.scalar.tree import Call, Literal, Parameter
-from cepsql.scan.choose import Choice
+from cepsql.readers.scan.choose import Choice
+from cepsql.scalar.expressions import Call, Literal, Parameter
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -59,7 +59,7 @@ def explain_rewritten(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def explain_planning(steps: Sequence[Step]) -> str:
+def explain_planning(steps: Sequence[PassStep]) -> str:
     """Return each pass of planning that changed the query, what holds after it, and the query then.
 
     The input of an operator is planned when the operator is, so that its passes come first.
@@ -79,7 +79,7 @@ def explain_logical(
     scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
     done:          what operators have done, by their names.
     """
-    told = _Told(scan_obstacle, done)
+    told = _PlanFacts(scan_obstacle, done)
     columns = ", ".join(f"{column.name} {column.type}" for column in plan.columns)
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
@@ -115,14 +115,14 @@ def explain_drawings(plan: Plan) -> str:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _PlanFacts:
     """What is known of a plan beside its text; see `explain_logical`."""
 
     scan_obstacle: str | None
     done: Mapping[str, str]
 
 
-def _node(node: Node, told: _Told) -> list[str]:
+def _node(node: Node, told: _PlanFacts) -> list[str]:
     """Return a node and what is below it, a line each."""
     match node:
         case Read(relation):

@@ -4,7 +4,7 @@ import contextlib
 import gc
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sqlglot.errors import OptimizeError, ParseError, UnsupportedError
 
@@ -13,6 +13,9 @@ from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 MAX_NESTING = 100
 """How many brackets may stand in one another."""
 
+Place = Span | None | Callable[[], Span | None]
+"""Where an error is, or what finds that: most calls succeed, and looking for places takes long."""
+
 _STACK = 12_000
 _lock = threading.Lock()
 _limits: list[int] = []
@@ -20,7 +23,7 @@ _limits: list[int] = []
 
 
 @contextlib.contextmanager
-def deep_stack(place: Span | None = None) -> Iterator[None]:
+def deep_stack(place: Place = None) -> Iterator[None]:
     """Let functions over SQL trees call themselves more often within the block than Python lets others.
 
     Raises NotSupportedError at `place` where even that is not enough.
@@ -31,7 +34,7 @@ def deep_stack(place: Span | None = None) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise too_deep(place) from None
+        raise too_deep(_asked(place)) from None
     finally:
         with _lock:
             usual = _limits.pop()
@@ -55,7 +58,7 @@ def no_collection() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def guarded(place: Span | None = None) -> Iterator[None]:
+def guarded(place: Place = None) -> Iterator[None]:
     """Guard a call into sqlglot.
 
     Lets errors of ours, and sqlglot's own about syntax, names and what a dialect lacks, through. All else that it fails
@@ -67,7 +70,11 @@ def guarded(place: Span | None = None) -> Iterator[None]:
         except (Error, ParseError, OptimizeError, UnsupportedError, RecursionError):
             raise
         except Exception as error:
-            raise not_understood(place) from error
+            raise not_understood(_asked(place)) from error
+
+
+def _asked(place: Place) -> Span | None:
+    return place() if callable(place) else place
 
 
 def too_deep(place: Span | None) -> NotSupportedError:

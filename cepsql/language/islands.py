@@ -7,18 +7,10 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.accepted_calls import spark_calls
-from cepsql.language.bare_names import refuse_bare_names
-from cepsql.language.bloom_filters import bloom_call
-from cepsql.language.file_tables import name_files, refuse_calls
-from cepsql.language.foreign import refuse_foreign
-from cepsql.language.generators import spread_generators
-from cepsql.language.group_windows import spark_window
-from cepsql.language.guard import guarded
-from cepsql.language.interval_units import UNITS, respelt_units, spark_interval
-from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
-from cepsql.language.notes import with_notes
-from cepsql.language.respelling import (
+from cepsql.language.foreign.accepted_calls import spark_calls
+from cepsql.language.foreign.foreign_sql import refuse_foreign
+from cepsql.language.foreign.group_windows import spark_window
+from cepsql.language.foreign.respelling import (
     KEPT,
     distinct_collected,
     epoch_time,
@@ -30,11 +22,19 @@ from cepsql.language.respelling import (
     respelt,
     spread_symmetric,
 )
+from cepsql.language.guard import guarded
+from cepsql.language.interval_units import UNITS, respelt_units, spark_interval
+from cepsql.language.notes import with_notes
+from cepsql.language.rewriting.bare_names import refuse_bare_names
+from cepsql.language.rewriting.bloom_filters import bloom_call
+from cepsql.language.rewriting.file_tables import name_files, refuse_calls
+from cepsql.language.rewriting.generators import spread_generators
+from cepsql.language.rewriting.misread import mark_misread, refuse_intervals, refuse_misread
+from cepsql.language.rewriting.tried import tried
+from cepsql.language.rewriting.variant_path import fold_paths, unfold_paths
 from cepsql.language.spark_functions import is_foreign_function
 from cepsql.language.syntax_errors import dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
-from cepsql.language.tried import tried
-from cepsql.language.variant_path import fold_paths, unfold_paths
 
 KEPT_AGGREGATES = frozenset(
     {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}
@@ -149,7 +149,7 @@ def _refuse_values(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
         kind = _VALUES.get(type(clause.this))
         if kind is not None:
             relation = (
-                [node.meta["end"] for node in clause.this.this.walk() if "end" in node.meta]
+                [node.meta["end"] for node in clause.this.this.walk() if node.meta_get("end") is not None]
                 if kind == TokenType.L_BRACKET
                 else []
             )
@@ -228,6 +228,6 @@ def _place_calls(text: Text, tree: exp.Expr) -> None:
     """Let the position of every call, which sqlglot ends at its name, reach to its closing parenthesis."""
     at = {token.start: i for i, token in enumerate(text.tokens)}
     for call in tree.find_all(exp.Func):
-        name = at.get(call.meta.get("start", -1))
+        name = at.get(call.meta_get("start", -1))
         if name is not None and name + 1 in text.closing:
             call.meta["end"] = text.tokens[text.closing[name + 1]].end

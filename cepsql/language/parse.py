@@ -19,12 +19,12 @@ from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 from sqlglot.tokens import TokenType
 
+from cepsql.base.private_files import open_private, write_private
 from cepsql.errors import Error, suggestion
-from cepsql.language.pattern_windows import begins_frame, begins_pattern_window
 from cepsql.language.stray import stray_character
 from cepsql.language.syntax_errors import misspelt, unexpected
 from cepsql.language.tokens import DIALECT, Text
-from cepsql.private_files import open_private, write_private
+from cepsql.language.windows_with_patterns import begins_frame, begins_pattern_window
 
 _PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
 ISLANDS = (

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span
-from cepsql.language.versions import Version
+from cepsql.language.as_of_versions import Version
 from cepsql.pattern.ir import Pattern
 
 NAVIGATION = {"FIRST": "__FIRST", "LAST": "__LAST", "RUNNING": "__RUNNING", "FINAL": "__FINAL"}
@@ -54,7 +54,7 @@ class Skip:
 
 
 @dataclass(frozen=True)
-class Frame:
+class FrameAhead:
     """ROWS BETWEEN CURRENT ROW AND n FOLLOWING: `after` is n, None for UNBOUNDED."""
 
     after: int | None
@@ -89,7 +89,7 @@ class MatchClause:
     subsets: tuple[tuple[Name, tuple[Name, ...]], ...]
     defines: tuple[tuple[Name, exp.Expr], ...]
     span: Span = field(compare=False)
-    frame: Frame | None = None
+    frame: FrameAhead | None = None
     calls: int = 0
     kept: tuple[str, ...] = ()
     beside: tuple["MatchClause", ...] = ()
@@ -230,7 +230,7 @@ class WaitFor:
 
 
 @dataclass(frozen=True)
-class Query:
+class ParsedQuery:
     """A query in which every MATCH_RECOGNIZE, DEDUPLICATE and WINDOW (...) is a placeholder table.
 
     operators: these clauses, inner ones first.
@@ -351,7 +351,7 @@ class CreateView:
     """CREATE VIEW name AS query; `sql` is the query's text."""
 
     name: Name
-    query: Query
+    query: ParsedQuery
     sql: str
     replace: bool
     if_not_exists: bool
@@ -381,7 +381,7 @@ class CreateQuery:
     sink: Name | None
     options: tuple[tuple[str, str], ...]
     savepoint: Name | None
-    query: Query
+    query: ParsedQuery
     sql: str
     replace: bool
     if_not_exists: bool
@@ -401,7 +401,7 @@ class CreateMaterializedView:
     key: tuple[Name, ...]
     indexes: tuple[Name, ...]
     options: tuple[tuple[str, str], ...] = field(repr=False)
-    query: Query
+    query: ParsedQuery
     sql: str
     replace: bool
     if_not_exists: bool
@@ -430,7 +430,7 @@ class CreateAs:
     streaming: bool
     format: str | None
     options: tuple[tuple[str, str], ...] = field(repr=False)
-    query: Query
+    query: ParsedQuery
     sql: str
     replace: bool
     if_not_exists: bool
@@ -473,7 +473,7 @@ class Insert:
     """
 
     target: Name
-    query: Query
+    query: ParsedQuery
     columns: tuple[Name, ...] = ()
 
 
@@ -481,7 +481,7 @@ class Insert:
 class Summarize:
     """SUMMARIZE of a query, or of a relation: the query is then SELECT * of it."""
 
-    query: Query
+    query: ParsedQuery
 
 
 @dataclass(frozen=True)
@@ -614,7 +614,7 @@ class Explain:
     EXPLAIN PATTERN AS DOT or MERMAID has the part "dot" or "mermaid".
     """
 
-    query: Query | Defined
+    query: ParsedQuery | Defined
     part: str | None
 
 
@@ -622,7 +622,7 @@ class Explain:
 class ExplainMatch:
     """EXPLAIN MATCH query FOR KEY (...): the key's values, each a constant or `column = constant`; none without it."""
 
-    query: Query | Defined
+    query: ParsedQuery | Defined
     key: tuple[exp.Expr, ...]
 
 
@@ -657,7 +657,7 @@ class ResetOption:
 
 
 Statement = (
-    Query
+    ParsedQuery
     | Insert
     | CreateSource
     | CreateView

@@ -9,10 +9,9 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.column_types import type_hint
-from cepsql.language.esper import esper_construct
-from cepsql.language.foreign_clauses import foreign_clause
-from cepsql.language.foreign_statements import (
+from cepsql.language.foreign.esper import esper_construct
+from cepsql.language.foreign.foreign_clauses import foreign_clause
+from cepsql.language.foreign.foreign_statements import (
     ANALYZED,
     CREATED,
     ELSEWHERE,
@@ -21,10 +20,11 @@ from cepsql.language.foreign_statements import (
     SYNONYMS,
     UNSUPPORTED,
 )
+from cepsql.language.foreign.refused_statements import refused_ending, refused_statement
 from cepsql.language.interval_units import UNITS, meant_unit
-from cepsql.language.pattern_windows import begins_pattern_window
-from cepsql.language.refused_statements import refused_ending, refused_statement
 from cepsql.language.tokens import Text
+from cepsql.language.type_names import type_hint
+from cepsql.language.windows_with_patterns import begins_pattern_window
 
 CLAUSES = ("PARTITION BY", "ORDER BY", "MEASURES", "ONE", "ALL", "AFTER", "PATTERN", "WITHIN", "SUBSET", "DEFINE")
 _ORDER = (

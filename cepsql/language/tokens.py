@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from sqlglot.tokens import Token, TokenType
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.guard import MAX_NESTING, guarded, too_deep
 from cepsql.language.spark_sql import SparkSql

@@ -10,26 +10,19 @@ from lark import Token, Tree
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, in_text, suggestion
-from cepsql.language.column_types import TYPES, check_type
-from cepsql.language.computed_types import computed_type
-from cepsql.language.connectors import Connected, Declared, connected, flink_type
-from cepsql.language.explain_details import explained_part
-from cepsql.language.foreign import refuse_hints
+from cepsql.language.as_of_versions import Version, without_versions
+from cepsql.language.foreign.computed_types import computed_type
+from cepsql.language.foreign.connectors import Connected, Declared, connected, flink_type
+from cepsql.language.foreign.explain_details import explained_part
+from cepsql.language.foreign.foreign_sql import refuse_hints
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.islands import COMPARING, kept_name, parse_island, spelled_interval
 from cepsql.language.parse import parse
-from cepsql.language.pattern import fold, parse_pattern
-from cepsql.language.pattern_windows import (
-    MEASURE,
-    missing_frame,
-    pattern_frame,
-    pattern_window_names,
-    sought,
-    with_measures,
-)
+from cepsql.language.pattern_text import fold, parse_pattern
+from cepsql.language.rewriting.temporal_joins import with_temporal_joins
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.language.statements import (
     NAVIGATION,
@@ -64,9 +57,9 @@ from cepsql.language.statements import (
     MatchClause,
     MeasureClause,
     Name,
+    ParsedQuery,
     Prepare,
     Print,
-    Query,
     ReadPoint,
     ResetOption,
     Rows,
@@ -86,10 +79,17 @@ from cepsql.language.statements import (
     WatermarkClause,
     WindowPattern,
 )
-from cepsql.language.temporal_joins import with_temporal_joins
 from cepsql.language.tokens import DIALECT, Text, made_token, unquoted
-from cepsql.language.versions import Version, without_versions
+from cepsql.language.type_names import TYPES, check_type
 from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
+from cepsql.language.windows_with_patterns import (
+    MEASURE,
+    missing_frame,
+    pattern_frame,
+    pattern_window_names,
+    sought,
+    with_measures,
+)
 
 
 def statements(sql: str, own: Collection[str] = ()) -> list[Statement]:
@@ -106,14 +106,14 @@ def statements(sql: str, own: Collection[str] = ()) -> list[Statement]:
         return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
 
 
-def one_query(sql: str) -> Query:
+def one_query(sql: str) -> ParsedQuery:
     """Read a text that is known to be one query; raises as `statements`."""
     (query,) = statements(sql)
-    assert isinstance(query, Query)
+    assert isinstance(query, ParsedQuery)
     return query
 
 
-def emitted_below(query: Query) -> Query:
+def emitted_below(query: ParsedQuery) -> ParsedQuery:
     """Return a query with EMIT as one over a relation that comes out so, which is what the query of a view is."""
     if query.emit is None:
         return query
@@ -541,7 +541,7 @@ class _Translator:
         tokens = [made_token(kind, word, at) for kind, word in select] + self._tokens(relation)
         expression = parse_island(self.text, tokens)
         assert isinstance(expression, exp.Query)
-        return Summarize(Query(expression, (), self.text.sql, self._span(relation)))
+        return Summarize(ParsedQuery(expression, (), self.text.sql, self._span(relation)))
 
     def describe_query(self, tree: Tree) -> DescribeQuery:
         return DescribeQuery(self._qualified(_needed(tree, "qualified_name")), _is_extended(tree))
@@ -552,7 +552,7 @@ class _Translator:
             return Explain(self._explained(tree), explained_part(self.text, _begin(part), _end(part)))
         return Explain(self._explained(tree), _PARTS.get(_type(part), _type(part).lower()) if part else None)
 
-    def _explained(self, tree: Tree) -> Query | Defined:
+    def _explained(self, tree: Tree) -> ParsedQuery | Defined:
         """Return the query that EXPLAIN is about, or what it is called in the catalog."""
         defined = _subtree(tree, "defined")
         if defined is None:
@@ -566,8 +566,8 @@ class _Translator:
     def prepare(self, tree: Tree) -> Prepare:
         (name, *parameters), whole = _values(tree), _needed(tree, "statement_text")
         inner = self.statement(whole.children[0])
-        assert isinstance(inner, Query | Insert)
-        end = (inner if isinstance(inner, Query) else inner.query).span.end
+        assert isinstance(inner, ParsedQuery | Insert)
+        end = (inner if isinstance(inner, ParsedQuery) else inner.query).span.end
         last = self.text.tokens[_end(parameters[-1] if parameters else name) + bool(parameters) + 1 :]
         names = tuple(self._name(parameter).text for parameter in parameters)
         return Prepare(self._name(name), self.text.kept(Span(last[0].start, end)), names)
@@ -629,14 +629,14 @@ class _Translator:
 
     # Queries
 
-    def query(self, tree: Tree) -> Query:
+    def query(self, tree: Tree) -> ParsedQuery:
         emit, point = _subtree(tree, "emit"), _subtree(tree, "read_point")
         others = [part for part in tree.children if part is not emit and part is not point]
         tree = Tree(tree.data, [part for part in others if part is not None])
         tokens, versions = without_versions(self.text, self._query_tokens(tree))
         span = Span(tokens[0].start, self._statement_end(tokens[-1].start))
         expression = self._parsed(tokens, span, emit)
-        return Query(
+        return ParsedQuery(
             expression,
             tuple(self.operators),
             self.text.sql,
@@ -876,7 +876,7 @@ class _Translator:
         for table in query.find_all(exp.Table):
             place, alias = self.places.get(table.name), table.args.get("alias")
             name = alias.this if alias is not None else None
-            if place is not None and name is not None and place.start <= name.meta.get("start", -1) < place.end:
+            if place is not None and name is not None and place.start <= name.meta_get("start", -1) < place.end:
                 del name.meta["start"], name.meta["end"]
 
     def _deduplicate(self, tree: Tree, name: str, source: exp.Query) -> DeduplicateClause:

@@ -1,1 +1,1 @@
-"""Operators of the ordered stage beside the matcher. They know neither SQL text nor Spark."""
+"""Operators of the ordered stage, which remember rows. They know neither SQL text nor Spark."""

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.columns import integers, take_rows
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.per_key import NUMBER, read_numbers, write_numbers
+from cepsql.ordered.plain_columns import integers, take_rows
 from cepsql.ordered.row_layout import BEGINNING, RowLayout
-from cepsql.ordered.sort import stable_order
+from cepsql.ordered.sorting import stable_order
 
 _KEPT = "kept"
 

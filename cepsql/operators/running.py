@@ -13,12 +13,12 @@ from cepsql.operators.exact_sums import as_doubles, as_integers, decimal_halves
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.seen_values import SeenValues
 from cepsql.operators.segments import Segments
-from cepsql.ordered.columns import integers, one_chunk, stack
 from cepsql.ordered.keys import find_keys, key_codes
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
+from cepsql.ordered.plain_columns import integers, one_chunk, stack
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.ordered.sort import by_time
+from cepsql.ordered.sorting import by_time
 
 RUNNING_FUNCTIONS = ("row_number", "rank", "dense_rank", "count", "sum", "avg", "min", "max", "first", "last", "seen")
 """What a `RunningCall` may compute."""
@@ -36,7 +36,7 @@ class RunningCall:
     column:       the column that it reads; None for functions of rows, and for "count" of rows.
     rows:         the frame ends at the row itself; else at the last row that is equal to it in the order.
     ignore_nulls: `first` and `last` pass over NULL, as all others do anyway.
-    distinct:     "count", "sum" and "avg" take each value once; not for `Running`, and for all rows of a key alone.
+    distinct:     "count", "sum" and "avg" take each value once; not for the operator, and for all rows of a key alone.
     """
 
     name: str
@@ -59,7 +59,7 @@ class SeenCall(RunningCall):
 
 
 @dataclass(frozen=True)
-class Running(OneRelation):
+class RunningOperator(OneRelation):
     """Gives out each row with the values of functions over all rows of its key up to it.
 
     It remembers for each key, for ever, how many rows it had and what each function needs to go on. Values and their

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.cached_property import cached_property
-from cepsql.calendar import DAY
-from cepsql.ordered.columns import integers, one_chunk
+from cepsql.base.cached_property import cached_property
+from cepsql.base.calendar import DAY
 from cepsql.ordered.keys import key_codes
 from cepsql.ordered.operator import OrderedRows
+from cepsql.ordered.plain_columns import integers, one_chunk
 
 _MOST = 2**62
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from cepsql.ordered.columns import integers
+from cepsql.ordered.plain_columns import integers
 
 ORIGIN, PLACE = "origin", "place"
 """Columns of rows before they are packed: where a row comes from, a STRUCT with the fields of `Origin`, NULL where its
@@ -61,7 +61,7 @@ def origin_column(origin: Origin | None, rows: int) -> pa.Array:
     return pa.RunEndEncodedArray.from_arrays(pa.array([rows] if rows else [], pa.int32()), value[: min(rows, 1)])
 
 
-class Run(NamedTuple):
+class OriginRun(NamedTuple):
     """Rows one after another of one origin: where the first of them stands there; None: their source has no order."""
 
     origin: Origin | None
@@ -72,7 +72,7 @@ class Runs:
     """The runs of the rows of a piece, as they are gathered."""
 
     def __init__(self) -> None:
-        self.runs: list[Run] = []
+        self.runs: list[OriginRun] = []
         self._sizes: list[int] = []
 
     def gathered(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
@@ -83,7 +83,7 @@ class Runs:
         for end, origin in zip(*_runs(batch[ORIGIN]), strict=True):
             if not self.runs or self.runs[-1].origin != origin:
                 place = batch[PLACE][begin].as_py() if PLACE in batch.schema.names else before + begin
-                self.runs.append(Run(origin, place or 0))
+                self.runs.append(OriginRun(origin, place or 0))
                 self._sizes.append(0)
             self._sizes[-1] += int(end) - begin
             begin = int(end)
@@ -113,10 +113,10 @@ class Runs:
         return told + b" " * (-len(told) % 8)
 
 
-def read_runs(data: bytes) -> list[tuple[int, Run]]:
+def read_runs(data: bytes) -> list[tuple[int, OriginRun]]:
     """Return runs, and how many rows each has, as `Runs.told` wrote them."""
     found = json.loads(data) if data else []
-    return [(size, Run(Origin(*origin) if origin else None, place)) for size, place, *origin in found]
+    return [(size, OriginRun(Origin(*origin) if origin else None, place)) for size, place, *origin in found]
 
 
 def _runs(column: pa.Array) -> tuple[np.ndarray, list[Origin | None]]:
@@ -158,7 +158,7 @@ class Numbering:
         self._numbers = {origin: number for number, origin in known.items()}
         self._next = 0
 
-    def placed(self, rows: pa.Table, input: int, runs: Sequence[tuple[int, Run]]) -> pa.Table:
+    def placed(self, rows: pa.Table, input: int, runs: Sequence[tuple[int, OriginRun]]) -> pa.Table:
         """Return the rows of a packet of an input, which these runs make up, with POSITION."""
         if not runs:
             return rows

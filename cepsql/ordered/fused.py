@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.ordered.arrival import POSITION, has_positions, in_their_order
-from cepsql.ordered.columns import compact
 from cepsql.ordered.held import open_held
 from cepsql.ordered.operator import NEVER, Operator, OrderedRows, Step
+from cepsql.ordered.plain_columns import compact
 from cepsql.ordered.release import Kept, release
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, RowLayout
 from cepsql.ordered.state import State

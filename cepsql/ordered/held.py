@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.columns import compact, count_flags, integers, take_rows
 from cepsql.ordered.keys import find_keys
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows
+from cepsql.ordered.plain_columns import compact, count_flags, integers, take_rows
 from cepsql.ordered.row_layout import END_OF_TIME
 
 FIRST, CONTEXT = "first", "context"

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.columns import canonical
 from cepsql.ordered.ordinal import is_nested, nested_key
-from cepsql.render.times import python_values
+from cepsql.ordered.plain_columns import canonical
+from cepsql.render.far_times import python_values
 
 _LAST = 2**62
 """The greatest number that combinations of keys may have."""

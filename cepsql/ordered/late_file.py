@@ -16,11 +16,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepsql.ordered.columns import one_chunk
+from cepsql.ordered.plain_columns import one_chunk
 from cepsql.ordered.rejected import WHOLE
 from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.render.far_times import far_texts, has_far_times
 from cepsql.render.sound_text import sound_text
-from cepsql.render.times import far_texts, has_far_times
 
 LATE_COLUMNS = (
     ("reason", "STRING"),

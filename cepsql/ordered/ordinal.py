@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.render.times import python_values
+from cepsql.render.far_times import python_values
 
 
 def ordinals(column: pa.Array, equal_zeros: bool) -> np.ndarray:

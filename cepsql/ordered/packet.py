@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.arrival import RUN, Run, Runs, read_runs
-from cepsql.ordered.columns import canonical, flags, integers, marked, one_chunk, plain_batch
+from cepsql.ordered.arrival import RUN, OriginRun, Runs, read_runs
 from cepsql.ordered.counts import Counts
+from cepsql.ordered.plain_columns import canonical, flags, integers, marked, one_chunk, plain_batch
 from cepsql.ordered.rejected import WHOLE, set_aside
 from cepsql.ordered.row_bytes import narrow, read_rows, write_rows
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, REPEATED, Reduction
@@ -64,7 +64,7 @@ class Packet:
     aside: pa.Table | None = None
     heartbeat: int = BEGINNING
     producers: Mapping[str | None, int] = field(default_factory=dict)
-    runs: Sequence[tuple[int, Run]] = ()
+    runs: Sequence[tuple[int, OriginRun]] = ()
 
 
 def pack(

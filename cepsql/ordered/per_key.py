@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from cepsql.ordered.columns import one_chunk, stack
 from cepsql.ordered.keys import find_keys
+from cepsql.ordered.plain_columns import one_chunk, stack
 
 NUMBER = "number"
 """The BIGINT column beside the key columns."""

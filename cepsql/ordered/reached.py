@@ -28,7 +28,7 @@ class Told(Protocol):
 
 
 class Clocked(Protocol):
-    """What is asked of an input, `cepsql.ordered.stage.Input`."""
+    """What is asked of an input, `StageInput`."""
 
     @property
     def chained(self) -> bool: ...
@@ -47,7 +47,7 @@ class Clocked(Protocol):
 
 
 @dataclass(frozen=True)
-class Producer:
+class ProducerTime:
     """How far a producer is: its greatest event time, and since when, by the clock, it has had no row."""
 
     greatest: int
@@ -67,7 +67,7 @@ class Reached:
 
     greatest: int = BEGINNING
     silent: int | None = None
-    producers: Mapping[str | None, Producer] = field(default_factory=dict)
+    producers: Mapping[str | None, ProducerTime] = field(default_factory=dict)
 
 
 def reached_after(
@@ -106,7 +106,7 @@ def _after_producers(given: Clocked, before: Reached, packets: Sequence[Told], c
         return before
     known = dict(before.producers)
     for name, time in came.items():
-        known[name] = Producer(max(time, known[name].greatest) if name in known else time)
+        known[name] = ProducerTime(max(time, known[name].greatest) if name in known else time)
     if len(known) > MAX_PRODUCERS:
         raise OperationalError(
             f"{given.name or 'the stream'} has more than {MAX_PRODUCERS:,} producers that are waited for",
@@ -118,7 +118,7 @@ def _after_producers(given: Clocked, before: Reached, packets: Sequence[Told], c
         for name, producer in known.items():
             silent = None if name in came else _silent_since(producer.silent, clock)
             if silent is None or clock - silent < given.idle:
-                live[name] = Producer(producer.greatest, silent)
+                live[name] = ProducerTime(producer.greatest, silent)
     if live:
         greatest = min(producer.greatest for producer in live.values())
     else:

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from cepsql.ordered.columns import marked, stack
+from cepsql.ordered.plain_columns import marked, stack
 from cepsql.ordered.row_layout import REPEATED
 
 WHOLE = "whole"

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.ordered.arrival import NO_RANKS, POSITION, has_positions, in_their_order, with_positions
-from cepsql.ordered.columns import stack, stack_freely
 from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
 from cepsql.ordered.operator import Operator, OrderedRows, Step
+from cepsql.ordered.plain_columns import stack, stack_freely
 from cepsql.ordered.row_layout import END_OF_TIME
-from cepsql.ordered.sort import partition_rows, partition_sides
+from cepsql.ordered.sorting import partition_rows, partition_sides
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.columns import canonical, one_chunk, plain_batch, stack
 from cepsql.ordered.keys import key_changes
 from cepsql.ordered.operator import Operator, OrderedRows
+from cepsql.ordered.plain_columns import canonical, one_chunk, plain_batch, stack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 
 CHUNK_ROWS = 131_072

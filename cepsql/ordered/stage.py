@@ -10,22 +10,22 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Numbering
-from cepsql.ordered.columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
+from cepsql.ordered.plain_columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
 from cepsql.ordered.reached import Reached, reached_after
 from cepsql.ordered.rejected import WHOLE, rejected_rows
 from cepsql.ordered.release import release
 from cepsql.ordered.row_layout import BEGINNING, COUNTED, END_OF_TIME, IDLE, REPEATED, ROWS, RowLayout
-from cepsql.ordered.standing import Standing, standing
+from cepsql.ordered.stage_status import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
 
 _NO_TIMES = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Input:
+class StageInput:
     """One of the inputs of a stage.
 
     delay: how many microseconds its rows may come after later ones.
@@ -64,7 +64,7 @@ class Stage:
     """
 
     operator: Operator
-    inputs: tuple[Input, ...]
+    inputs: tuple[StageInput, ...]
     identity: str
     lateness: int | None = None
     endless: bool = False
@@ -140,7 +140,7 @@ class _Received:
     rejected: tuple[pa.Table | None, ...]
 
 
-class _Came:
+class _Arrived:
     """What the packets of an input bring; of many rows those of some packets at a time are copied out of these.
 
     told:     the packets without their rows.
@@ -184,7 +184,7 @@ class _Came:
 
 def _receive(stage: Stage, before: State, packets: Iterable[bytes], numbering: Numbering) -> _Received:
     late_bound = stage.late_bound(before.bound)
-    came = [_Came(stage.operator.sides[given.side], late_bound, numbering) for given in stage.inputs]
+    came = [_Arrived(stage.operator.sides[given.side], late_bound, numbering) for given in stage.inputs]
     for packet in map(open_packet, packets):
         came[packet.input].take(packet)
     rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]

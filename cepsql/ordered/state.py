@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Origin, Origins
-from cepsql.ordered.columns import compact
 from cepsql.ordered.operator import Operator
-from cepsql.ordered.reached import Producer, Reached
+from cepsql.ordered.plain_columns import compact
+from cepsql.ordered.reached import ProducerTime, Reached
 from cepsql.ordered.release import Kept, nothing_kept
 from cepsql.ordered.row_bytes import read_rows, write_rows
 from cepsql.ordered.row_layout import BEGINNING
@@ -107,8 +107,8 @@ def _producer_data(reached: Reached) -> list[list]:
     return [[name, one.greatest, one.silent] for name, one in reached.producers.items()]
 
 
-def _producers(data: list[list]) -> Mapping[str | None, Producer]:
-    return {name: Producer(greatest, silent) for name, greatest, silent in data}
+def _producers(data: list[list]) -> Mapping[str | None, ProducerTime]:
+    return {name: ProducerTime(greatest, silent) for name, greatest, silent in data}
 
 
 def _versions(operator: Operator) -> Mapping[str, int]:

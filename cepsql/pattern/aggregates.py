@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import DataError, NotSupportedError
-from cepsql.scalar.columns import type_of
+from cepsql.scalar.arrow.column_values import type_of
 from cepsql.scalar.values import decimal_div
 
 _SAFE = 2.0**62

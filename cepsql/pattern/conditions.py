@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cepsql.pattern.program import Scalar, reads_row_only
-from cepsql.scalar.tree import Call, leaves
+from cepsql.scalar.expressions import Call, leaves
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepsql.pattern.ir import Alternate, Concat, Pattern, Repeat, Variable
 from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, MatchProgram, Navigation, Scalar
-from cepsql.scalar.tree import Call, Literal, leaves
+from cepsql.scalar.expressions import Call, Literal, leaves
 
 _MOST = 64
 """Masks after which a condition counts as one that every row may satisfy."""

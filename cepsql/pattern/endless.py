@@ -2,7 +2,7 @@
 
 from cepsql.pattern.compile import Code, compile_pattern, successors
 from cepsql.pattern.program import MatchProgram
-from cepsql.scalar.tree import Literal
+from cepsql.scalar.expressions import Literal
 
 
 def endless_variables(program: MatchProgram) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from cepsql.pattern.program import Measure, Navigation, Scalar
-from cepsql.scalar.tree import Call
+from cepsql.scalar.expressions import Call
 
 UNBOUNDED = 2**40
 """More rows than can follow the first one in a frame."""

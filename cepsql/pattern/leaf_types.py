@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from cepsql.errors import NotSupportedError
 from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, MatchProgram, Navigation, Scalar
-from cepsql.scalar.columns import type_of
+from cepsql.scalar.arrow.column_values import type_of
 from cepsql.scalar.decimals import extended
-from cepsql.scalar.tree import Node, Session
+from cepsql.scalar.expressions import Node, Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,

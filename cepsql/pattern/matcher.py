@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from cepsql.errors import DataError
-from cepsql.pattern.backtrack import find_backtracking
-from cepsql.pattern.by_position import by_position, needs_match
+from cepsql.pattern.backtracking.backtrack import find_backtracking
+from cepsql.pattern.ordered_rows import Found, Partitions
 from cepsql.pattern.program import MatchProgram
-from cepsql.pattern.regular import find_regular, is_regular
-from cepsql.pattern.rows import Found, Partitions
+from cepsql.pattern.scanning.by_position import by_position, needs_match
+from cepsql.pattern.scanning.regular import find_regular, is_regular
 from cepsql.pattern.vector import test_rows
 
 

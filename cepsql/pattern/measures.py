@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.pattern.aggregates import aggregate
-from cepsql.pattern.labels import ranges
+from cepsql.pattern.ordered_rows import Matches, Partitions
 from cepsql.pattern.output import OutputRows, gives_each_row, output_rows
 from cepsql.pattern.program import (
     Aggregate,
@@ -22,7 +22,7 @@ from cepsql.pattern.program import (
     Navigation,
     RowValue,
 )
-from cepsql.pattern.rows import Matches, Partitions
+from cepsql.pattern.scanning.labels import ranges
 
 _MAX_GATHERED = 16_000_000
 """Values that running aggregates read at a time: each row of a match reads all rows before it."""

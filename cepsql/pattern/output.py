@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cepsql.pattern.labels import ranges
+from cepsql.pattern.ordered_rows import Found, Matches, Partitions
 from cepsql.pattern.program import MatchProgram
-from cepsql.pattern.rows import Found, Matches, Partitions
+from cepsql.pattern.scanning.labels import ranges
 
 COVERED = "covered"
 """The column that tells of a row whether a match of an earlier scan covers it."""

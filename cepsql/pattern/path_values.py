@@ -10,11 +10,11 @@ import pyarrow as pa
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.leaf_types import column_types, leaf_types
 from cepsql.pattern.measures import measure_table
+from cepsql.pattern.ordered_rows import Matches, Partitions
 from cepsql.pattern.program import MatchProgram, Measure, Navigation, Scalar
-from cepsql.pattern.rows import Matches, Partitions
-from cepsql.scalar.columns import plain_values
+from cepsql.scalar.arrow.column_values import plain_values
+from cepsql.scalar.expressions import Literal, leaves
 from cepsql.scalar.python import PythonSource, compile_node, execute
-from cepsql.scalar.tree import Literal, leaves
 from cepsql.scalar.typing import typed
 
 

@@ -9,7 +9,7 @@ Rows reach the matcher as an Arrow table with these columns:
     m             BIGINT: bit i is set where row predicate i is true (absent without predicates)
     i             the row's id, 16 bytes (only where a measure is a MatchId)
 
-Values are Spark's Arrow types. Conditions compute with them as `cepsql.scalar.tree.Constant` says. They have no types
+Values are Spark's Arrow types. Conditions compute with them as `scalar.expressions.Constant` says. They have no types
 of their own: those of the columns, which Spark knows, decide.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern.ir import Pattern
-from cepsql.scalar.tree import Call, Literal, Null, Parameter, Session
+from cepsql.scalar.expressions import Call, Literal, Null, Parameter, Session
 from cepsql.scalar.types import Type
 
 STEP_BUDGET = 1_000_000

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.conditions import RowTests, conjuncts, split
 from cepsql.pattern.leaf_types import column_types, leaf_types
+from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
-from cepsql.pattern.rows import Partitions
+from cepsql.scalar.expressions import Apply, Constant, Input, Node, Parameter, leaves
 from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
 from cepsql.scalar.python import PythonSource, compile_node, execute
-from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, leaves
 from cepsql.scalar.typing import typed
 
 
@@ -24,7 +24,7 @@ def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
     that may not be read themselves get verdicts without meaning. What has no vectorised form runs row by row.
     Raises NotSupportedError for an operation that has neither.
     """
-    rows = _Rows(partitions, program)
+    rows = _RowVectors(partitions, program)
     holds = np.ones((len(program.variables), partitions.rows.num_rows), bool)
     possible = holds.copy() if _looks_ahead(program) and partitions.bound < END_OF_TIME else None
     for variable, condition in enumerate(program.conditions):
@@ -40,7 +40,7 @@ def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
 test_rows.__test__ = False  # type: ignore[attr-defined]  # A function takes any attribute.
 
 
-class _Rows:
+class _RowVectors:
     """The columns of the rows, and of their neighbours, as vectors that are made once."""
 
     def __init__(self, partitions: Partitions, program: MatchProgram):
@@ -104,7 +104,7 @@ def _looks_ahead(program: MatchProgram) -> bool:
     return any(isinstance(leaf, Navigation) and leaf.shift > 0 for part in parts for leaf in leaves(part))
 
 
-def _evaluate(node: Node, rows: _Rows) -> Vector:
+def _evaluate(node: Node, rows: _RowVectors) -> Vector:
     match node:
         case Constant(value):
             return constant(value)
@@ -115,7 +115,7 @@ def _evaluate(node: Node, rows: _Rows) -> Vector:
     return rows.read(node.leaf)
 
 
-def _row_by_row(condition: Node, rows: _Rows) -> Vector:
+def _row_by_row(condition: Node, rows: _RowVectors) -> Vector:
     """Evaluate a condition with the function that `cepsql.scalar.python` writes for it."""
     inputs: dict[Bit | Navigation, str] = {}
     source = PythonSource(lambda _, node: inputs.setdefault(node.leaf, f"input{len(inputs)}"), rows.session)

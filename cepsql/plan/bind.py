@@ -6,16 +6,16 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.match.match import plan_match
-from cepsql.analysis.match.subqueries import with_hidden_columns
-from cepsql.analysis.operators.deduplicate import plan_deduplicate
+from cepsql.analysis.clauses.deduplication import plan_deduplicate
+from cepsql.analysis.row_pattern.match_clause import plan_match
+from cepsql.analysis.row_pattern.subqueries import with_hidden_columns
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.analysis.sql.written import Written
 from cepsql.catalog import MaterializedView, View
-from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, Query, WindowClause
+from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, ParsedQuery, WindowClause
 from cepsql.plan.changes.emitted_rows import emitted_rows, with_emitted_rows
 from cepsql.plan.groups.assigned_windows import implied_partition, window_rows
-from cepsql.plan.groups.fill import hoist_fill
+from cepsql.plan.groups.filled_windows import hoist_fill
 from cepsql.plan.inputs import Inputs
 from cepsql.plan.joins.as_of_tables import join_tables_as_of
 from cepsql.plan.names.expand import Expanded, Expander
@@ -24,8 +24,8 @@ from cepsql.plan.names.where_names import refuse_made_in_where
 from cepsql.plan.operators.deduplicate import Deduplicate
 from cepsql.plan.operators.match import Match
 from cepsql.plan.passes import Asked, Draft
-from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
+from cepsql.plan.rows.window_functions import hoist_over
 from cepsql.plan.tree.nodes import Node, Read, Sql
 
 
@@ -47,7 +47,7 @@ class Binder:
         self._known: dict[str, Node] = {}
         self._clauses: set[str] = set()
 
-    def expand(self, query: Query) -> Expanded:
+    def expand(self, query: ParsedQuery) -> Expanded:
         """Return a query as one tree."""
         expanded = self._expander.expand(query)
         self._clauses = {clause.name for clause in expanded.query.operators}
@@ -95,7 +95,7 @@ class Binder:
             clause, below = extended, Sql(extended.input, asked)
         return self._match(clause, below)
 
-    def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
+    def _clause(self, clause: Clause, below: Sql, query: ParsedQuery) -> Node:
         match clause:
             case MatchClause():
                 return self._match(clause, below)
@@ -142,7 +142,7 @@ class Binder:
 
     def _name(self, relation: str, node: Node, below: Sequence[str]) -> None:
         """Remember what the columns of a relation are called, of which some are those `below`."""
-        known = {name.lower(): name for name in below}
+        spelled = {name.lower(): name for name in below}
         columns = (column.name for column in node.properties.columns)
-        named = {name.lower(): known.get(name, name) if name.islower() else name for name in columns}
+        named = {name.lower(): spelled.get(name, name) if name.islower() else name for name in columns}
         self.names[flat_name(relation)] = named

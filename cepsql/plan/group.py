@@ -6,7 +6,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import Node, Sql
 
@@ -15,7 +15,7 @@ def group_plan(plans: Sequence[Plan]) -> Plan:
     """Return the plan of the queries of views whose texts stand one after the other, with these plans, in one text.
 
     Its nodes read those of all: a union that numbers the views. What is run gives the columns of the views, too; see
-    `cepsql.spark.stages.side_by_side`.
+    `cepsql.spark.building.side_by_side`.
     """
     first, last = plans[0].query, plans[-1]
     logical = _union([plan.logical for plan in plans])
@@ -23,7 +23,7 @@ def group_plan(plans: Sequence[Plan]) -> Plan:
     windows = tuple(window for plan in plans for window in plan.query.windows)
     expression = logical.query
     return Plan(
-        Query(expression, operators, last.text, replace(first.span, end=last.query.span.end), windows=windows),
+        ParsedQuery(expression, operators, last.text, replace(first.span, end=last.query.span.end), windows=windows),
         logical,
         _union([plan.root for plan in plans]),
         next((plan.limit for plan in plans if plan.limit is not None), None),

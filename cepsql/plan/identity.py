@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import urlparse
 
 from cepsql.analysis.sql.canonical import canonical_sql
+from cepsql.base.secrets import is_secret, without_secrets
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.language.interval_units import in_months
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import AddedRows, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql
-from cepsql.secrets import is_secret, without_secrets
 
 VERSION = 1
 """Of the description: another version may say the same in other words."""
@@ -51,10 +51,10 @@ def kept_description(described: Any) -> Any:
         return [kept_description(part) for part in described]
     if not isinstance(described, dict):
         return described
-    found = {name: kept_description(part) for name, part in described.items()}
-    if "format" in found and "options" in found:
-        found["options"] = {name: without_secrets(value) for name, value in found["options"].items()}
-    return found
+    parts = {name: kept_description(part) for name, part in described.items()}
+    if "format" in parts and "options" in parts:
+        parts["options"] = {name: without_secrets(value) for name, value in parts["options"].items()}
+    return parts
 
 
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
@@ -68,15 +68,15 @@ def differences(before: object, after: object, place: str = "") -> list[tuple[st
         parts = [(f"{place}[{i}]", b, a) for i, (b, a) in enumerate(zip(before, after, strict=True))]
     else:
         return [(place, before, after)]
-    return [found for part, b, a in parts for found in differences(b, a, part)]
+    return [inner for part, b, a in parts for inner in differences(b, a, part)]
 
 
 def spoken_differences(before: object, after: object) -> str:
     """Return the first differences of two descriptions as text."""
-    found = differences(before, after)
-    lines = [f"{place} was {b} and is {a}" for place, b, a in ((p, *_spoken(b, a)) for p, b, a in found[:_SHOWN])]
-    if len(found) > _SHOWN:
-        lines.append(f"and {len(found) - _SHOWN} more")
+    differing = differences(before, after)
+    lines = [f"{place} was {b} and is {a}" for place, b, a in ((p, *_spoken(b, a)) for p, b, a in differing[:_SHOWN])]
+    if len(differing) > _SHOWN:
+        lines.append(f"and {len(differing) - _SHOWN} more")
     return "; ".join(lines)
 
 
@@ -142,9 +142,9 @@ def _watermark(relation: Source | Registered) -> list | None:
 
 def _watermark_clauses(mark: Watermark) -> list[tuple[str, object]]:
     """Return the clauses of a watermark that decide rows, by name; when an alert is raised changes none."""
-    given = [(name, getattr(mark, name)) for name in ("heartbeat", "ahead", "reference", "idle", "punctuation")]
+    clauses = [(name, getattr(mark, name)) for name in ("heartbeat", "ahead", "reference", "idle", "punctuation")]
     producer = None if mark.producer is None else mark.producer.lower()
-    return [(name, value) for name, value in [*given, ("producer", producer)] if value is not None]
+    return [(name, value) for name, value in [*clauses, ("producer", producer)] if value is not None]
 
 
 def _type(written: str) -> str:

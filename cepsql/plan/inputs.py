@@ -3,8 +3,8 @@
 from collections.abc import Hashable
 
 from cepsql.errors import Error, answer, granted
-from cepsql.language.statements import Query
-from cepsql.plan.passes import PASSES, Asked, Draft, Names, run_passes
+from cepsql.language.statements import ParsedQuery
+from cepsql.plan.passes import PASSES, Asked, Draft, QueryNames, run_passes
 from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.reader import Reader, RowsAsTheyCome, RowsInOrder
 
@@ -12,7 +12,7 @@ from cepsql.plan.tree.reader import Reader, RowsAsTheyCome, RowsInOrder
 class Inputs:
     """Gives inputs, as `cepsql.plan.tree.reader.Checked` says; what is asked again is answered from memory."""
 
-    def __init__(self, names: Names):
+    def __init__(self, names: QueryNames):
         self._names = names
         self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
 
@@ -35,6 +35,6 @@ class Inputs:
         return self._answers[key][1]
 
     def _asked(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
-        draft = Draft(Query(rows.query, (), "", reader.span), rows=rows)
+        draft = Draft(ParsedQuery(rows.query, (), "", reader.span), rows=rows)
         asked = Asked(reader, spoken, self, self._names)
         return answer(lambda: run_passes(PASSES, draft, asked).graph)

@@ -9,21 +9,21 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.emission import ON_CLOSE, plan_emission
+from cepsql.analysis.clauses.emit_clause import ON_CLOSE, plan_emission
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.written import without_limit
 from cepsql.errors import ProgrammingError, Span
-from cepsql.language.statements import MatchClause, Query
+from cepsql.language.statements import MatchClause, ParsedQuery
 from cepsql.plan.changes.emission import with_emission
-from cepsql.plan.changes.excluded_rows import hoist_excluding
+from cepsql.plan.changes.excluding_frames import hoist_excluding
 from cepsql.plan.groups.assigned_windows import hold_windows, refuse_groups_beside
 from cepsql.plan.groups.calendar_windows import with_calendar_windows
-from cepsql.plan.groups.fill import hoist_fill
+from cepsql.plan.groups.filled_windows import hoist_fill
 from cepsql.plan.groups.grouping_sets import with_grouping_sets
 from cepsql.plan.groups.window_groups import hoist_outer_groups, hoist_window_groups
 from cepsql.plan.joins.as_of_tables import join_tables_as_of
-from cepsql.plan.joins.stream_join import hoist_joins
+from cepsql.plan.joins.stream_joins import hoist_joins
 from cepsql.plan.names.expand import Expanded
 from cepsql.plan.names.group_by_all import with_group_by_all
 from cepsql.plan.names.item_names import with_item_names
@@ -45,18 +45,18 @@ from cepsql.plan.refuse import (
 from cepsql.plan.rows.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
 from cepsql.plan.rows.group_frames import over_tables
 from cepsql.plan.rows.number_times import refuse_number_times
-from cepsql.plan.rows.over import hoist_over
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.row_order import hoist_order
+from cepsql.plan.rows.window_functions import hoist_over
 from cepsql.plan.tree.changelogs import changelog_read, emitted_read, refuse_changelog
 from cepsql.plan.tree.nodes import Node, Read, Sql, inputs, missing_time
 from cepsql.plan.tree.reader import Checked, Reader, RowsAsTheyCome
 
 
-class Names(Protocol):
+class QueryNames(Protocol):
     """What the names in a query mean."""
 
-    def expand(self, query: Query) -> Expanded:
+    def expand(self, query: ParsedQuery) -> Expanded:
         """Return a query as one tree."""
 
     def columns_of(self, table: exp.Table) -> list[str]:
@@ -86,7 +86,7 @@ class Draft:
     limit:    LIMIT over a stream, once that is taken off.
     """
 
-    query: Query
+    query: ParsedQuery
     expanded: Expanded | None = None
     view: str | None = None
     rows: Sql | None = None
@@ -125,7 +125,7 @@ class Asked:
     reader: Reader | None
     spoken: str
     inputs: Checked
-    names: Names = field(repr=False)
+    names: QueryNames = field(repr=False)
 
 
 Change = Callable[[Draft, Asked], Draft]
@@ -432,7 +432,7 @@ with `of_inputs`."""
 
 
 @dataclass(frozen=True)
-class Step:
+class PassStep:
     """What a pass changed.
 
     of: whose rows it worked on, None for the whole query.
@@ -445,13 +445,13 @@ class Step:
     after: tuple[str, ...]
 
 
-_steps: ContextVar[list[Step] | None] = ContextVar("steps", default=None)
+_steps: ContextVar[list[PassStep] | None] = ContextVar("steps", default=None)
 
 
 @contextmanager
-def recorded_steps(wanted: bool) -> Iterator[list[Step]]:
+def recorded_steps(wanted: bool) -> Iterator[list[PassStep]]:
     """Record what each pass changes in the queries that are planned meanwhile, nothing if that is not wanted."""
-    steps: list[Step] = []
+    steps: list[PassStep] = []
     token = _steps.set(steps if wanted else None)
     try:
         yield steps
@@ -480,7 +480,7 @@ def record_step(of: str | None, name: str, sentence: str, before: Draft | Node, 
         return
     lines = _lines(after)
     if lines != _lines(before):
-        steps.append(Step(of, name, sentence, tuple(lines)))
+        steps.append(PassStep(of, name, sentence, tuple(lines)))
 
 
 def _lines(value: Draft | Node) -> list[str]:

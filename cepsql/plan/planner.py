@@ -4,17 +4,17 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.match import MatchPlan
-from cepsql.analysis.operators.emission import OPERATION, plan_emission
+from cepsql.analysis.clauses.emit_clause import OPERATION, plan_emission
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.properties import Properties
 from cepsql.analysis.sql.quoted_columns import quoted_column_notices
 from cepsql.catalog import ColumnDefinition, Registered, Source, View
 from cepsql.errors import Error, Span, answer, in_text
 from cepsql.language.guard import deep_stack, no_collection
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.plan.bind import Binder
 from cepsql.plan.changes.emission import groups_joined_streams
-from cepsql.plan.changes.ranked_rows import call_that_changes
+from cepsql.plan.changes.ranked_selects import call_that_changes
 from cepsql.plan.changes.table_changes import over_table_changes
 from cepsql.plan.names.expand import Expander, Lookup
 from cepsql.plan.passes import BIND, CHECK, EXPAND, LIFT, Asked, Draft, record_step, run_passes, tree_lines
@@ -39,7 +39,7 @@ class Plan(Readable):
     parts:   the plans of the views of a group, whose query it is; see `cepsql.plan.group`.
     """
 
-    query: Query
+    query: ParsedQuery
     logical: Sql
     root: Node
     limit: int | None
@@ -70,7 +70,7 @@ class Plan(Readable):
     @property
     def changes(self) -> bool:
         """Whether the rows say what each does to the result, in the column OPERATION of
-        `cepsql.analysis.operators.emission`.
+        `cepsql.analysis.clauses.emit_clause`.
         """
         return self.query.emit is not None and plan_emission(self.query.emit).changing
 
@@ -108,7 +108,7 @@ class Plan(Readable):
         return tuple(quoted_column_notices(self.query, (*columns, *self.view_columns)))
 
 
-def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
+def plan_query(query: ParsedQuery, lookup: Lookup, defining: bool = False) -> Plan:
     """Plan a query; `lookup` finds what a table name means.
 
     defining: it is that of a view, which may be read where its rows change.
@@ -140,11 +140,11 @@ class _Planner:
         self.binder = Binder(self.expander, self._view)
         self._inputs = self.binder.inputs
 
-    def query(self, query: Query) -> tuple[Sql, int | None]:
+    def query(self, query: ParsedQuery) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         return self._finished(self._bound(Draft(query)))
 
-    def definition(self, query: Query) -> tuple[Sql, int | None]:
+    def definition(self, query: ParsedQuery) -> tuple[Sql, int | None]:
         """Return what `query` does of the query of a view, which may be read where its rows change."""
         draft = self._bound(Draft(query))
         root, place = draft.graph, draft.query.span

@@ -2,9 +2,9 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.sql.intervals import interval_micros
+from cepsql.analysis.sql.constant_intervals import interval_micros
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.plan.planner import Plan
 from cepsql.plan.view_sources import view_sources
 from cepsql.scalar.times import parse_timestamp
@@ -52,21 +52,21 @@ def _check_versions(plan: Plan) -> None:
         raise ProgrammingError("AT WATERMARK beside FOR SYSTEM_TIME AS OF", point.versions[0].span, hint)
 
 
-def version_times(query: Query, zone: Zone) -> dict[str, int]:
+def version_times(query: ParsedQuery, zone: Zone) -> dict[str, int]:
     """Return as of when views are read, in microseconds since 1970 by their names in lower case.
 
     Raises ProgrammingError for a text that is no time.
     """
-    found = {}
+    versions = {}
     for version in query.point.versions if query.point is not None else ():
         micros = parse_timestamp(version.time, zone)
         if micros is None:
             raise ProgrammingError(f"'{version.time}' is no time", version.span, "TIMESTAMP '2026-03-02 09:00:00'")
-        found[version.name.lower()] = micros
-    return found
+        versions[version.name.lower()] = micros
+    return versions
 
 
-def refuse_read_point(query: Query, what: str) -> None:
+def refuse_read_point(query: ParsedQuery, what: str) -> None:
     """Raise NotSupportedError if the query of a definition says as of when it reads; `what`: of which."""
     if query.point is not None:
         hint = "say it where you read the view: SELECT * FROM view AT WATERMARK"
@@ -75,7 +75,7 @@ def refuse_read_point(query: Query, what: str) -> None:
         )
 
 
-def age_allowed(query: Query) -> int | None:
+def age_allowed(query: ParsedQuery) -> int | None:
     """Return how many microseconds old the views that a query reads may be, None for any age.
 
     Raises ProgrammingError for a length that is not constant, or not longer than zero.

@@ -2,13 +2,13 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import called_function, is_aggregate
-from cepsql.analysis.match.subqueries import HIDDEN
+from cepsql.analysis.row_pattern.aggregate_calls import called_function, is_aggregate
+from cepsql.analysis.row_pattern.subqueries import HIDDEN
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.analysis.sql.window_calls import is_window_call
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
+from cepsql.language.foreign.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
 from cepsql.plan.operators.stream_join import StreamJoin
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.rules.mark_chains import with_markers
@@ -73,25 +73,27 @@ def refuse_aggregates(query: exp.Expr, place: Span) -> None:
             )
     for clause in query.find_all(exp.Group, exp.Where, exp.Join):
         part = clause.args.get("on") if isinstance(clause, exp.Join) else clause
-        found = next((node for node in part.walk() if _is_of_rows(node, clause)), None) if part is not None else None
-        if found is None:
+        aggregate = (
+            next((node for node in part.walk() if _is_of_rows(node, clause)), None) if part is not None else None
+        )
+        if aggregate is None:
             continue
-        window = isinstance(found, exp.Window)
+        window = isinstance(aggregate, exp.Window)
         if isinstance(clause, exp.Group):
             kind = "window function" if window else "aggregate"
             raise ProgrammingError(
                 f"GROUP BY takes no {kind}: it is computed from several rows",
-                span_of(found, place),
+                span_of(aggregate, place),
                 "compute it in a subquery, and group its rows",
             )
         if not window and isinstance(clause, exp.Join):
             raise ProgrammingError(
                 "ON chooses pairs of rows before they are grouped, and has no aggregates",
-                span_of(found, place),
+                span_of(aggregate, place),
                 "aggregate in a subquery, and join its rows",
             )
         if not window:
-            raise ProgrammingError(NO_AGGREGATES, span_of(found, place), HAVING_INSTEAD)
+            raise ProgrammingError(NO_AGGREGATES, span_of(aggregate, place), HAVING_INSTEAD)
 
 
 def _aggregate_within(call: exp.Expr) -> exp.Expr | None:
@@ -131,11 +133,11 @@ def refuse_order(root: Sql, changing: bool, last: bool) -> None:
     for query in root.query.find_all(exp.Query):
         if not _reads(query, streams) or (changing and asks_first_rows(query)):
             continue
-        for clause, spoken in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
+        for clause, clause_name in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
             if query.args.get(clause) is not None and not (last and clause == "order" and query is root.query):
                 place = span_of(query.args[clause], span_of(query))
                 raise NotSupportedError(
-                    f"{spoken} over a stream is not supported",
+                    f"{clause_name} over a stream is not supported",
                     place,
                     "ORDER BY the event time at the end of the query is; ORDER BY ... LIMIT 3 EMIT CHANGES gives the "
                     "first rows so far of any order",
@@ -168,21 +170,21 @@ def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], spoken: s
     _refuse_whole_tables(query, streams, clause.span)
     if len(uses) > 1:
         raise NotSupportedError(f"a join of streams of this form before {spoken} is not supported", clause.span)
-    known = _without_subqueries(query).find_all(*_STATEFUL)
-    found = next((node for node in known if _reads(_query_of(node), streams)), None)
-    if found is not None:
+    stateful = _without_subqueries(query).find_all(*_STATEFUL)
+    refused = next((node for node in stateful if _reads(_query_of(node), streams)), None)
+    if refused is not None:
         raise NotSupportedError(
-            f"{_spoken(found)} on a stream before {spoken} is not supported",
-            span_of(found, clause.span),
+            f"{_spoken(refused)} on a stream before {spoken} is not supported",
+            span_of(refused, clause.span),
             "filters, computed columns, joins with tables and UNION ALL of streams are",
         )
 
 
 def _query_of(node: exp.Expr) -> exp.Expr:
     """Return the query whose rows a part of it computes with."""
-    found = node if isinstance(node, exp.Query) else node.find_ancestor(exp.Query)
-    assert found is not None
-    return found
+    query = node if isinstance(node, exp.Query) else node.find_ancestor(exp.Query)
+    assert query is not None
+    return query
 
 
 def _refuse_groups_without_window(query: exp.Query) -> None:
@@ -223,11 +225,11 @@ def _refuse_lateral(query: exp.Query) -> None:
                 "CROSS JOIN LATERAL explode(x) AS u(y), with WHERE; LEFT JOIN LATERAL explode(x) AS u(y) ON true gives "
                 "a row without elements, too",
             )
-        found = inner.find(exp.Group, exp.Distinct, exp.AggFunc) if isinstance(inner, exp.Subquery) else None
-        if found is not None:
+        grouping = inner.find(exp.Group, exp.Distinct, exp.AggFunc) if isinstance(inner, exp.Subquery) else None
+        if grouping is not None:
             raise NotSupportedError(
-                f"{_spoken(found)} in LATERAL beside a stream is not supported",
-                span_of(found, span_of(query)),
+                f"{_spoken(grouping)} in LATERAL beside a stream is not supported",
+                span_of(grouping, span_of(query)),
                 "aggregate the table in a subquery with GROUP BY, and join that",
             )
 
@@ -244,13 +246,13 @@ def refuse_endless_aggregate(root: Sql) -> None:
         if whole and select.args.get("group") is None and any(_reads(item, streams) for item in relations(select)):
             raise _endless(span_of(whole[0], span_of(select)))
     written, typed = (list(query.find_all(exp.Select)) for query in (root.query, root.resolved.qualified))
-    for select, known in zip(written, typed, strict=True) if len(written) == len(typed) else ():
+    for select, pairs in zip(written, typed, strict=True) if len(written) == len(typed) else ():
         group = select.args.get("group")
         if not any(_reads(item, streams) for item in relations(select)):
             continue
-        if group is not None and _is_timeless(known.args["group"]):
+        if group is not None and _is_timeless(pairs.args["group"]):
             raise _endless(span_of(group, span_of(select)))
-        if select.args.get("distinct") is not None and all(map(_is_timeless, known.selects)):
+        if select.args.get("distinct") is not None and all(map(_is_timeless, pairs.selects)):
             raise NotSupportedError(
                 "DISTINCT over a stream needs its event time among the columns: without it rows are compared for ever",
                 span_of(select),
@@ -300,8 +302,8 @@ def _refuse_whole_tables(query: exp.Query, streams: set[str], place: Span | None
         before = any(_reads(item, streams) for item in relations(select)[:1])
         for join, item in zip(select.args.get("joins") or [], relations(select)[1:], strict=False):
             kind, after = join_kind(join), _reads(item, streams)
-            kept = _KEPT.get(kind, ())
-            if before != after and ("left" if after else "right") in kept:
+            clauses = _KEPT.get(kind, ())
+            if before != after and ("left" if after else "right") in clauses:
                 raise NotSupportedError(
                     f"a {kind} JOIN that gives all rows of a table beside those of a stream is not supported",
                     span_of(join, place),

@@ -80,13 +80,13 @@ def _arrangement(node: dict) -> object | None:
     if "format" in node:
         if not node["streaming"]:
             return "a table"
-        kept = {name: value for name, value in node.items() if name not in ("columns", "watermark")}
+        arranged = {name: value for name, value in node.items() if name not in ("columns", "watermark")}
         # What the clock showed in between is not kept.
         clocks = ("heartbeat", "ahead", "idle")
         if "backfill" in node:
             return None
         timed = any(str(part).startswith(clocks) for part in (node["watermark"] or [])[1:])
-        return kept if node["format"] in _KEPT and not timed else None
+        return arranged if node["format"] in _KEPT and not timed else None
     if "frame" in node:
         return None
     below = node["inputs"].values() if "sql" in node else node["inputs"]

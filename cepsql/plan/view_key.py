@@ -16,8 +16,8 @@ def known_key(plan: Plan) -> tuple[str, ...]:
     It is that of a whole query over groups, DISTINCT, or a stream with a PRIMARY KEY; of matches it is their id.
     """
     if not plan.changes:
-        found = match_id_column(plan.logical)
-        return (found,) if found else ()
+        match_id = match_id_column(plan.logical)
+        return (match_id,) if match_id else ()
     query = plan.query.expression
     if not isinstance(query, exp.Select) or query.args.get("limit"):
         return ()
@@ -33,8 +33,8 @@ def _grouped(query: exp.Select, group: exp.Group) -> tuple[str, ...]:
     """Return the columns that hold what a SELECT groups by, nothing if one of that is not selected."""
     if any(value for name, value in group.args.items() if name != "expressions"):
         return ()
-    found = [_selected(query, part) for part in group.expressions]
-    return tuple(name for name in found if name) if all(found) else ()
+    selected = [_selected(query, part) for part in group.expressions]
+    return tuple(name for name in selected if name) if all(selected) else ()
 
 
 def _selected(query: exp.Select, part: exp.Expr) -> str | None:
@@ -76,9 +76,9 @@ def _read(plan: Plan, query: exp.Select) -> tuple[str, ...]:
     names = {name.lower(): name for name in read[0].key}
     if any(item.is_star for item in query.expressions):
         return tuple(read[0].key) if len(query.expressions) == 1 else ()
-    found = {
+    output_names = {
         item.unalias().name.lower(): item.alias_or_name
         for item in query.expressions
         if isinstance(item.unalias(), exp.Column)
     }
-    return tuple(found[name] for name in names) if names and names.keys() <= found.keys() else ()
+    return tuple(output_names[name] for name in names) if names and names.keys() <= output_names.keys() else ()

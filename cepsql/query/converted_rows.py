@@ -20,7 +20,7 @@ def no_python_type(failure: Exception) -> DataError:
 
 def pandas_rows(rows: "pa.Table") -> "pd.DataFrame":
     """Return rows as a pandas DataFrame; raises DataError for a value that it cannot hold."""
-    from cepsql.spark.frames.arrow import to_pandas
+    from cepsql.spark.frames.arrow_rows import to_pandas
 
     try:
         return to_pandas(rows)

@@ -24,7 +24,7 @@ class Drawable(Protocol):
 
 
 def drawn_series(
-    query: Drawable, query_of: Callable[[st.Query], Drawable], x: str, y: str
+    query: Drawable, query_of: Callable[[st.ParsedQuery], Drawable], x: str, y: str
 ) -> "tuple[pa.Table, str, str, tuple[str, ...]]":
     """Return the rows that the pattern reads, or without one the query gives, with what they are in the pattern, and
     the names of their columns and keys.
@@ -34,7 +34,7 @@ def drawn_series(
     """
     import pyarrow as pa
 
-    from cepsql.plots.matches import MATCH, VARIABLE
+    from cepsql.render.plots.matches import MATCH, VARIABLE
 
     plain = not any(isinstance(clause, st.MatchClause) for clause in query.plan.query.operators)
     keys: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import Registered, Sink, Source
 from cepsql.errors import InterfaceError, NotSupportedError
 from cepsql.explain.match_key import Key, asked_match
@@ -14,12 +14,12 @@ from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
-from cepsql.plan.start import started_at
+from cepsql.plan.start_places import started_at
 from cepsql.plan.view_sources import view_sources
 from cepsql.query.converted_rows import first_rows, pandas_rows, polars_rows
 from cepsql.query.drawn_series import drawn_series
-from cepsql.query.host import Host
 from cepsql.query.planned_query import PlannedQuery
+from cepsql.query.query_host import QueryHost
 from cepsql.query.scan_obstacle import scan_obstacle
 from cepsql.query.spark_rows import SparkRows
 from cepsql.query.start_arguments import StartArguments, check_arguments
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.render.shown_rows import ShownRows
-    from cepsql.spark.run.query import StandingQuery
-    from cepsql.spark.sources.reading_start import ReadingStart
-    from cepsql.spark.stages.frame_options import FrameOptions
-    from cepsql.views.last_rows import LastRows
+    from cepsql.spark.building.frame_options import FrameOptions
+    from cepsql.spark.run.standing_query import StandingQuery
+    from cepsql.spark.sources.watching.reading_start import ReadingStart
     from cepsql.views.reading import Reading
+    from cepsql.views.recent_rows import LastRows
 
 _MOST_ROWS = 2**31 - 1
 """The greatest number of rows that Spark can be told to give."""
@@ -46,7 +46,7 @@ _MOST_ROWS = 2**31 - 1
 class Query:
     """A query that has not run: a streaming or batch DataFrame on demand, its rows, or a standing query."""
 
-    def __init__(self, engine: Host, plan: Plan, begins: str | None = None):
+    def __init__(self, engine: QueryHost, plan: Plan, begins: str | None = None):
         """Make the query of a plan; `begins`: where its first start begins to read Kafka, as in `started_at`."""
         self._engine, self.plan = engine, plan
         self._planned = PlannedQuery(engine, plan, begins)
@@ -88,7 +88,7 @@ class Query:
     def reading_starts(self, checkpoint: str | Path | None = None) -> "list[ReadingStart]":
         """Return where reading of each stream starts; with the folder of a checkpoint, where that resumes."""
         self._engine.check_open()
-        from cepsql.spark.sources.reading_start import reading_starts
+        from cepsql.spark.sources.watching.reading_start import reading_starts
 
         folder = None if checkpoint is None else self._planned.checkpoint_path(checkpoint)
         return reading_starts(started_at(self.plan, self._planned.begins).origins, folder)
@@ -114,7 +114,7 @@ class Query:
         return self._rows.columns() if self.reading is None else list(self.reading.columns)
 
     def build(self, options: "FrameOptions | None" = None) -> "DataFrame":
-        """Build the DataFrame again; see `cepsql.spark.stages.build.build`. Raises Error."""
+        """Build the DataFrame again; see `cepsql.spark.building.build.build`. Raises Error."""
         return self._planned.build(options)
 
     def collect(self) -> "list[Row]":
@@ -203,7 +203,7 @@ class Query:
         zone = self._engine.zone_name() if self.reading is not None else None
         if zone is None:
             spark = self._engine.spark
-            from cepsql.spark.jvm.settings import setting
+            from cepsql.spark.jvm.lent_settings import setting
 
             zone = setting(spark, "spark.sql.session.timeZone")
         return ShownRows(self.columns, first.slice(0, rows), note, zone)
@@ -280,7 +280,7 @@ class Query:
                 "handled where Spark's driver runs",
                 hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
             )
-        from cepsql.query.start import start_query
+        from cepsql.query.start_query import start_query
 
         arguments = StartArguments(on_rows, target, name, epoch, drain, checkpoint, trigger, upgrades)
         return start_query(self._planned, self._rows, arguments, self.last_rows)
@@ -329,7 +329,7 @@ class Query:
         Raises ProgrammingError if the key does not fit or no row has it, and what running the query would raise.
         """
         partition, spark = self._planned.partition(key), self._engine.spark
-        from cepsql.spark.run.explain_match import explain_query
+        from cepsql.spark.run.explained_partition import explain_query
         from cepsql.spark.run.runs import running
 
         with running(spark) as run, run.interruptible():
@@ -343,7 +343,7 @@ class Query:
         Raises as `explain_match` does.
         """
         match, spark = asked_match(self._planned.valued), self._engine.spark
-        from cepsql.spark.run.explain_match import list_keys
+        from cepsql.spark.run.explained_partition import list_keys
         from cepsql.spark.run.runs import running
 
         with running(spark) as run, run.interruptible():
@@ -358,7 +358,7 @@ class Query:
         Raises InterfaceError where matplotlib is not installed or there is no such column, NotSupportedError for
         several MATCH_RECOGNIZE, and what running the query would raise.
         """
-        from cepsql.plots.matches import draw_matches
+        from cepsql.render.plots.matches import draw_matches
 
         return draw_matches(*drawn_series(self, self._of_statement, x, y), most)
 
@@ -370,11 +370,11 @@ class Query:
         Raises InterfaceError if there is no such column, or it is neither a number nor a time, and what running the
         query would raise.
         """
-        from cepsql.plots.characters import draw_characters
+        from cepsql.render.plots.characters import draw_characters
 
         return draw_characters(*drawn_series(self, self._of_statement, x, y), width, height)
 
-    def _of_statement(self, query: st.Query) -> "Query":
+    def _of_statement(self, query: st.ParsedQuery) -> "Query":
         return Query(self._engine, self._engine.plan(query))
 
     def rows_now(self) -> "pa.Table":
@@ -397,7 +397,7 @@ class Query:
     def explain_spark(self) -> str:
         """Return Spark's plan of the query as text; of a stream the analyzed one, since each batch is planned again."""
         frame = self.df
-        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.jvm.messages.failures import translated_failures
 
         text = io.StringIO()
         with translated_failures(self.plan.text), contextlib.redirect_stdout(text):

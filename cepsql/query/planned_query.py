@@ -4,23 +4,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
-from cepsql.plan.references import with_values
-from cepsql.plan.start import started_at
+from cepsql.plan.resolved_references import with_values
+from cepsql.plan.start_places import started_at
 from cepsql.plan.view_sources import view_sources
-from cepsql.query.host import Host
+from cepsql.query.query_host import QueryHost
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from cepsql.spark.building.frame_options import FrameOptions
     from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath
     from cepsql.spark.frames.buckets import Buckets
-    from cepsql.spark.stages.frame_options import FrameOptions
 
 FEW_BUCKETS = 2
 """With so many, operators over changes are quicker one after another in one task than spread over two."""
@@ -29,7 +29,7 @@ FEW_BUCKETS = 2
 class PlannedQuery:
     """A plan, the engine that it belongs to, and where its first start begins to read Kafka, as in `started_at`."""
 
-    def __init__(self, host: Host, plan: Plan, begins: str | None):
+    def __init__(self, host: QueryHost, plan: Plan, begins: str | None):
         self.host, self.plan, self.begins = host, plan, begins
 
     @cached_property
@@ -69,8 +69,8 @@ class PlannedQuery:
     def identity(self) -> dict:
         """Return the identity of the query, as data."""
         spark = self.host.spark
-        from cepsql.spark.frames.frames import frame_identity
-        from cepsql.spark.jvm.settings import meaning_settings
+        from cepsql.spark.frames.user_frames import frame_identity
+        from cepsql.spark.jvm.lent_settings import meaning_settings
 
         return describe_plan(self.valued, meaning_settings(spark), frame_identity)
 
@@ -81,16 +81,16 @@ class PlannedQuery:
         return replace(asked, match=replace(asked.match, program=program))
 
     def build(self, options: "FrameOptions | None" = None) -> "DataFrame":
-        """Build the DataFrame; see `cepsql.spark.stages.build.build`. Raises Error."""
+        """Build the DataFrame; see `cepsql.spark.building.build.build`. Raises Error."""
         spark = self.host.spark
-        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.building.build import build
+        from cepsql.spark.building.frame_options import EXPIRED_ROWS, FrameOptions
+        from cepsql.spark.building.neighbours import Sharing
         from cepsql.spark.jvm.interrupts import held_interrupts
-        from cepsql.spark.jvm.settings import AS_WRITTEN, lent_settings
-        from cepsql.spark.jvm.zone import session_zone
+        from cepsql.spark.jvm.lent_settings import AS_WRITTEN, lent_settings
+        from cepsql.spark.jvm.messages.failures import translated_failures
+        from cepsql.spark.jvm.session_zone import session_zone
         from cepsql.spark.sources.view_frame import view_frames
-        from cepsql.spark.stages.build import build
-        from cepsql.spark.stages.frame_options import EXPIRED_ROWS, FrameOptions
-        from cepsql.spark.stages.neighbours import Sharing
 
         options = options or FrameOptions()
         with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):

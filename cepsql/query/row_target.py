@@ -6,19 +6,19 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from cepsql.catalog.mounts import check_still_mounted
 from cepsql.catalog.references import valued_sink
 from cepsql.errors import NotSupportedError
-from cepsql.mounts import check_still_mounted
 from cepsql.plan.tree.match_id_column import match_id_column
 from cepsql.query.planned_query import PlannedQuery
 from cepsql.query.start_arguments import StartArguments
-from cepsql.render.times import for_python
+from cepsql.render.far_times import for_python
 from cepsql.sinks import WriterIdentity, open_sink
 from cepsql.spark.checkpoint.checkpoint import Checkpoint, disk_named
 from cepsql.spark.checkpoint.row_limit import RowLimit
 from cepsql.spark.run.row_queue import RowQueue
 from cepsql.spark.run.sink import BatchSink, RowSink
-from cepsql.views.last_rows import LastRows
+from cepsql.views.recent_rows import LastRows
 
 
 def row_target(

@@ -4,22 +4,22 @@ from collections.abc import Iterable
 
 from cepsql.catalog import Registered, Sink, Source
 from cepsql.catalog.view_store import ViewSource
-from cepsql.datagen.fields import DATAGEN
 from cepsql.explain.match_explanation import MatchExplanation
 from cepsql.explain.match_key import Key
-from cepsql.kafka.reader import PYTHON, reader_of
-from cepsql.plan.references import hidden_values
+from cepsql.plan.resolved_references import hidden_values
 from cepsql.query.planned_query import PlannedQuery
+from cepsql.readers.datagen.fields import DATAGEN
+from cepsql.readers.kafka.kafka_reader import PYTHON, reader_of
+from cepsql.spark.building.neighbours import Sharing
 from cepsql.spark.checkpoint.checkpoint import Checkpoint
 from cepsql.spark.checkpoint.source_log import longest_file_age
-from cepsql.spark.jvm.full_disk import written_places
-from cepsql.spark.run.explain_match import explain_held
-from cepsql.spark.run.query import StartOptions
-from cepsql.spark.sources.csv_headers import files_with_headers
+from cepsql.spark.jvm.messages.full_disk import written_places
+from cepsql.spark.run.explained_partition import explain_held
+from cepsql.spark.run.standing_query import StartOptions
 from cepsql.spark.sources.late_rows import late_files
 from cepsql.spark.sources.source import is_kafka
-from cepsql.spark.sources.unread_files import listed_folder
-from cepsql.spark.stages.neighbours import Sharing
+from cepsql.spark.sources.watching.csv_headers import files_with_headers
+from cepsql.spark.sources.watching.unread_files import listed_folder
 
 
 def run_options(planned: PlannedQuery, checkpoint: Checkpoint, sink: Sink | None) -> StartOptions:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.query.planned_query import PlannedQuery
 from cepsql.query.spark_rows import SparkRows
-from cepsql.scan.choose import Choice
+from cepsql.readers.scan.choose import Choice
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

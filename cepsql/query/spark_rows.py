@@ -60,7 +60,7 @@ class SparkRows:
     def empty(self) -> "pa.Table":
         """Return a table of these columns without rows."""
         frame = self.frame
-        from cepsql.spark.frames.arrow import arrow_schema
+        from cepsql.spark.frames.arrow_rows import arrow_schema
 
         return arrow_schema(frame.schema).empty_table()
 
@@ -75,14 +75,14 @@ class SparkRows:
 
     def arrow(self) -> "pa.Table":
         """Return all rows as an Arrow table."""
-        from cepsql.spark.frames.arrow import to_arrow
+        from cepsql.spark.frames.arrow_rows import to_arrow
 
         return to_arrow(self.frame)
 
     def pieces(self, limit: int | None) -> "Generator[pa.Table, None, None]":
         """Yield the rows in tables as they are found, at least one; `limit`: Spark computes no more rows."""
         spark = self._planned.host.spark
-        from cepsql.spark.jvm.failures import translated_failures
+        from cepsql.spark.jvm.messages.failures import translated_failures
         from cepsql.spark.run.row_pieces import RowPieces
         from cepsql.spark.run.runs import running
 
@@ -104,9 +104,9 @@ class SparkRows:
         """
         self.check_bounded()
         spark = self._planned.host.spark
-        from cepsql.spark.jvm.failures import translated_failures
-        from cepsql.spark.jvm.full_disk import full_disks_named
-        from cepsql.spark.jvm.settings import stage_settings
+        from cepsql.spark.jvm.lent_settings import stage_settings
+        from cepsql.spark.jvm.messages.failures import translated_failures
+        from cepsql.spark.jvm.messages.full_disk import full_disks_named
         from cepsql.spark.run.runs import running
 
         with (
@@ -131,8 +131,8 @@ class SparkRows:
         """Warn, once, of files of tables whose columns are not where the tables say."""
         if not self._warned:
             self._warned = True
-            from cepsql.spark.sources.csv_headers import CsvHeaders, files_with_headers
-            from cepsql.spark.sources.notices import warn_of_headers
+            from cepsql.spark.sources.watching.csv_headers import CsvHeaders, files_with_headers
+            from cepsql.spark.sources.watching.notices import warn_of_headers
 
             origins = self._planned.valued.origins
             tables = (one for one in origins if isinstance(one, Source) and not one.streaming)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cepsql.analysis.sql.intervals import is_duration
+from cepsql.analysis.sql.constant_intervals import is_duration
 from cepsql.catalog import Sink
 from cepsql.errors import InterfaceError
 

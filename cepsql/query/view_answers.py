@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from cepsql.errors import in_text
 from cepsql.query.planned_query import PlannedQuery
-from cepsql.scan.expression import Unlike
+from cepsql.readers.scan.row_expressions import Unlike
 from cepsql.views.reading import Reading, in_zone, reading
 
 

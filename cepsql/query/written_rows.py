@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from cepsql.catalog import Sink, Source
 from cepsql.catalog.references import valued_sink
-from cepsql.kafka.reader import PYTHON, reader_of
 from cepsql.query.planned_query import PlannedQuery
 from cepsql.query.spark_rows import SparkRows
+from cepsql.readers.kafka.kafka_reader import PYTHON, reader_of
 from cepsql.sinks import WriterIdentity, open_sink
-from cepsql.sinks.insertion import fitted_rows, insert_files, insertion_sink
+from cepsql.sinks.inserted_rows import fitted_rows, insert_files, insertion_sink
 
 
 def write_once(planned: PlannedQuery, rows: SparkRows, sink: Sink) -> int:
@@ -58,8 +58,8 @@ def _reached(planned: PlannedQuery, into: Source) -> str | None:
     """Return the token of all records that a topic has now, None where that is not known."""
     if reader_of(into) != PYTHON:
         return None
-    from cepsql.kafka.cluster import Cluster
-    from cepsql.spark.sources.kafka import parsed_options
+    from cepsql.readers.kafka.cluster import Cluster
+    from cepsql.spark.sources.kafka_frames import parsed_options
 
     (offsets,) = Cluster(parsed_options(planned.host.spark, into)).latest().values()
     return f"{into.name}@{','.join(f'{part}:{end}' for part, end in sorted(offsets.items()))}"

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from cepsql.base.output_formats import FORMATS
 from cepsql.errors import InterfaceError
-from cepsql.formats import FORMATS
 from cepsql.render.cells import cells
 from cepsql.render.delimited import delimited_header, delimited_rows
 from cepsql.render.jsonlines import json_rows
 from cepsql.render.markdown import markdown_header, markdown_rows
 from cepsql.render.scalars import canonical_zone
 from cepsql.render.sound_text import sound_text
-from cepsql.render.table import Column, Cuts, data_widths, fitted, table_header, table_rows, type_widths
+from cepsql.render.table import Cuts, ShownColumn, data_widths, fitted, table_header, table_rows, type_widths
 from cepsql.render.vertical import vertical_rows
 
 __all__ = ["Renderer", "canonical_zone", "cells", "renderer"]
@@ -52,7 +52,7 @@ def renderer(
     """
     zone = canonical_zone(zone)
     if format == "table":
-        laid = tuple(Column(name, kind) for name, kind in columns)
+        laid = tuple(ShownColumn(name, kind) for name, kind in columns)
         widths = _widths(laid, zone, result, room, grows)
         if widths is not None:
             return _table(laid, widths, zone, room is not None)
@@ -61,7 +61,7 @@ def renderer(
         write = vertical_rows(names, zone, room)
         return Renderer((), lambda rows: write(sound_text(rows)))
     if format == "markdown":
-        header = markdown_header([Column(name, kind) for name, kind in columns])
+        header = markdown_header([ShownColumn(name, kind) for name, kind in columns])
         return Renderer(header, lambda rows: markdown_rows(sound_text(rows), zone))
     if format == "csv":
         return Renderer((delimited_header(names),), lambda rows: delimited_rows(sound_text(rows), zone))
@@ -70,7 +70,7 @@ def renderer(
     raise InterfaceError(f"there is no output format {format}", hint=f"formats: {', '.join(FORMATS)}")
 
 
-def _table(columns: tuple[Column, ...], widths: tuple[int, ...], zone: str, cut: bool) -> Renderer:
+def _table(columns: tuple[ShownColumn, ...], widths: tuple[int, ...], zone: str, cut: bool) -> Renderer:
     cuts = Cuts()
     return Renderer(
         table_header(columns, widths),
@@ -80,7 +80,7 @@ def _table(columns: tuple[Column, ...], widths: tuple[int, ...], zone: str, cut:
 
 
 def _widths(
-    columns: tuple[Column, ...], zone: str, result: pa.Table | None, room: int | None, grows: bool
+    columns: tuple[ShownColumn, ...], zone: str, result: pa.Table | None, room: int | None, grows: bool
 ) -> tuple[int, ...] | None:
     """Choose the widths of a table's columns, None if a table does not fit the room."""
     usual = type_widths(columns)

@@ -8,7 +8,7 @@ from cepsql.render import renderer
 
 
 def answer_text(columns: Sequence[str], rows: Sequence[Sequence[object]], layout: str, message: str, text: str) -> str:
-    """Write it as the shell does; see `cepsql.answer.Answer`."""
+    """Write it as the shell does; see `cepsql.render.answer.Answer`."""
     lines: list[str] = []
     if layout != "table":
         lines += [str(line) for (line,) in rows]

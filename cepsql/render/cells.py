@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.render.far_times import far_texts, has_far_times, python_values
 from cepsql.render.jsonlines import json_text
 from cepsql.render.scalars import duration_text, float_text
-from cepsql.render.times import far_texts, has_far_times, python_values
 
 Texts = list[str | None]
 

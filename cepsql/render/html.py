@@ -8,7 +8,7 @@ import pyarrow as pa
 from cepsql.render.cells import cells
 from cepsql.render.scalars import canonical_zone
 from cepsql.render.sound_text import sound_text
-from cepsql.render.table import Column
+from cepsql.render.table import ShownColumn
 
 _NUMBER = ' style="text-align: right"'
 
@@ -20,7 +20,7 @@ def html_table(columns: Sequence[tuple[str, str]], rows: pa.Table | None, zone: 
     rows:    None for none.
     note:    a line below the table.
     """
-    laid = [Column(name, kind) for name, kind in columns]
+    laid = [ShownColumn(name, kind) for name, kind in columns]
     head = "".join(f'<th title="{escape(column.type)}">{escape(column.name)}</th>' for column in laid)
     body = "" if rows is None else "".join(_row(row, laid) for row in _texts(rows, zone))
     below = f"<p><small>{escape(note)}</small></p>" if note else ""
@@ -36,7 +36,7 @@ def _texts(rows: pa.Table, zone: str):
     return zip(*(cells(values, canonical_zone(zone)) for values in sound_text(rows).columns), strict=True)
 
 
-def _row(row: Sequence[str | None], columns: Sequence[Column]) -> str:
+def _row(row: Sequence[str | None], columns: Sequence[ShownColumn]) -> str:
     parts = [
         f"<td{_NUMBER if column.number else ''}>{'<i>NULL</i>' if text is None else escape(text)}</td>"
         for text, column in zip(row, columns, strict=True)
@@ -45,7 +45,7 @@ def _row(row: Sequence[str | None], columns: Sequence[Column]) -> str:
 
 
 def answer_html(columns: Sequence[str], rows: Sequence[Sequence[object]], layout: str, message: str, text: str) -> str:
-    """Write what a statement says that is no query; see `cepsql.answer.Answer`."""
+    """Write what a statement says that is no query; see `cepsql.render.answer.Answer`."""
     parts = []
     if columns and layout != "table":
         parts.append(html_text("\n".join(str(line) for (line,) in rows)))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepsql.calendar import day_text
+from cepsql.base.calendar import day_text
+from cepsql.render.far_times import iso_time, python_values
 from cepsql.render.scalars import duration_text, float_text
-from cepsql.render.times import iso_time, python_values
 from cepsql.render.variant import is_variant, variant_value
 
 _CONTROL = re.compile("[\x7f-\x9f]")

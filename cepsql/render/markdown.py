@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from cepsql.render.cells import cells
-from cepsql.render.table import Column, printable
+from cepsql.render.table import ShownColumn, printable
 
 
-def markdown_header(columns: Sequence[Column]) -> tuple[str, str]:
+def markdown_header(columns: Sequence[ShownColumn]) -> tuple[str, str]:
     """Write the line of names and the rule below it, which sets numbers at the right."""
     names = [_cell(column.name) for column in columns]
     return _line(names), _line(["--:" if column.number else "---" for column in columns])

@@ -43,6 +43,6 @@ def utc(seconds: float) -> str:
     '1970-01-01 00:00:00Z'
     """
     # It loads numpy, which `import cepsql` does not.
-    from cepsql.calendar import time_text
+    from cepsql.base.calendar import time_text
 
     return f"{time_text(int(seconds // 1) * 1_000_000)}Z"

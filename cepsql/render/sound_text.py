@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from cepsql.render.times import python_values
+from cepsql.render.far_times import python_values
 
 
 def sound_text(rows: pa.Table) -> pa.Table:

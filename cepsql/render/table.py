@@ -31,7 +31,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 @dataclass(frozen=True)
-class Column:
+class ShownColumn:
     """A column's name and its Spark SQL type."""
 
     name: str
@@ -55,7 +55,7 @@ class Cuts:
     number: int = 0
 
 
-def type_widths(columns: Sequence[Column]) -> tuple[int, ...]:
+def type_widths(columns: Sequence[ShownColumn]) -> tuple[int, ...]:
     """Choose widths before data is known: the usual longest value of each type, or the name if it is wider."""
     return tuple(max(_type_width(column.type.lower()), cell_width(printable(column.name))) for column in columns)
 
@@ -66,7 +66,7 @@ def _type_width(kind: str) -> int:
     return _TYPE_WIDTHS.get(kind, _OTHER_WIDTH)
 
 
-def data_widths(columns: Sequence[Column], result: pa.Table, zone: str) -> tuple[int, ...]:
+def data_widths(columns: Sequence[ShownColumn], result: pa.Table, zone: str) -> tuple[int, ...]:
     """Choose the widths that fit all rows of a result."""
     return tuple(
         max([cell_width(printable(column.name)), *(cell_width(_shown(text)) for text in cells(values, zone))])
@@ -74,7 +74,7 @@ def data_widths(columns: Sequence[Column], result: pa.Table, zone: str) -> tuple
     )
 
 
-def fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> tuple[int, ...] | None:
+def fitted(columns: Sequence[ShownColumn], widths: Sequence[int], room: int) -> tuple[int, ...] | None:
     """Make the widest columns of texts narrower until a line fits so many cells; None if too little would be left.
 
     >>> fitted([Column("a", "string"), Column("b", "int")], [40, 8], 32)
@@ -94,14 +94,14 @@ def fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> tuple
     return tuple(found)
 
 
-def table_header(columns: Sequence[Column], widths: Sequence[int]) -> tuple[str, str]:
+def table_header(columns: Sequence[ShownColumn], widths: Sequence[int]) -> tuple[str, str]:
     """Write the line of names and the rule below it."""
     names = [printable(column.name) for column in columns]
     return _line(names, columns, widths), "+".join("-" * (width + 2) for width in widths)
 
 
 def table_rows(
-    rows: pa.Table, columns: Sequence[Column], widths: Sequence[int], zone: str, cuts: Cuts | None = None
+    rows: pa.Table, columns: Sequence[ShownColumn], widths: Sequence[int], zone: str, cuts: Cuts | None = None
 ) -> Iterator[str]:
     """Write each row. A value wider than its column is shown whole, and what follows it closes up as it can.
 
@@ -127,7 +127,7 @@ def _cut(text: str, width: int, cuts: Cuts) -> str:
     return f"{text}…"
 
 
-def _line(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+def _line(texts: Sequence[str], columns: Sequence[ShownColumn], widths: Sequence[int]) -> str:
     parts, debt = [], 0
     for text, column, width in zip(texts, columns, widths, strict=True):
         spare = width - cell_width(text)

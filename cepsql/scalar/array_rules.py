@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.coercion import cast, common_type, implicit_cast, refused, spoken
-from cepsql.scalar.tree import Apply, Constant, Node, Session
+from cepsql.scalar.expressions import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,

@@ -7,10 +7,10 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any
 
-from cepsql.calendar import DAY, day_text, time_text
+from cepsql.base.calendar import DAY, day_text, time_text
 from cepsql.errors import DataError
+from cepsql.scalar.expressions import Session
 from cepsql.scalar.times import parse_date, parse_local_time, parse_timestamp
-from cepsql.scalar.tree import Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,

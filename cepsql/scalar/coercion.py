@@ -6,8 +6,8 @@ from contextlib import suppress
 from cepsql.errors import DataError, NotSupportedError
 from cepsql.scalar.casts import cast_function, has_cast
 from cepsql.scalar.decimals import decimal_of, decimal_of_literal, wider_decimal
+from cepsql.scalar.expressions import Apply, Constant, Node, Session
 from cepsql.scalar.times import is_named, means_today
-from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
     BINARY,

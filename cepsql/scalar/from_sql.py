@@ -9,7 +9,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel
 
 from cepsql.errors import NotSupportedError
-from cepsql.scalar.tree import Call, Expression, Leaf, Literal
+from cepsql.scalar.expressions import Call, Expression, Leaf, Literal
 
 Form = tuple[str, list[exp.Expr]]
 """The name of an operation, and its arguments."""

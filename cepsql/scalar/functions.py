@@ -2,7 +2,7 @@
 
 Every function here gives NULL if one of its arguments is NULL, except those that the registry names. None stands for
 NULL.
-Types are as in `cepsql.scalar.tree`. Spark computes the transcendental functions with Java's mathematics, whose
+Types are as in `cepsql.scalar.expressions`. Spark computes the transcendental functions with Java's mathematics, whose
 last bit may differ from the one here.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from cepsql import calendar
-from cepsql.calendar import DAY, add_months, whole_months
+from cepsql.base import calendar
+from cepsql.base.calendar import DAY, add_months, whole_months
 from cepsql.scalar.decimals import exponent
 from cepsql.scalar.regexes import REGEX_FUNCTIONS
 from cepsql.scalar.strings import STRING_FUNCTIONS, concat_ws

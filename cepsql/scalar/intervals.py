@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import DataError
 from cepsql.scalar.zone import Zone
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.calendar import DAY
-from cepsql.scalar.tree import Apply, Session
+from cepsql.base.calendar import DAY
+from cepsql.scalar.expressions import Apply, Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,

@@ -8,8 +8,8 @@ from functools import lru_cache, partial
 from cepsql.errors import NotSupportedError
 from cepsql.scalar import arrays, intervals, values
 from cepsql.scalar.casts import attempt_function, cast_function
+from cepsql.scalar.expressions import Apply, Constant, Input, Leaf, Node, Parameter, Session
 from cepsql.scalar.registry import REGISTRY
-from cepsql.scalar.tree import Apply, Constant, Input, Leaf, Node, Parameter, Session
 from cepsql.scalar.types import BIGINT, DATE, DOUBLE, FLOAT, FRACTIONS, TIMESTAMP, Type, is_decimal
 
 COMPARISONS = {

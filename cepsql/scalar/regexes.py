@@ -49,7 +49,7 @@ def re2_regex(pattern: str) -> Regex | None:
     True
     """
     ends = pattern.endswith("$") and (len(pattern) - len(pattern[:-1].rstrip("\\"))) % 2 == 1
-    reader = _Reader(pattern[:-1] if ends else pattern)
+    reader = _RegexReader(pattern[:-1] if ends else pattern)
     try:
         part = reader.alternatives()
         # Between a \r and a \n Java sees no end. What ends a branch alone is not worth it.
@@ -88,7 +88,7 @@ def regexp_replace(text: str, pattern: str, replacement: str) -> str:
 REGEX_FUNCTIONS: dict[str, Callable] = {
     "rlike": rlike, "regexp_extract": regexp_extract, "regexp_replace": regexp_replace,
 }  # fmt: skip
-"""By the operation's name in `cepsql.scalar.tree.Call`."""
+"""By the operation's name in `cepsql.scalar.expressions.Call`."""
 
 
 def _found(text: str, pattern: str):
@@ -107,7 +107,7 @@ class _Unlike(Exception):
 
 
 @dataclass(frozen=True)
-class _Part:
+class _RegexPart:
     """A part of a pattern for RE2.
 
     takes_return: a match of it may have a \\r.
@@ -120,7 +120,7 @@ class _Part:
     branches: int = 1
 
 
-class _Reader:
+class _RegexReader:
     """Reads a pattern from left to right; `groups` have begun so far, `rest` is to come."""
 
     def __init__(self, pattern: str):
@@ -139,32 +139,32 @@ class _Reader:
         self.rest = self.rest[len(text) :]
         return True
 
-    def alternatives(self) -> _Part:
+    def alternatives(self) -> _RegexPart:
         branches = [self.sequence()]
         while self.takes("|"):
             branches.append(self.sequence())
-        return _Part(
+        return _RegexPart(
             "|".join(branch.source for branch in branches),
             any(branch.empty for branch in branches),
             any(branch.takes_return for branch in branches),
             len(branches),
         )
 
-    def sequence(self) -> _Part:
+    def sequence(self) -> _RegexPart:
         parts = []
         while self.rest and self.rest[0] not in "|)":
             parts.append(self.repeated(self.atom()))
-        return _Part(
+        return _RegexPart(
             "".join(part.source for part in parts),
             all(part.empty for part in parts),
             any(part.takes_return for part in parts),
         )
 
-    def atom(self) -> _Part:
+    def atom(self) -> _RegexPart:
         first = self.take()
         match first:
             case "^":
-                return _Part("^", True, False)
+                return _RegexPart("^", True, False)
             case ".":
                 return self.one_of(_LINE_ENDS, True)
             case "(":
@@ -178,22 +178,22 @@ class _Reader:
             raise _Unlike
         return self.character(first)
 
-    def character(self, sign: str) -> _Part:
+    def character(self, sign: str) -> _RegexPart:
         return self.one_of(((ord(sign), ord(sign)),), False)
 
-    def one_of(self, ranges: tuple[tuple[int, int], ...], without: bool) -> _Part:
+    def one_of(self, ranges: tuple[tuple[int, int], ...], without: bool) -> _RegexPart:
         """Return any one character of these, or any other."""
         if self.any_case:
             ranges += tuple(pair for low, high in ranges for pair in _other_case(low, high))
         has_return = any(low <= _RETURN <= high for low, high in ranges) != without
         if len(ranges) == 1 and ranges[0][0] == ranges[0][1] and not without:
-            return _Part(_character(ranges[0][0]), False, has_return)
+            return _RegexPart(_character(ranges[0][0]), False, has_return)
         inside = "".join(
             _character(low) if low == high else f"{_character(low)}-{_character(high)}" for low, high in ranges
         )
-        return _Part(f"[{'^' if without else ''}{inside}]", False, has_return)
+        return _RegexPart(f"[{'^' if without else ''}{inside}]", False, has_return)
 
-    def group(self) -> _Part:
+    def group(self) -> _RegexPart:
         opening = "(?:"
         if not self.takes("?:"):
             if self.rest[:1] == "?":
@@ -203,7 +203,7 @@ class _Reader:
         inside = self.alternatives()
         if not self.takes(")"):
             raise _Unlike
-        return _Part(f"{opening}{inside.source})", inside.empty, inside.takes_return)
+        return _RegexPart(f"{opening}{inside.source})", inside.empty, inside.takes_return)
 
     def escaped(self) -> "str | tuple[tuple[tuple[int, int], ...], bool]":
         """Read what follows a backslash: a character, or ranges of characters and whether they are left out."""
@@ -217,7 +217,7 @@ class _Reader:
             raise _Unlike
         return sign
 
-    def character_class(self) -> _Part:
+    def character_class(self) -> _RegexPart:
         without = self.takes("^")
         ranges: list[tuple[int, int]] = []
         while not ranges or self.rest[:1] != "]":
@@ -252,7 +252,7 @@ class _Reader:
             raise _Unlike
         return first
 
-    def repeated(self, part: _Part) -> _Part:
+    def repeated(self, part: _RegexPart) -> _RegexPart:
         least, most, written = self.quantifier()
         if not written:
             return part
@@ -264,7 +264,7 @@ class _Reader:
             if self.rest[:1] in ("?", "+", "*", "{"):
                 raise _Unlike
         source = part.source if _is_single(part.source) else f"(?:{part.source})"
-        return _Part(source + written, least == 0, part.takes_return and most != 0)
+        return _RegexPart(source + written, least == 0, part.takes_return and most != 0)
 
     def quantifier(self) -> tuple[int, int | None, str]:
         """Read how often the part before may come, at least and at most, and how that is written; "" for once."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from cepsql.errors import NotSupportedError
-from cepsql.scalar import array_rules, rules, time_rules
+from cepsql.scalar import array_rules, time_rules, type_rules
 from cepsql.scalar.arrays import ARRAY_FUNCTIONS
 from cepsql.scalar.coercion import implicit_cast, refused
+from cepsql.scalar.expressions import Apply, Node, Session
 from cepsql.scalar.functions import FUNCTIONS, PARTS_OF_DAYS, PARTS_OF_TIMES, TIME_UNITS
 from cepsql.scalar.statistics import STATISTICS
-from cepsql.scalar.tree import Apply, Node, Session
 from cepsql.scalar.types import DATE, INTEGERS, TIMESTAMPS, UNKNOWN, VOID, parse_type
 
 MANY = 10_000
@@ -19,16 +19,16 @@ MANY = 10_000
 
 @dataclass(frozen=True)
 class Function:
-    """An operation of `cepsql.scalar.tree.Call`.
+    """An operation of `cepsql.scalar.expressions.Call`.
 
-    rule:       types it; see `cepsql.scalar.rules.Rule`.
+    rule:       types it; see `cepsql.scalar.type_rules.Rule`.
     least, most: how many arguments it takes.
     python:     computes it from plain values; None for what `cepsql.scalar.python` writes itself.
     takes_null: it is called with NULL arguments too; else NULL gives NULL.
-    of_elements: the last argument is computed for each element of the first; see `cepsql.scalar.tree.Parameter`.
+    of_elements: the last argument is computed for each element of the first; see `cepsql.scalar.expressions.Parameter`.
     """
 
-    rule: rules.Rule
+    rule: type_rules.Rule
     least: int
     most: int
     python: Callable | None = None
@@ -94,7 +94,7 @@ _PYTHON = {**FUNCTIONS, **ARRAY_FUNCTIONS, **STATISTICS}
 _NULL_TAKING = {"isnan", "nanvl", "concat_ws", "array", "map", "array_append", "locate"}
 
 
-def _of_rule(names: str, rule: rules.Rule, least: int, most: int | None = None) -> dict[str, Function]:
+def _of_rule(names: str, rule: type_rules.Rule, least: int, most: int | None = None) -> dict[str, Function]:
     """Return operations that one rule types, which take `least` arguments, or from `least` to `most`."""
     return {
         name: Function(rule, least, most or least, _PYTHON.get(name), name in _NULL_TAKING) for name in names.split()
@@ -109,29 +109,29 @@ def _of_signature(name: str, signature: str) -> Function:
 
 
 REGISTRY: dict[str, Function] = {
-    **_of_rule("and or", rules.connect, 2, MANY),
-    **_of_rule("not", rules.connect, 1),
-    **_of_rule("eq ne lt le gt ge nseq", rules.compare, 2),
-    **_of_rule("add sub mul div mod", rules.arithmetic, 2),
-    **_of_rule("pmod", rules.positive_modulo, 2),
-    **_of_rule("intdiv", rules.divide_whole, 2),
-    **_of_rule("neg abs", rules.negate, 1),
-    **_of_rule("bitand bitor bitxor", rules.bits, 2),
-    **_of_rule("bitnot", rules.bits, 1),
-    **_of_rule("shiftleft shiftright", rules.shift, 2),
-    **_of_rule("round bround", rules.round_to, 1, 2),
-    **_of_rule("floor ceil", rules.whole, 1, 2),
-    **_of_rule("greatest least", rules.extreme, 2, MANY),
-    **_of_rule("in", rules.one_of, 2, MANY),
-    **_of_rule("isnull", rules.is_null, 1),
-    **_of_rule("coalesce", rules.choose, 1, MANY),
-    **_of_rule("case", rules.case, 3, MANY),
-    **_of_rule("like ilike", rules.like, 2, 3),
-    **_of_rule("rlike", rules.regular_expression, 2),
-    **_of_rule("regexp_extract regexp_replace", rules.regular_expression, 3),
-    **_of_rule("nanvl", rules.not_a_number_or, 2),
-    **_of_rule("concat", rules.join_texts, 1, MANY),
-    **_of_rule("reverse", rules.join_texts, 1),
+    **_of_rule("and or", type_rules.connect, 2, MANY),
+    **_of_rule("not", type_rules.connect, 1),
+    **_of_rule("eq ne lt le gt ge nseq", type_rules.compare, 2),
+    **_of_rule("add sub mul div mod", type_rules.arithmetic, 2),
+    **_of_rule("pmod", type_rules.positive_modulo, 2),
+    **_of_rule("intdiv", type_rules.divide_whole, 2),
+    **_of_rule("neg abs", type_rules.negate, 1),
+    **_of_rule("bitand bitor bitxor", type_rules.bits, 2),
+    **_of_rule("bitnot", type_rules.bits, 1),
+    **_of_rule("shiftleft shiftright", type_rules.shift, 2),
+    **_of_rule("round bround", type_rules.round_to, 1, 2),
+    **_of_rule("floor ceil", type_rules.whole, 1, 2),
+    **_of_rule("greatest least", type_rules.extreme, 2, MANY),
+    **_of_rule("in", type_rules.one_of, 2, MANY),
+    **_of_rule("isnull", type_rules.is_null, 1),
+    **_of_rule("coalesce", type_rules.choose, 1, MANY),
+    **_of_rule("case", type_rules.case, 3, MANY),
+    **_of_rule("like ilike", type_rules.like, 2, 3),
+    **_of_rule("rlike", type_rules.regular_expression, 2),
+    **_of_rule("regexp_extract regexp_replace", type_rules.regular_expression, 3),
+    **_of_rule("nanvl", type_rules.not_a_number_or, 2),
+    **_of_rule("concat", type_rules.join_texts, 1, MANY),
+    **_of_rule("reverse", type_rules.join_texts, 1),
     **_of_rule("date_add date_sub", time_rules.move_days, 2),
     **_of_rule("datediff", time_rules.count_days, 2),
     **_of_rule(" ".join(f"{unit}s_between" for unit in TIME_UNITS), time_rules.count_units, 2),

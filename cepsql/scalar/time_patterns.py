@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
-from cepsql.calendar import DAY, civil, hour, minute, second, year_text
+from cepsql.base.calendar import DAY, civil, hour, minute, second, year_text
 
 _PARTS = re.compile(r"(yyyy|MM?|dd?|HH?|mm?|ss?|S{1,6})|([-/:., _]+)")
 _SIZES = {"y": DAY, "M": DAY, "d": DAY, "H": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "S": 1}

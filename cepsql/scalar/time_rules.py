@@ -2,8 +2,8 @@
 
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.coercion import cast, implicit_cast, refused
+from cepsql.scalar.expressions import Apply, Constant, Node, Session
 from cepsql.scalar.time_patterns import is_known
-from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
     DATE,

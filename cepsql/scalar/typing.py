@@ -5,9 +5,9 @@ from decimal import Decimal
 
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.decimals import decimal_of_literal
+from cepsql.scalar.expressions import Apply, Call, Constant, Expression, Input, Literal, Node, Null, Session
 from cepsql.scalar.registry import REGISTRY, function
-from cepsql.scalar.rules import convert
-from cepsql.scalar.tree import Apply, Call, Constant, Expression, Input, Literal, Node, Null, Session
+from cepsql.scalar.type_rules import convert
 from cepsql.scalar.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, UNKNOWN, VOID, Type, parse_type
 
 _OF_VALUES = {bool: BOOLEAN, float: DOUBLE, str: STRING, type(None): VOID}

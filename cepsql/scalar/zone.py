@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 
 CYCLE = 146_097 * 86_400_000_000
 """400 years of the Gregorian calendar, after which dates fall on the same days of the week."""

@@ -7,11 +7,11 @@ from pyspark.sql import DataFrame
 from cepsql.catalog import Sink
 from cepsql.render import FORMATS, renderer
 from cepsql.sinks.fitted import FittedSink
-from cepsql.sinks.options import Options
+from cepsql.sinks.sink_options import Options
 from cepsql.sinks.writer import WriterIdentity
-from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.frames.arrow_rows import to_arrow
 from cepsql.spark.frames.column_types import column_types
-from cepsql.spark.jvm.settings import setting
+from cepsql.spark.jvm.lent_settings import setting
 
 
 class ConsoleSink(FittedSink):

@@ -28,20 +28,20 @@ from pyspark.sql import functions as F
 
 from cepsql.catalog import Sink
 from cepsql.catalog.locations import local_path
+from cepsql.catalog.mounts import check_mounted
 from cepsql.errors import InternalError, NotSupportedError, OperationalError, ProgrammingError
-from cepsql.mounts import check_mounted
-from cepsql.scan.task_file import written_rows
-from cepsql.sinks.columns import Columns
+from cepsql.readers.scan.task_file import written_rows
+from cepsql.sinks.added_columns import Columns
 from cepsql.sinks.fitted import FittedSink
-from cepsql.sinks.options import Options
+from cepsql.sinks.sink_options import Options
 from cepsql.sinks.text_options import is_plain_csv, writing_options
 from cepsql.sinks.writer import WriterIdentity, fenced
 from cepsql.spark.checkpoint.checkpoint_path import synchronize
 from cepsql.spark.checkpoint.file_turn import turn
 from cepsql.spark.frames.column_types import column_types
 from cepsql.spark.frames.task_files import writing_tasks
-from cepsql.spark.jvm.settings import setting, tasks_share_files
-from cepsql.spark.sources.folder_watch import watched_folder
+from cepsql.spark.jvm.lent_settings import setting, tasks_share_files
+from cepsql.spark.sources.watching.folder_watch import watched_folder
 
 _OWN = "_cepsql"
 """The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""

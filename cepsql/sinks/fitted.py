@@ -8,18 +8,18 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
-from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.base.secrets import is_secret, redact
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
-from cepsql.secrets import is_secret, redact
-from cepsql.sinks.columns import Columns, applies_changes, fitted_columns, written_columns
+from cepsql.sinks.added_columns import Columns, applies_changes, fitted_columns, written_columns
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.frames.column_types import column_types
 from cepsql.spark.frames.last_rows import last_rows
 from cepsql.spark.frames.pieces import collect_pieces
 from cepsql.spark.run.sink import BatchHook, BatchSink
-from cepsql.views.last_rows import LastRows
+from cepsql.views.recent_rows import LastRows
 
 LOGGER = logging.getLogger("cepsql")
 PATIENCE_SECONDS = 600.0
@@ -58,7 +58,7 @@ class FittedSink(BatchSink):
         self._secrets = [value for name, value in sink.options if is_secret(name)]
 
     def check(self, columns: Columns) -> None:
-        """Refuse columns that do not fit; see `cepsql.sinks.columns.fitted_columns`."""
+        """Refuse columns that do not fit; see `cepsql.sinks.added_columns.fitted_columns`."""
         fitted_columns(self.sink, self.given(columns))
 
     def check_frame(self, frame: DataFrame) -> None:

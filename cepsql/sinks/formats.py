@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cepsql.catalog import Sink
 from cepsql.catalog.view_store import GroupSink, ViewSink
-from cepsql.sinks.columns import DATABASES
+from cepsql.sinks.added_columns import DATABASES
 from cepsql.sinks.writer import WriterIdentity
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def promise(sink: Sink) -> str:
 def open_sink(sink: Sink, writer: WriterIdentity, changes: bool = False, parts: Sequence[bool] = ()) -> "FittedSink":
     """Return the sink opened for a writer; nothing is written, and no server asked, before `check` or `attach`.
 
-    changes: the rows say what each does to the result; see `cepsql.analysis.operators.emission`.
+    changes: the rows say what each does to the result; see `cepsql.analysis.clauses.emit_clause`.
     parts:   the same of the rows of each view of a group.
     Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing that it needs.
     """
@@ -60,7 +60,7 @@ def open_sink(sink: Sink, writer: WriterIdentity, changes: bool = False, parts: 
 
 def _opener(sink: Sink) -> "type[FittedSink]":
     if isinstance(sink, ViewSink):
-        from cepsql.sinks.view import ViewTable
+        from cepsql.sinks.view_table import ViewTable
 
         return ViewTable
     match sink.format.lower():
@@ -70,7 +70,7 @@ def _opener(sink: Sink) -> "type[FittedSink]":
             if is_local(sink):
                 return FileSink
         case name if name in DATABASES:
-            from cepsql.sinks.table import TableSink
+            from cepsql.sinks.database_table import TableSink
 
             return TableSink
         case "webhook":
@@ -78,7 +78,7 @@ def _opener(sink: Sink) -> "type[FittedSink]":
 
             return WebhookSink
         case "kafka":
-            from cepsql.sinks.kafka import KafkaSink
+            from cepsql.sinks.kafka_topic import KafkaSink
 
             return KafkaSink
         case "python":

@@ -8,12 +8,12 @@ from pyspark.sql import DataFrame
 
 from cepsql.catalog import Sink
 from cepsql.errors import ProgrammingError
-from cepsql.render.times import for_python
-from cepsql.sinks.columns import Columns
+from cepsql.render.far_times import for_python
+from cepsql.sinks.added_columns import Columns
 from cepsql.sinks.fitted import FittedSink
-from cepsql.sinks.options import Options
+from cepsql.sinks.sink_options import Options
 from cepsql.sinks.writer import Batch, WriterIdentity
-from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.frames.arrow_rows import to_arrow
 from cepsql.spark.run.sink import called
 
 

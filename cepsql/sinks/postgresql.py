@@ -16,10 +16,10 @@ from cepsql.catalog.database_failures import first_line
 from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.errors import ProgrammingError
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, Type, is_decimal, parse_type
-from cepsql.sinks.columns import Columns
-from cepsql.sinks.database import SinkDatabase, update_clause
-from cepsql.sinks.options import Options
-from cepsql.sinks.values import is_nested, json_texts
+from cepsql.sinks.added_columns import Columns
+from cepsql.sinks.database_sinks import SinkDatabase, update_clause
+from cepsql.sinks.plain_values import is_nested, json_texts
+from cepsql.sinks.sink_options import Options
 
 _NAMES = {
     "boolean": "boolean", "tinyint": "smallint", "smallint": "smallint", "int": "integer", "bigint": "bigint",

@@ -16,15 +16,15 @@ from pyspark.sql import functions as F
 from cepsql.analysis.ddl.format_names import SINK_FORMATS, near_format
 from cepsql.catalog import Sink
 from cepsql.catalog.locations import is_local, local_path
+from cepsql.catalog.mounts import check_mounted, check_still_mounted
 from cepsql.errors import NotSupportedError
-from cepsql.mounts import check_mounted, check_still_mounted
-from cepsql.sinks.columns import Columns
+from cepsql.sinks.added_columns import Columns
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.text_options import writing_options
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.jvm.delta_log import last_transaction
-from cepsql.spark.jvm.failures import translate_failure
-from cepsql.spark.sources.folder_watch import watched_folder
+from cepsql.spark.jvm.messages.failures import translate_failure
+from cepsql.spark.sources.watching.folder_watch import watched_folder
 
 _DELTA_LOG = "_delta_log"
 """The folder of a Delta table that says which files belong to it."""

@@ -15,15 +15,15 @@ import sqlalchemy as sa
 
 from cepsql.catalog import Sink
 from cepsql.catalog.database_failures import first_line
+from cepsql.catalog.mounts import check_mounted
 from cepsql.errors import DataError, OperationalError, ProgrammingError
-from cepsql.mounts import check_mounted
+from cepsql.render.far_times import far_texts, has_far_times
 from cepsql.render.scalars import duration_text
-from cepsql.render.times import far_texts, has_far_times
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
-from cepsql.sinks.columns import Columns
-from cepsql.sinks.database import SinkDatabase, null_keys, update_clause
-from cepsql.sinks.options import Options
-from cepsql.sinks.values import is_nested, json_texts
+from cepsql.sinks.added_columns import Columns
+from cepsql.sinks.database_sinks import SinkDatabase, null_keys, update_clause
+from cepsql.sinks.plain_values import is_nested, json_texts
+from cepsql.sinks.sink_options import Options
 
 _EXACT_DIGITS = 15
 """More digits of a decimal SQLite would round in a column of numbers."""

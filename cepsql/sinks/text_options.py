@@ -2,9 +2,9 @@
 off the ends of what stands in CSV."""
 
 from cepsql.catalog import Sink
+from cepsql.readers.scan.csv_text import has_csv_text
 from cepsql.scalar.types import parse_type
-from cepsql.scan.csv_text import has_csv_text
-from cepsql.sinks.columns import Columns
+from cepsql.sinks.added_columns import Columns
 
 _TIMES = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS][XXXXX]",

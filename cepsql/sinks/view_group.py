@@ -7,17 +7,17 @@ from pyspark.sql import DataFrame
 
 from cepsql.catalog.references import valued_sink
 from cepsql.catalog.view_store import GroupSink, ViewSink
-from cepsql.sinks.columns import Columns, fitted_columns, key_columns
+from cepsql.sinks.added_columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.fitted import FittedSink
-from cepsql.sinks.view import ViewTable
+from cepsql.sinks.view_table import ViewTable
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.building.side_by_side import PartPieces, part_of
 from cepsql.spark.frames.column_types import column_types
 from cepsql.spark.frames.pieces import Pieces, collect_pieces
-from cepsql.spark.stages.side_by_side import PartPieces, part_of
 
 
 class ViewGroupTables(FittedSink):
-    """Keeps the tables of views, whose rows `cepsql.spark.stages.side_by_side` puts into one frame.
+    """Keeps the tables of views, whose rows `cepsql.spark.building.side_by_side` puts into one frame.
 
     changes: of each view whether its rows say what each does to the result.
     """

@@ -16,15 +16,15 @@ from urllib.parse import SplitResult, urlsplit
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from cepsql.base.secrets import redact
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.render.sound_text import sound_text
-from cepsql.secrets import redact
-from cepsql.sinks.columns import fitted_columns, key_columns
+from cepsql.sinks.added_columns import fitted_columns, key_columns
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.limited_request import LimitedHTTP, LimitedHTTPS, TimeOver, time_limit
-from cepsql.sinks.options import Options
-from cepsql.sinks.values import json_objects
+from cepsql.sinks.plain_values import json_objects
+from cepsql.sinks.sink_options import Options
 from cepsql.sinks.writer import Batch, WriterIdentity
 from cepsql.spark.frames.column_types import column_types
 from cepsql.spark.frames.pieces import collect_pieces

@@ -1,16 +1,16 @@
 """EXPLAIN ANALYZE QUERY: the plan of a query with what each operator has done, wherever it runs."""
 
-from cepsql.answer import Answer
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import QueryState
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
+from cepsql.render.answer import Answer
 from cepsql.spark.checkpoint.operator_progress import OperatorProgress
-from cepsql.standing.explained import Host, lines, registered_query
-from cepsql.standing.report import shown_lag, shown_time, shown_watermark
+from cepsql.standing.explained import ExplainHost, lines, registered_query
+from cepsql.standing.query_report import shown_lag, shown_time, shown_watermark
 
 
-def analyzed(host: Host, name: st.Name) -> Answer:
+def analyzed(host: ExplainHost, name: st.Name) -> Answer:
     """Answer EXPLAIN ANALYZE QUERY; raises ProgrammingError if there is no such query."""
     query = host.queries.get_at(name.text, name.span)
     state = query.state

@@ -10,15 +10,16 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from cepsql.answer import Answer
 from cepsql.catalog import ColumnDefinition, Sink, Source, ValueFormat, Watermark
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.locations import local_path
 from cepsql.errors import Error, NotSupportedError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
+from cepsql.render.answer import Answer
 from cepsql.sinks.formats import FILE_FORMATS
-from cepsql.standing.statements import Host, execute, kept
+from cepsql.standing.query_statements import execute, kept
+from cepsql.standing.statement_host import StatementHost
 
 _NOWHERE = ("console", "noop")
 """Formats of sinks that nobody can read from."""
@@ -27,7 +28,7 @@ _ROWS = "_rows"
 """What the names of sinks end with that a relation is read from."""
 
 
-def create_as(host: Host, create: st.CreateAs, write: Callable[[Plan, Sink], int]) -> Answer:
+def create_as(host: StatementHost, create: st.CreateAs, write: Callable[[Plan, Sink], int]) -> Answer:
     """Execute CREATE TABLE or CREATE STREAM ... AS; `write` writes the rows of a bounded plan, and counts them.
 
     Raises ProgrammingError if the name is taken, or the place of the rows has some already, NotSupportedError for rows
@@ -65,7 +66,7 @@ def _spoken(create: st.CreateAs) -> str:
     return "STREAM" if create.streaming else "TABLE"
 
 
-def _plan(host: Host, query: st.Query) -> Plan:
+def _plan(host: StatementHost, query: st.ParsedQuery) -> Plan:
     """Plan a query, without its EMIT CHANGES where that says nothing: the same rows come, and none changes."""
     if query.emit is not None and query.emit.kind == "changes":
         with suppress(Error):
@@ -73,7 +74,7 @@ def _plan(host: Host, query: st.Query) -> Plan:
     return host.plan(query)
 
 
-def _place(host: Host, create: st.CreateAs) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _place(host: StatementHost, create: st.CreateAs) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return the format and the options of what keeps the rows; files beside the catalog unless the statement says."""
     form = (create.format or "parquet").lower()
     if create.format is not None and form not in (*FILE_FORMATS, "kafka", *_NOWHERE):
@@ -101,7 +102,7 @@ def _written_options(form: str, options: tuple[tuple[str, str], ...]) -> tuple[t
 
 
 def _once(
-    host: Host,
+    host: StatementHost,
     create: st.CreateAs,
     plan: Plan,
     sink: Sink,
@@ -133,7 +134,9 @@ def _refuse_kept_rows(create: st.CreateAs, sink: Sink) -> None:
         raise ProgrammingError(f"the folder {path} has files already", create.name.span, "give it another path")
 
 
-def _standing(host: Host, create: st.CreateAs, plan: Plan, sink: Sink, options: tuple[tuple[str, str], ...]) -> Answer:
+def _standing(
+    host: StatementHost, create: st.CreateAs, plan: Plan, sink: Sink, options: tuple[tuple[str, str], ...]
+) -> Answer:
     """Define the sink, the query that writes to it and the relation that reads it, and start the query."""
     name, taken = create.name, host.catalog.names.find(sink.name)
     if taken is not None and not (create.replace and isinstance(taken, Sink)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import HistoryEntry
 from cepsql.errors import InterfaceError
-from cepsql.plots.progress import Moment, draw_progress
+from cepsql.render.plots.progress_figure import Moment, draw_progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

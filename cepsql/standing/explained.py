@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from cepsql.analysis.sql.parameters import literal
 from cepsql.analysis.sql.plain_sql import sql_of
-from cepsql.answer import Answer
 from cepsql.catalog import RegisteredQuery, View
+from cepsql.catalog.catalog_names import kind
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.names import kind
 from cepsql.catalog.references import resolved
 from cepsql.errors import ProgrammingError
 from cepsql.explain.match_key import asked_match, key_columns
@@ -23,12 +22,12 @@ from cepsql.explain.text import (
 )
 from cepsql.language import statements as st
 from cepsql.language.translate import one_query
-from cepsql.plan.passes import Step
+from cepsql.plan.passes import PassStep
 from cepsql.plan.planner import Plan
-from cepsql.query import Host as QueryHost
-from cepsql.query import Query
+from cepsql.query import Query, QueryHost
+from cepsql.render.answer import Answer
 from cepsql.standing.registered_plan import registered_plan
-from cepsql.standing.statements import Host as CatalogHost
+from cepsql.standing.statement_host import StatementHost
 from cepsql.standing.tuned import Tuned
 
 if TYPE_CHECKING:
@@ -37,11 +36,11 @@ if TYPE_CHECKING:
 _SHOWN_KEYS = 8
 
 
-class Host(QueryHost, CatalogHost, Protocol):
+class ExplainHost(QueryHost, StatementHost, Protocol):
     """What EXPLAIN needs of the `cepsql.engine.context.Context` that executes it."""
 
 
-def defined_query(host: Host, defined: st.Defined) -> Query:
+def defined_query(host: ExplainHost, defined: st.Defined) -> Query:
     """Return the query that the catalog has under a name, as a query of its own.
 
     Raises ProgrammingError if there is none, or the name is of another kind.
@@ -57,7 +56,7 @@ def defined_query(host: Host, defined: st.Defined) -> Query:
     return Query(host, host.plan(one_query(f"SELECT * FROM {quoted_name(view.name)}")))
 
 
-def registered_query(host: Host, definition: RegisteredQuery) -> Query:
+def registered_query(host: ExplainHost, definition: RegisteredQuery) -> Query:
     """Return the query of a definition with the settings and the start that its options give it."""
     options = resolved(definition.options, f"query {definition.name}")
     own = {key: value for key, value in options.items() if key.startswith("cepsql.")}
@@ -65,7 +64,7 @@ def registered_query(host: Host, definition: RegisteredQuery) -> Query:
     return Query(asked, registered_plan(host, definition), options.get("start"))
 
 
-def explained(query: Query, part: str | None, spark: "SparkSession | None", steps: Sequence[Step] = ()) -> Answer:
+def explained(query: Query, part: str | None, spark: "SparkSession | None", steps: Sequence[PassStep] = ()) -> Answer:
     """Answer EXPLAIN, of one part of what is known or of the plan with its patterns drawn.
 
     spark: the session, if there is one, whose settings decide who reads the files of streams.

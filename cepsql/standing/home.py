@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cepsql.analysis.ddl.allowed_places import is_allowed_path
 from cepsql.analysis.ddl.restrictions import Restrictions
+from cepsql.base.temporary import remove_temporary, temporary_folder
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import quoted_name
@@ -17,13 +18,12 @@ from cepsql.catalog.leases import Leases
 from cepsql.catalog.locations import checkpoint_location
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.references import resolved
-from cepsql.catalog.savepoints import Savepoints
+from cepsql.catalog.savepoint_names import Savepoints
 from cepsql.errors import OperationalError
 from cepsql.standing.beside import beside
-from cepsql.standing.reconciler import Reconciler, Starter
+from cepsql.standing.reconciling.reconciler import Reconciler, Starter
 from cepsql.standing.spark_start import await_start
-from cepsql.temporary import remove_temporary, temporary_folder
-from cepsql.views.last_rows import USUALLY_KEPT, LastRows
+from cepsql.views.recent_rows import USUALLY_KEPT, LastRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Definition, RegisteredQuery
 from cepsql.catalog.catalog import Catalog
-from cepsql.catalog.names import enumerated, kind
+from cepsql.catalog.catalog_names import enumerated, kind
 from cepsql.errors import Error
 from cepsql.language import statements as st
+from cepsql.standing.query_report import shown_time
 from cepsql.standing.replacement import kept_identity
-from cepsql.standing.report import shown_time
 
 if TYPE_CHECKING:
     from cepsql.standing.home import Home
 
 
-class Host(Protocol):
+class DropHost(Protocol):
     """What is needed of the `cepsql.engine.context.Context` that would execute the statement."""
 
     catalog: Catalog
@@ -24,7 +24,7 @@ class Host(Protocol):
     def home(self) -> "Home": ...
 
 
-def loss(host: Host, statement: st.Statement) -> str | None:
+def loss(host: DropHost, statement: st.Statement) -> str | None:
     """Say what a statement drops that cannot be had again; None for nothing, and for a statement that will be refused.
 
     A definition alone is none, for it can be typed again; neither are files and tables, which stay.
@@ -41,7 +41,7 @@ def loss(host: Host, statement: st.Statement) -> str | None:
     return None
 
 
-def _dropped(host: Host, drop: st.Drop) -> str | None:
+def _dropped(host: DropHost, drop: st.Drop) -> str | None:
     names = host.catalog.names
     found = names.query(drop.name.text) if drop.kind == "query" else names.find(drop.name.text)
     if found is None or kind(found) != drop.kind:
@@ -56,7 +56,7 @@ def _dropped(host: Host, drop: st.Drop) -> str | None:
     return f"{first}, and with it {enumerated(others)}" if others else first
 
 
-def _state(host: Host, gone: Definition) -> str:
+def _state(host: DropHost, gone: Definition) -> str:
     """Say in brackets what is kept of a query; "" for nothing."""
     state = host.home.states.get(gone.name) if isinstance(gone, RegisteredQuery) else None
     if state is None:
@@ -71,7 +71,7 @@ def _state(host: Host, gone: Definition) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def _has_checkpoint(host: Host, query: RegisteredQuery) -> bool:
+def _has_checkpoint(host: DropHost, query: RegisteredQuery) -> bool:
     with suppress(Error):
         return kept_identity(host.home, host.home.checkpoint(query)) is not None
     return False

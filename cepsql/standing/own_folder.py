@@ -4,11 +4,11 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
+from cepsql.base.temporary import temporary_folder
 from cepsql.catalog.catalog import Catalog
 from cepsql.errors import NotSupportedError
 from cepsql.language.statements import CreateSource
 from cepsql.standing.beside import beside
-from cepsql.temporary import temporary_folder
 
 _FORMAT = "parquet"
 """It holds values of every type as they are."""

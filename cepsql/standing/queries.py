@@ -21,8 +21,8 @@ from cepsql.catalog.states import (
 )
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.standing.drawn_history import draw_history
-from cepsql.standing.reconciler import BATCH_SECONDS
-from cepsql.standing.report import LISTED, listed
+from cepsql.standing.query_report import LISTED, listed
+from cepsql.standing.reconciling.reconciler import BATCH_SECONDS
 from cepsql.standing.savepoints import check_savepoint, make_savepoint
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from cepsql.language import statements as st
 from cepsql.language.translate import one_query, statements
 from cepsql.plan.group import group_plan
 from cepsql.plan.planner import Plan
-from cepsql.standing.host import Host
+from cepsql.standing.statement_host import StatementHost
 
 
-def registered_plan(host: Host, query: RegisteredQuery) -> Plan:
+def registered_plan(host: StatementHost, query: RegisteredQuery) -> Plan:
     """Plan a query that stands under a name; that of a group of views is one plan of all.
 
     Raises ProgrammingError for a group without views, and what planning raises.
@@ -25,7 +25,7 @@ def registered_plan(host: Host, query: RegisteredQuery) -> Plan:
         raise ProgrammingError(f"view group {query.name} has no views", hint=hint)
     plans, text = [], query.sql
     for statement in statements(query.sql):
-        assert isinstance(statement, st.Query)
+        assert isinstance(statement, st.ParsedQuery)
         # The texts of views at rest that it reads follow.
         plans.append(host.plan_standing(replace(statement, sql=text), True))
         text = plans[-1].text

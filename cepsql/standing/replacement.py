@@ -9,7 +9,7 @@ from cepsql.catalog import RegisteredQuery
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
-from cepsql.plan.references import with_values
+from cepsql.plan.resolved_references import with_values
 from cepsql.plan.upgrade import INCOMPATIBLE, REPLAYABLE, SAME, upgrade
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _rebuilding_obstacle(home: "Home", checkpoint: str) -> str | None:
 
 def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:
     """Return what the query is, in a session that is as the one of the checkpoint but for the query's own settings."""
-    from cepsql.spark.frames.frames import frame_identity
+    from cepsql.spark.frames.user_frames import frame_identity
 
     options = dict(query.options)
     session = {key: options.get(key, value) for key, value in known["session"].items()}

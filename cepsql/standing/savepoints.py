@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.savepoints import Savepoint
+from cepsql.catalog.savepoint_names import Savepoint
 from cepsql.errors import OperationalError, ProgrammingError, Span, suggestion
 from cepsql.plan.planner import Plan
 from cepsql.plan.upgrade import INCOMPATIBLE, upgrade

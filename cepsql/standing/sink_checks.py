@@ -32,7 +32,7 @@ def check_columns(sink: Sink | None, plan: Plan, span: Span) -> None:
     columns = [(column.name, column.type) for column in plan.properties.columns]
     if sink is None or any(_UNNAMED.fullmatch(name) for name, _ in columns):
         return
-    from cepsql.sinks.columns import check_names, written_columns
+    from cepsql.sinks.added_columns import check_names, written_columns
 
     try:
         check_names(sink, [name for name, _ in written_columns(sink, columns, plan.changes)])
@@ -47,7 +47,7 @@ def forget(query: RegisteredQuery, sink: Sink | None) -> str:
     One that named its checkpoint may be created again and go on from it, so it is remembered.
     """
     from cepsql.sinks import WriterIdentity, open_sink
-    from cepsql.sinks.columns import DATABASES
+    from cepsql.sinks.added_columns import DATABASES
 
     if sink is None or sink.format.lower() not in DATABASES or "checkpoint" in dict(query.options):
         return ""

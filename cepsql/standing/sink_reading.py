@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cepsql.base.loading import load_spark
 from cepsql.catalog import ColumnDefinition, Registered, Sink
 from cepsql.catalog.references import valued_sink
 from cepsql.errors import Error, NotSupportedError
 from cepsql.language.translate import one_query
-from cepsql.loading import load_spark
-from cepsql.standing.host import Host
+from cepsql.standing.statement_host import StatementHost
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +18,7 @@ READABLE = ("parquet", "json", "csv", "orc", "text", "avro", "xml", "delta", "sq
 """The formats of sinks that keep what is written there."""
 
 
-def read_sink(host: Host, sink: Sink, spark: "Callable[[], SparkSession]") -> Registered:
+def read_sink(host: StatementHost, sink: Sink, spark: "Callable[[], SparkSession]") -> Registered:
     """Return the rows of a sink as they are now, in whole batches, under its name.
 
     Raises NotSupportedError for a sink that cannot be read, OperationalError if it does not answer.
@@ -30,7 +30,7 @@ def read_sink(host: Host, sink: Sink, spark: "Callable[[], SparkSession]") -> Re
         )
     load_spark()
     from cepsql.spark.frames.column_types import frame_columns
-    from cepsql.spark.jvm.failures import translated_failures
+    from cepsql.spark.jvm.messages.failures import translated_failures
     from cepsql.spark.sources.sink_rows import sink_rows
 
     with translated_failures():
@@ -38,12 +38,12 @@ def read_sink(host: Host, sink: Sink, spark: "Callable[[], SparkSession]") -> Re
     return Registered(sink.name, frame_columns(frame), frame)
 
 
-def written_columns(host: Host, sink: Sink) -> tuple[ColumnDefinition, ...]:
+def written_columns(host: StatementHost, sink: Sink) -> tuple[ColumnDefinition, ...]:
     """Return the columns that a sink declares, or those that the first query of the catalog that writes it gives; none
     if nobody knows them."""
     if sink.columns:
         return sink.columns
-    from cepsql.sinks import columns as sink_columns
+    from cepsql.sinks import added_columns
 
     for query in host.catalog.names.queries:
         if query.sink is not None and query.sink.lower() == sink.name.lower():
@@ -51,7 +51,7 @@ def written_columns(host: Host, sink: Sink) -> tuple[ColumnDefinition, ...]:
                 # As its start does: the changes of views have other columns than their rows.
                 plan = host.plan_standing(one_query(query.sql))
                 columns = [(column.name, column.type) for column in host.typed_columns(plan)]
-                written = sink_columns.written_columns(sink, columns, plan.changes)
+                written = added_columns.written_columns(sink, columns, plan.changes)
                 return tuple(ColumnDefinition(name, kind) for name, kind in written)
             except Error:
                 continue

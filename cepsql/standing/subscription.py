@@ -7,17 +7,17 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from cepsql.answer import Answer
 from cepsql.catalog import MaterializedView, RegisteredQuery, Sink
+from cepsql.catalog.catalog_names import kind
 from cepsql.catalog.create_text import quoted_name
-from cepsql.catalog.names import kind
 from cepsql.catalog.view_store import view_source
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.render import cells
-from cepsql.standing.host import Host
-from cepsql.views.last_rows import LastRowsFollower, kept_rows
+from cepsql.render.answer import Answer
+from cepsql.standing.statement_host import StatementHost
+from cepsql.views.recent_rows import LastRowsFollower, kept_rows
 from cepsql.views.snapshot import NeverRun
-from cepsql.views.subscription import Changes, ViewFollower
+from cepsql.views.view_subscription import Changes, ViewFollower
 
 _LEAST_PAUSE, _MOST_PAUSE = 0.01, 0.2
 _FALLS_BACK = 1.5
@@ -126,7 +126,9 @@ class Subscription:
         return pause
 
 
-def subscribe(host: Host, name: str, since: str | None = None, last: int = 0, span: Span | None = None) -> Subscription:
+def subscribe(
+    host: StatementHost, name: str, since: str | None = None, last: int = 0, span: Span | None = None
+) -> Subscription:
     """Follow a view or a query; see `cepsql.engine.Engine.subscribe`."""
     found = followed(host, name, span)
     if isinstance(found, MaterializedView):
@@ -134,7 +136,7 @@ def subscribe(host: Host, name: str, since: str | None = None, last: int = 0, sp
     return _subscription(host, found, LastRowsFollower(host.home.last_rows_folder(found), found.name, since, last))
 
 
-def followed(host: Host, name: str, span: Span | None = None) -> MaterializedView | RegisteredQuery:
+def followed(host: StatementHost, name: str, span: Span | None = None) -> MaterializedView | RegisteredQuery:
     """Return the view or query of that name; raises ProgrammingError if there is none."""
     names = host.catalog.names
     found, query = names.find(name), names.query(name)
@@ -154,7 +156,7 @@ def followed(host: Host, name: str, span: Span | None = None) -> MaterializedVie
     raise ProgrammingError(f"there is no view or query {name}", span, suggestion(name, known, "views and queries"))
 
 
-def printed_rows(host: Host, query: RegisteredQuery, most: int) -> Answer:
+def printed_rows(host: StatementHost, query: RegisteredQuery, most: int) -> Answer:
     """Answer PRINT of a query: the last of the rows that it keeps. Raises NotSupportedError if it keeps none."""
     found = kept_rows(host.home.last_rows_folder(query), most)
     if found is None:
@@ -167,11 +169,11 @@ def printed_rows(host: Host, query: RegisteredQuery, most: int) -> Answer:
     return Answer(tuple(name for name, _ in columns), tuple(zip(*texts, strict=True)))
 
 
-def _subscription(host: Host, what: MaterializedView | RegisteredQuery, follower: Follower) -> Subscription:
+def _subscription(host: StatementHost, what: MaterializedView | RegisteredQuery, follower: Follower) -> Subscription:
     return Subscription(what.name, follower, host.check_open, lambda: _check_there(host, what))
 
 
-def _check_there(host: Host, what: MaterializedView | RegisteredQuery) -> None:
+def _check_there(host: StatementHost, what: MaterializedView | RegisteredQuery) -> None:
     """Raise ProgrammingError if what is followed was dropped, or is another one now."""
     names = host.catalog.names
     now = names.find(what.name) if isinstance(what, MaterializedView) else names.query(what.name)

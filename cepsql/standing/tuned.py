@@ -7,12 +7,12 @@ from cepsql.catalog import Sink
 from cepsql.language import statements as st
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan
-from cepsql.query import Host, limited
+from cepsql.query import QueryHost, limited
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cepsql.spark.run.query import StandingQuery
+    from cepsql.spark.run.standing_query import StandingQuery
     from cepsql.views.relation import Rules
 
 
@@ -20,7 +20,7 @@ class Tuned:
     """A host of one query: it has settings of cepsql's, and perhaps a Spark session, of its own; all else is another
     host's."""
 
-    def __init__(self, host: Host, settings: Mapping[str, str], spark: "SparkSession | None" = None):
+    def __init__(self, host: QueryHost, settings: Mapping[str, str], spark: "SparkSession | None" = None):
         self._host, self.settings, self._lent = host, dict(settings), spark
 
     @property
@@ -47,7 +47,7 @@ class Tuned:
         """Return the sink that the host knows by a name."""
         return self._host.sink(name)
 
-    def plan(self, query: st.Query) -> Plan:
+    def plan(self, query: st.ParsedQuery) -> Plan:
         """Plan a query over what the host knows."""
         return self._host.plan(query)
 

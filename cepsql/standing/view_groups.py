@@ -3,7 +3,6 @@
 import uuid
 from dataclasses import replace
 
-from cepsql.answer import Answer
 from cepsql.catalog import Definition, MaterializedView, ViewGroup
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import RUNNING
@@ -12,15 +11,16 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
 from cepsql.plan.view_sources import view_sources
-from cepsql.standing.definitions import check_options
-from cepsql.standing.host import Host, kept
-from cepsql.standing.report import counts_of
+from cepsql.render.answer import Answer
+from cepsql.standing.query_definitions import check_options
+from cepsql.standing.query_report import counts_of
+from cepsql.standing.statement_host import StatementHost, kept
 
 _OF_VIEWS = ("retain",)
 """Options of a store that each view has for itself."""
 
 
-def create_group(host: Host, create: st.CreateViewGroup) -> Answer:
+def create_group(host: StatementHost, create: st.CreateViewGroup) -> Answer:
     """Define a group of views, which has none yet.
 
     Raises ProgrammingError if the name is taken, or for options that a group has not.
@@ -41,7 +41,7 @@ def create_group(host: Host, create: st.CreateViewGroup) -> Answer:
     return Answer(message=f"view group {name} created; {hint}")
 
 
-def found_group(host: Host, name: st.Name) -> ViewGroup:
+def found_group(host: StatementHost, name: st.Name) -> ViewGroup:
     """Return the group of that name; raises ProgrammingError, pointing at it, if there is none."""
     found = host.catalog.names.group(name.text)
     if found is None:
@@ -50,7 +50,7 @@ def found_group(host: Host, name: st.Name) -> ViewGroup:
     return found
 
 
-def open_group(host: Host, create: st.CreateMaterializedView, name: st.Name) -> ViewGroup:
+def open_group(host: StatementHost, create: st.CreateMaterializedView, name: st.Name) -> ViewGroup:
     """Return the group in which a statement defines a view, as it will be.
 
     A group whose query has a checkpoint begins a new one, if that is asked for: all its views are of the same rows.
@@ -90,7 +90,7 @@ def refuse_neighbours(plan: Plan, group: ViewGroup, place: Span) -> None:
             )
 
 
-def refuse_running(host: Host, group: ViewGroup, place: Span) -> None:
+def refuse_running(host: StatementHost, group: ViewGroup, place: Span) -> None:
     """Raise ProgrammingError for a group that runs, or shall."""
     state = host.home.states.get(group.name)
     if state is not None and (state.epoch is not None or state.desired == RUNNING):
@@ -101,7 +101,7 @@ def refuse_running(host: Host, group: ViewGroup, place: Span) -> None:
         )
 
 
-def refuse_leaving(host: Host, dropped: list[Definition], place: Span) -> None:
+def refuse_leaving(host: StatementHost, dropped: list[Definition], place: Span) -> None:
     """Refuse to drop views of a group that has run, and goes on: its checkpoint is of all of them.
 
     Raises ProgrammingError.
@@ -129,13 +129,13 @@ def refuse_member(view: MaterializedView, verb: str, place: Span) -> None:
         raise ProgrammingError(f"materialized view {view.name} is kept by view group {view.group}", place, hint)
 
 
-def has_run(host: Host, group: ViewGroup) -> bool:
+def has_run(host: StatementHost, group: ViewGroup) -> bool:
     """Tell whether the query of a group has a checkpoint."""
     state = host.home.states.get(group.name)
     return state is not None and (state.progress or {}).get("id") == group.id
 
 
-def shown_groups(host: Host) -> Answer:
+def shown_groups(host: StatementHost) -> Answer:
     """Answer SHOW VIEW GROUPS."""
     rows = []
     for group in sorted(host.catalog.names.groups, key=lambda group: group.name.lower()):

@@ -8,14 +8,14 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.python_values import python_value
 from cepsql.catalog.view_store import ViewSource
-from cepsql.language.file_tables import FILE
-from cepsql.language.statements import Query
+from cepsql.language.rewriting.file_tables import FILE
+from cepsql.language.statements import ParsedQuery
 from cepsql.language.stray import HALF_CHARACTER
+from cepsql.readers.scan.select import given_clauses
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
-from cepsql.scan.select import given_clauses
-from cepsql.views.cells import cell_table, plain_rows
 from cepsql.views.reading import MOST_BIGINT, constant
 from cepsql.views.snapshot import Condition, Wanted, cells_at_once, read_cells
+from cepsql.views.stored_values import cell_table, plain_rows
 
 _CLAUSES = {"expressions", "from_", "where"}
 
@@ -83,7 +83,7 @@ class LookupForm:
         return Lookup(Wanted(self.view, names, tuple(conditions)), self.columns, self.by_key)
 
 
-def lookup_form(query: Query, found: Callable[[str], ViewSource | None]) -> LookupForm | None:
+def lookup_form(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -> LookupForm | None:
     """Return what a query looks up, None for one of another form, which may be wrong, too.
 
     The store compares integers and texts as Spark does, and a column keeps its name and type.
@@ -95,7 +95,7 @@ def lookup_form(query: Query, found: Callable[[str], ViewSource | None]) -> Look
     if set(given_clauses(tree)) - _CLAUSES or tree.args.get("from_") is None or tree.args.get("where") is None:
         return None
     table = tree.args["from_"].this
-    if not isinstance(table, exp.Table) or set(given_clauses(table)) - {"this"} or FILE in table.this.meta:
+    if not isinstance(table, exp.Table) or set(given_clauses(table)) - {"this"} or table.this.meta_get(FILE):
         return None
     view = found(table.name)
     if view is None:

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy as sa
 
-from cepsql.calendar import time_text
+from cepsql.base.calendar import time_text
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import OperationalError
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.plan.read_point import age_allowed, version_times
 from cepsql.scalar.zone import Zone
 from cepsql.views.journal import Journal
@@ -45,7 +45,7 @@ class AsOf:
 NOW = AsOf()
 
 
-def asked_point(query: Query, zone: Zone) -> AsOf:
+def asked_point(query: ParsedQuery, zone: Zone) -> AsOf:
     """Return as of when a query reads views, in a session with a time zone; raises ProgrammingError for a text that is
     no time."""
     if query.point is None:

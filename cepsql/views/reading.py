@@ -8,20 +8,20 @@ import pyarrow as pa
 from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import table_name
-from cepsql.calendar import time_text
+from cepsql.base.calendar import time_text
 from cepsql.catalog.view_store import ViewSource
-from cepsql.ordered.columns import one_chunk
+from cepsql.ordered.plain_columns import one_chunk
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import Node, Read, Sql, walk
+from cepsql.readers.scan.row_expressions import Unlike
+from cepsql.readers.scan.select import check_alias, given_clauses
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.scalar.zone import Zone
-from cepsql.scan.expression import Unlike
-from cepsql.scan.select import check_alias, given_clauses
-from cepsql.views.cells import column_values
-from cepsql.views.groups import Grouped, grouped
+from cepsql.views.grouped_rows import Grouped, grouped
 from cepsql.views.points import NOW, AsOf, asked_point, read_as_of
-from cepsql.views.relation import Column, Relation, Rules, joined, ordered
+from cepsql.views.relation import Relation, RelationColumn, Rules, joined, ordered
 from cepsql.views.snapshot import Condition, Wanted
+from cepsql.views.stored_values import column_values
 
 MOST_BIGINT = 2**63
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "kind"}
@@ -154,7 +154,7 @@ class _Evaluation:
     ) -> Relation:
         table = self._read(Wanted(view, tuple(columns), conditions))
         types = {column.name: parse_type(column.type) for column in view.columns}
-        found = (Column(alias.lower(), name.lower(), one_chunk(table[name]), types[name]) for name in columns)
+        found = (RelationColumn(alias.lower(), name.lower(), one_chunk(table[name]), types[name]) for name in columns)
         return Relation(tuple(found), table.num_rows)
 
     def _query(self, query: exp.Expr, inputs: Mapping[str, Node]) -> Relation:
@@ -190,7 +190,7 @@ class _Evaluation:
         for item in query.expressions:
             tree = item.unalias() if groups is None else groups.read(item.unalias())
             values, kind = rows.value(tree, self._rules)
-            columns.append(Column("", item.alias_or_name.lower(), values, kind))
+            columns.append(RelationColumn("", item.alias_or_name.lower(), values, kind))
         return self._cut(Relation(tuple(columns), rows.rows), query, rows, groups)
 
     def _source(self, item: exp.Expr, query: exp.Select, inputs: Mapping[str, Node]) -> Relation:
@@ -296,7 +296,7 @@ def _one_below(first: Relation, second: Relation) -> Relation:
     if [column.type for column in first.columns] != [column.type for column in second.columns]:
         raise Unlike("UNION ALL of columns of different types")
     columns = (
-        Column("", a.name, pa.concat_arrays([a.values, b.values]), a.type)
+        RelationColumn("", a.name, pa.concat_arrays([a.values, b.values]), a.type)
         for a, b in zip(first.columns, second.columns, strict=True)
     )
     return Relation(tuple(columns), first.rows + second.rows)

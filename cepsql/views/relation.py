@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from cepsql.ordered.columns import one_chunk
 from cepsql.ordered.ordinal import ordinals
-from cepsql.scalar.arrow import evaluate
-from cepsql.scalar.tree import Apply, Input, Node, Session, nodes
+from cepsql.ordered.plain_columns import one_chunk
+from cepsql.readers.scan.row_expressions import Unlike, compile_tree
+from cepsql.scalar.arrow.arrow_expressions import evaluate
+from cepsql.scalar.expressions import Apply, Input, Node, Session, nodes
 from cepsql.scalar.types import BOOLEAN, FRACTIONS, TIMESTAMP, Type
-from cepsql.scan.expression import Unlike, compile_tree
 
 _WITHOUT_ZONE = (
     "eq",
@@ -35,7 +35,7 @@ _WITHOUT_ZONE = (
 
 
 @dataclass(frozen=True)
-class Column:
+class RelationColumn:
     """A column of a relation: the table that SQL calls it by, its name, its values and their Spark type."""
 
     table: str
@@ -56,7 +56,7 @@ class Rules:
 class Relation:
     """Rows, as columns."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[RelationColumn, ...]
     rows: int
 
     def place(self, column: exp.Column) -> int:
@@ -96,12 +96,12 @@ class Relation:
     def taken(self, places: np.ndarray) -> "Relation":
         """Return the rows at these places."""
         chosen = pa.array(places, pa.int64())
-        columns = (Column(c.table, c.name, c.values.take(chosen), c.type) for c in self.columns)
+        columns = (RelationColumn(c.table, c.name, c.values.take(chosen), c.type) for c in self.columns)
         return Relation(tuple(columns), len(places))
 
     def called(self, table: str) -> "Relation":
         """Return the rows of a subquery under its alias."""
-        columns = (Column(table.lower(), column.name, column.values, column.type) for column in self.columns)
+        columns = (RelationColumn(table.lower(), column.name, column.values, column.type) for column in self.columns)
         return Relation(tuple(columns), self.rows)
 
     def _renamed(self, node: exp.Expr) -> exp.Expr:
@@ -155,8 +155,8 @@ def joined(left: Relation, right: Relation, on: exp.Expr, outer: bool, rules: Ru
     keys = [f"k{n}" for n in range(len(pairs))]
     met = sides[0].join(sides[1], keys, join_type="left outer" if outer else "inner", use_threads=False)
     lefts, rights = one_chunk(met["l"]), one_chunk(met["r"])
-    columns = [Column(c.table, c.name, c.values.take(lefts), c.type) for c in left.columns]
-    columns += [Column(c.table, c.name, c.values.take(rights), c.type) for c in right.columns]
+    columns = [RelationColumn(c.table, c.name, c.values.take(lefts), c.type) for c in left.columns]
+    columns += [RelationColumn(c.table, c.name, c.values.take(rights), c.type) for c in right.columns]
     found = Relation(tuple(columns), len(lefts))
     for part in others:
         found = found.filtered(part, rules)

@@ -17,14 +17,14 @@ from urllib.parse import quote
 import pyarrow as pa
 import sqlalchemy as sa
 
+from cepsql.base.secrets import redact, secret_values
 from cepsql.catalog.database_failures import first_line
 from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.catalog.references import has_references, referenced_values, resolved
 from cepsql.catalog.view_store import POSITIONS, ViewSource
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.secrets import redact, secret_values
-from cepsql.views.cells import cell_table
 from cepsql.views.quick_reader import QuickReader
+from cepsql.views.stored_values import cell_table
 
 _BUSY_SECONDS, _WRITER_SECONDS = 5, 60
 _UNDEFINED_TABLE = "42P01"

@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from cepsql.catalog.view_store import VERSION, ViewSource
 from cepsql.errors import OperationalError
-from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.arrow.column_values import arrow_type
 from cepsql.scalar.types import parse_type
-from cepsql.views.changes import Point, changes_between
+from cepsql.views.change_feed import Point, changes_between
 from cepsql.views.journal import PLACE, Journal, JournalBatch
 from cepsql.views.snapshot import store_transaction
 

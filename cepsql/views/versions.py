@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import sqlalchemy as sa
 
-from cepsql.views.cells import cell_table
 from cepsql.views.journal import GONE, PLACE, changes_table
 from cepsql.views.snapshot import Wanted, table_name, where_clause
+from cepsql.views.stored_values import cell_table
 
 
 def rows_at(connection: sa.Connection, wanted: Wanted, last: int) -> pa.Table:

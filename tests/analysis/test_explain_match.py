@@ -15,10 +15,10 @@ from sqlglot.executor import execute
 
 from cepsql.engine import connect
 from cepsql.explain.condition_parts import condition_parts
-from cepsql.explain.explain_match import explain_match
-from cepsql.matching.key_rows import KeyRows, sort_batches
+from cepsql.explain.match_report import explain_match
+from cepsql.operators.matching.key_rows import KeyRows, sort_batches
 from cepsql.ordered.packet import pack
-from cepsql.ordered.stage import Input
+from cepsql.ordered.stage import StageInput
 
 COLUMNS = "k STRING, at TIMESTAMP, price DOUBLE, qty INT, kind STRING"
 SCHEMA = pa.schema(
@@ -48,7 +48,7 @@ def explain(text: str):
     if streaming:
         ties = [column.name for column in match.program.values]
         packets = [[packed["packet"][0].as_py() for packed in pack(table.to_batches(), 1)] for table in tables]
-        found = sort_batches(parts.program, (Input(match.watermark.delay),), packets, ties)
+        found = sort_batches(parts.program, (StageInput(match.watermark.delay),), packets, ties)
     else:
         found = KeyRows(tables[0].drop_columns(["bucket"]))
     return explain_match(match, parts, query.plan.query.sql, ["x"], found, "UTC")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cepsql.errors import NotSupportedError
 from cepsql.explain.picture import dot, mermaid
 from cepsql.explain.railroad import draw, legend
-from cepsql.language.pattern import parse_pattern
+from cepsql.language.pattern_text import parse_pattern
 from cepsql.pattern import ir
 from cepsql.pattern.automaton import automaton
 from cepsql.pattern.compile import compile_pattern

@@ -26,7 +26,7 @@ def texts(*files):
 def queries():
     for text in texts("plain.sql", "matches.sql"):
         try:
-            found = [statement for statement in statements(text) if isinstance(statement, st.Query)]
+            found = [statement for statement in statements(text) if isinstance(statement, st.ParsedQuery)]
         except Error:
             continue
         yield from found

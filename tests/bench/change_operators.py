@@ -19,17 +19,17 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "operators"), str(Path(__file__)
 
 from change_streams import EVER  # noqa: E402 (found by the line above)
 
-from cepsql.operators.change_rows import IDENTITY, KIND  # noqa: E402
-from cepsql.operators.changing_groups import ChangingGroupsOperator  # noqa: E402
-from cepsql.operators.interval_join import JoinKind  # noqa: E402
-from cepsql.operators.partial_groups import PartialGroups  # noqa: E402
-from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator  # noqa: E402
+from cepsql.operators.changing.change_rows import IDENTITY, KIND  # noqa: E402
+from cepsql.operators.changing.changing_groups import ChangingGroupsOperator  # noqa: E402
+from cepsql.operators.changing.partial_groups import PartialGroups  # noqa: E402
+from cepsql.operators.changing.retracting_groups import GroupCall, RetractingGroupsOperator  # noqa: E402
+from cepsql.operators.pairing.interval_join import JoinKind  # noqa: E402
+from cepsql.operators.pairing.table_join import TableJoinOperator  # noqa: E402
 from cepsql.operators.running import RunningCall  # noqa: E402
-from cepsql.operators.table_join import TableJoinOperator  # noqa: E402
 from cepsql.ordered.operator import Operator  # noqa: E402
 from cepsql.ordered.packet import pack  # noqa: E402
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout  # noqa: E402
-from cepsql.ordered.stage import Input, Stage, advance  # noqa: E402
+from cepsql.ordered.stage import Stage, StageInput, advance  # noqa: E402
 
 BATCHES, TASK_ROWS = 2, 20_000
 MONEY = pa.decimal128(15, 2)
@@ -110,7 +110,7 @@ def _around(rows: int, letter: str) -> dict:
 
 def _seconds(operator: Operator, tables: list[pa.Table]) -> float:
     """Return the CPU time of some micro-batches of one bucket."""
-    stage = Stage(operator, tuple(Input(0, side) for side in range(len(tables))), "", EVER)
+    stage = Stage(operator, tuple(StageInput(0, side) for side in range(len(tables))), "", EVER)
     begin, state = time.process_time(), None
     for batch in range(BATCHES):
         packets = []

@@ -29,12 +29,12 @@ from measure import session
 from pyspark.sql import DataFrame, SparkSession
 
 import cepsql
-from cepsql.matching.match_operator import row_layout
+from cepsql.operators.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.matcher import find_matches
+from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import MatchProgram
-from cepsql.pattern.rows import Partitions
-from cepsql.spark.frames.rows import layout_columns
+from cepsql.spark.frames.operator_rows import layout_columns
 
 QUERY = """SELECT * FROM events MATCH_RECOGNIZE (
   PARTITION BY key

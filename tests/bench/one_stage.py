@@ -16,11 +16,11 @@ import pyarrow as pa
 from measure import session
 
 import cepsql
+from cepsql.spark.building.frame_options import FrameOptions
+from cepsql.spark.building.neighbours import Sharing
 from cepsql.spark.checkpoint.checkpoint import open_checkpoint
 from cepsql.spark.checkpoint.host_files import host_files
-from cepsql.spark.run.replay import Replay, replay_source, write_batch
-from cepsql.spark.stages.frame_options import FrameOptions
-from cepsql.spark.stages.neighbours import Sharing
+from cepsql.spark.run.replayed_batches import Replay, replay_source, write_batch
 
 COLUMNS = "k STRING, ts TIMESTAMP, x INT"
 FIRST = "SELECT * FROM events DEDUPLICATE (PARTITION BY k ORDER BY ts WITHIN INTERVAL '2' SECONDS)"

@@ -41,9 +41,9 @@ def changes(rows: int, batch: int) -> list[tuple]:
 
 def serve_view(folder: str, rows: int, ready, stop) -> None:
     """Answer for a view which this process changes, CHANGES rows a second."""
-    from cepsql.server.wire.limits import Limits
-    from cepsql.server.wire.listener import Listener
-    from cepsql.server.wire.users import Users
+    from cepsql.frontends.server.wire.limits import Limits
+    from cepsql.frontends.server.wire.listener import Listener
+    from cepsql.frontends.server.wire.users import Users
 
     engine, view = written_view(Path(folder), "spent", rows)
     listener = Listener(engine, "127.0.0.1", 0, Users(None), Limits())

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 
-from cepsql.answer import Answer
 from cepsql.catalog.catalog import Catalog
+from cepsql.render.answer import Answer
 
 
 @dataclass

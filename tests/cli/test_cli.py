@@ -13,9 +13,9 @@ from fake_engine import FakeEngine, FakeQuery, message, numbers
 import cepsql.engine
 from cepsql.cli import main
 from cepsql.errors import ProgrammingError, SessionError, Span
+from cepsql.frontends.command_options import parser
 from cepsql.language.parse import parse, split
 from cepsql.language.tokens import Text
-from cepsql.options import parser
 
 COMMAND = [sys.executable, "-c", "import sys; from cepsql.cli import main; sys.exit(main())"]
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"

@@ -3,8 +3,8 @@
 import pytest
 
 from cepsql.cli import main
-from cepsql.configuration import SETTINGS, choose, spark_conf
 from cepsql.errors import InterfaceError
+from cepsql.frontends.configuration import SETTINGS, choose, spark_conf
 
 
 @pytest.fixture

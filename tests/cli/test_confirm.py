@@ -9,8 +9,8 @@ from typed import type_to
 
 import cepsql.engine
 from cepsql.cli import main
-from cepsql.configuration import choose
 from cepsql.engine import connect
+from cepsql.frontends.configuration import choose
 
 ENTER, CTRL_C, CTRL_D = "\r", "\x03", "\x04"
 DROP = "DROP QUERY q"

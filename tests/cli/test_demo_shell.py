@@ -6,7 +6,7 @@ import sys
 import pytest
 from terminal import Terminal
 
-from cepsql.demo.flight_shell import QUESTIONS
+from cepsql.frontends.demo.flight_shell import QUESTIONS
 
 
 @pytest.mark.nightly("it starts Spark once more")

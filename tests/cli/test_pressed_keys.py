@@ -6,8 +6,8 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.history import InMemoryHistory
 from typed import type_in_turn, type_to
 
-from cepsql.configuration import choose
-from cepsql.shell.prompt import file_history
+from cepsql.frontends.configuration import choose
+from cepsql.frontends.shell.prompt import file_history
 
 ENTER, ESC, CTRL_C, CTRL_D, RIGHT, UP = "\r", "\x1b", "\x03", "\x04", "\x1b[C", "\x1b[A"
 CTRL_A, CTRL_E, CTRL_F, CTRL_K, CTRL_R, CTRL_U, CTRL_W, CTRL_Y = (

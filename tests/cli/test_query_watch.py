@@ -7,10 +7,10 @@ import time
 import pytest
 
 from cepsql.catalog.states import FAILED, FAILING, LOST, PAUSED, RUNNING, STARTING, WAITING, QueryState
-from cepsql.runner.console import Console
-from cepsql.shell import query_watch
-from cepsql.shell.query_watch import QueryWatch, summarized
-from cepsql.shell.top import top
+from cepsql.frontends.runner.console_streams import Console
+from cepsql.frontends.shell import query_watch
+from cepsql.frontends.shell.query_watch import QueryWatch, summarized
+from cepsql.frontends.shell.top import top
 
 
 def state(name: str, state: str = RUNNING, error: str | None = None, progress: dict | None = None, at: float = 100.0):

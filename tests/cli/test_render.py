@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cepsql.base.output_formats import FORMATS
 from cepsql.errors import InterfaceError
-from cepsql.formats import FORMATS
 from cepsql.render import renderer
 from cepsql.render.table import cell_width
 

@@ -11,24 +11,24 @@ import pyarrow as pa
 import pytest
 from fake_engine import FakeEngine, FakeQuery, Progress, endless, message, numbers, stream
 
-from cepsql.answer import Answer
+from cepsql.base.output_formats import FORMATS
 from cepsql.errors import DataError, ProgrammingError, Span
-from cepsql.formats import FORMATS
-from cepsql.runner import view as view_module
-from cepsql.runner.console import Console
-from cepsql.runner.interrupt import interruptible
-from cepsql.runner.notices import noticed
-from cepsql.runner.report import report
-from cepsql.runner.settings import Settings
-from cepsql.runner.statements import execute
-from cepsql.runner.working import share_of
-from cepsql.spark.sources.reading_start import ReadingStart
+from cepsql.frontends.runner import live_rows as view_module
+from cepsql.frontends.runner.console_streams import Console
+from cepsql.frontends.runner.error_report import report
+from cepsql.frontends.runner.execute import execute
+from cepsql.frontends.runner.interrupt import interruptible
+from cepsql.frontends.runner.logged_notices import noticed
+from cepsql.frontends.runner.user_choices import UserChoices
+from cepsql.frontends.runner.working import share_of
+from cepsql.render.answer import Answer
+from cepsql.spark.sources.watching.reading_start import ReadingStart
 
 
 def play(prepared, text, **settings):
     engine = FakeEngine(prepared)
     console = Console(io.StringIO(), io.StringIO())
-    execute(engine, text, Settings(**{"format": "csv", **settings}), console, threading.Event())
+    execute(engine, text, UserChoices(**{"format": "csv", **settings}), console, threading.Event())
     return console.out.getvalue(), console.err.getvalue(), engine
 
 
@@ -82,7 +82,7 @@ def test_a_stream_that_fails_is_stopped_and_the_rest_not_executed():
     engine = FakeEngine({"a": query, "b": message("")})
     console = Console(io.StringIO(), io.StringIO())
     with pytest.raises(DataError, match="bad row"):
-        execute(engine, "a; b", Settings(), console, threading.Event())
+        execute(engine, "a; b", UserChoices(), console, threading.Event())
     assert engine.seen == ["a"]
     assert query.started[0].stopped.is_set()
 
@@ -107,7 +107,7 @@ class Gone(io.StringIO):
 def test_a_reader_that_leaves_ends_stream_and_script_quietly():
     engine = FakeEngine({"a": stream(numbers(1)), "b": message("b was executed")})
     console = Console(Gone(), io.StringIO())
-    execute(engine, "a; b", Settings(), console, threading.Event())
+    execute(engine, "a; b", UserChoices(), console, threading.Event())
     assert console.closed.is_set()
     assert engine.seen == ["a"]
 
@@ -131,7 +131,7 @@ def test_ctrl_c_stops_the_view_and_the_script():
     write = console.rows
     console.rows = lambda lines: (write(lines), console.out.getvalue().count("\n") > 3 and seen.set())
     press(seen)
-    assert interruptible(lambda stop: execute(engine, "a; b", Settings(), console, stop), engine.cancel)
+    assert interruptible(lambda stop: execute(engine, "a; b", UserChoices(), console, stop), engine.cancel)
     assert console.err.getvalue().startswith("stopped: ")
     assert engine.seen == ["a"]
     assert query.started[0].stopped.is_set()
@@ -180,7 +180,7 @@ def test_no_escape_sequence_in_data_reaches_a_terminal(form, monkeypatch):
     rows = pa.table({"n\x1b[1m": ["\x1b[31mred", "\x9b31m", "\u202e\x07\x7f"]})
     query = FakeQuery([("n\x1b[1m", "string")], [rows], streaming=False, notices=["\x1b[2J"])
     console = Console(Terminal(), io.StringIO())
-    execute(FakeEngine({"s": query}), "s", Settings(format=form), console, threading.Event())
+    execute(FakeEngine({"s": query}), "s", UserChoices(format=form), console, threading.Event())
     console.say("\x1b[2J")
     report(DataError("\x1b[2J", hint="\x1b[2J"), console)
     console.err = Terminal()
@@ -212,7 +212,7 @@ def test_a_silent_stream_says_why_on_a_terminal(monkeypatch, tasks, why):
     monkeypatch.setattr(view_module, "SILENCE", 0.0)
     monkeypatch.setenv("TERM", "dumb")
     console = Console(io.StringIO(), Terminal())
-    execute(FakeEngine({"s": stream(tasks=tasks)}), "s", Settings(timeout=0.5), console, threading.Event())
+    execute(FakeEngine({"s": stream(tasks=tasks)}), "s", UserChoices(timeout=0.5), console, threading.Event())
     said = console.err.getvalue()
     assert f"s: {why}; Ctrl-C stops, and \\drain runs it to the end of its input" in said
     assert f"s no rows{share_of(tasks)} · read 0" in said
@@ -232,7 +232,7 @@ def test_where_reading_starts_is_said_first(monkeypatch, err, said):
         ReadingStart("b is read from Kafka's t from now on", chosen=True),
     ]
     prepared = {"s": stream(numbers(1), starts=starts), "t": stream(numbers(1), starts=starts[:1])}
-    execute(FakeEngine(prepared), "s", Settings(drain=True), Console(io.StringIO(), err), threading.Event())
+    execute(FakeEngine(prepared), "s", UserChoices(drain=True), Console(io.StringIO(), err), threading.Event())
     assert err.getvalue().startswith(f"{said}ended: 1 row")
     if not err.isatty():
         assert play(prepared, "t", drain=True)[1].startswith("ended: 1 row")

@@ -16,13 +16,13 @@ from typed import type_to
 from cepsql.catalog import RegisteredQuery, Source, View
 from cepsql.catalog.catalog import Catalog
 from cepsql.errors import OperationalError, ProgrammingError, Span
+from cepsql.frontends.runner.user_choices import UserChoices
+from cepsql.frontends.shell.commands import command
+from cepsql.frontends.shell.grammar_forms import keywords_of, rules, statement_rules, used_rules
+from cepsql.frontends.shell.highlight import COLOURS, highlight
+from cepsql.frontends.shell.prompt import file_history, is_finished
+from cepsql.frontends.shell.statement_help import TOPICS, statement_help, topic_keywords
 from cepsql.language.translate import statements
-from cepsql.runner.settings import Settings
-from cepsql.shell.commands import command
-from cepsql.shell.grammar_forms import keywords_of, rules, statement_rules, used_rules
-from cepsql.shell.highlight import COLOURS, highlight
-from cepsql.shell.prompt import file_history, is_finished
-from cepsql.shell.statement_help import TOPICS, statement_help, topic_keywords
 
 ENTER, FORCE, CTRL_C, CTRL_D, CTRL_R = "\r", "\x1b\r", "\x03", "\x04", "\x12"
 
@@ -342,7 +342,7 @@ def test_the_documentation_shows_the_help(update):
     page = Path(__file__).parents[2] / "docs" / "shell.md"
     text = page.read_text()
     block = re.search(r"<!-- The block below is what `\\\?` writes[^\n]+\n```text\n(.*?)```", text, re.DOTALL)
-    shown = command("\\?", Settings(), False, Catalog).message
+    shown = command("\\?", UserChoices(), False, Catalog).message
     if update:
         page.write_text(text[: block.start(1)] + shown + "\n" + text[block.end(1) :])
         return
@@ -408,4 +408,4 @@ def test_rows_are_shown_again_after_a_file_that_could_not_be_written():
 
 @pytest.mark.parametrize(("named", "pager"), [("less -S", ("less", "-S")), ("my'pager", ("my'pager",)), ("off", ())])
 def test_a_pager_may_have_arguments(named, pager):
-    assert command(f"\\pager {named}", Settings(), False, Catalog).settings.pager == pager
+    assert command(f"\\pager {named}", UserChoices(), False, Catalog).settings.pager == pager

@@ -11,13 +11,13 @@ import pytest
 from fake_engine import FakeQuery
 
 from cepsql.errors import InterfaceError
-from cepsql.runner import console as console_module
-from cepsql.runner import working as working_module
-from cepsql.runner.bounded import write_bounded
-from cepsql.runner.console import Console
-from cepsql.runner.settings import Settings
-from cepsql.runner.stream_rows import stream_rows
-from cepsql.runner.working import share_of, working
+from cepsql.frontends.runner import console_streams as console_module
+from cepsql.frontends.runner import working as working_module
+from cepsql.frontends.runner.bounded import write_bounded
+from cepsql.frontends.runner.console_streams import Console
+from cepsql.frontends.runner.stream_rows import stream_rows
+from cepsql.frontends.runner.user_choices import UserChoices
+from cepsql.frontends.runner.working import share_of, working
 
 COLUMNS = [("key", "string"), ("n", "int")]
 
@@ -45,7 +45,7 @@ def batch(*rows: tuple[str, int]) -> pa.Table:
 
 def test_the_header_stands_on_every_page(screen):
     console, text = screen
-    rows = stream_rows(COLUMNS, "UTC", Settings(), console)
+    rows = stream_rows(COLUMNS, "UTC", UserChoices(), console)
     rows.begin()
     assert text.getvalue() == ""
     rows.write(batch(("a long key, which the column is made to fit", 1)))
@@ -58,7 +58,7 @@ def test_the_header_stands_on_every_page(screen):
 
 def test_a_stream_without_rows_has_a_header(screen):
     console, text = screen
-    rows = stream_rows(COLUMNS, "UTC", Settings(), console)
+    rows = stream_rows(COLUMNS, "UTC", UserChoices(), console)
     rows.begin()
     rows.end()
     assert text.getvalue().startswith(" key              |           n\n---")
@@ -66,7 +66,7 @@ def test_a_stream_without_rows_has_a_header(screen):
 
 def test_a_table_that_refreshes(screen):
     console, text = screen
-    rows = stream_rows(COLUMNS, "UTC", Settings(live=("KEY",)), console)
+    rows = stream_rows(COLUMNS, "UTC", UserChoices(live=("KEY",)), console)
     rows.begin()
     rows.write(batch(("a", 1), ("b", 2), ("a", 3)))
     rows.note("3 s no rows")
@@ -80,7 +80,7 @@ def test_a_table_that_refreshes(screen):
 
 def test_a_table_that_refreshes_writes_over_nothing_that_came_while_it_was_stopped(screen):
     console, text = screen
-    rows = stream_rows(COLUMNS, "UTC", Settings(live=("KEY",)), console)
+    rows = stream_rows(COLUMNS, "UTC", UserChoices(live=("KEY",)), console)
     rows.begin()
     rows.write(batch(("a", 1), ("b", 2)))
     console.resumed()
@@ -90,7 +90,7 @@ def test_a_table_that_refreshes_writes_over_nothing_that_came_while_it_was_stopp
 
 def test_more_keys_than_lines(screen):
     console, text = screen
-    rows = stream_rows(COLUMNS, "UTC", Settings(live=("key",)), console)
+    rows = stream_rows(COLUMNS, "UTC", UserChoices(live=("key",)), console)
     rows.write(batch(*((f"k{i}", i) for i in range(50))))
     shown = re.split(r"\x1b\[J", text.getvalue())[-1].splitlines()
     assert shown[-1] == "and 45 rows more"
@@ -99,7 +99,7 @@ def test_more_keys_than_lines(screen):
 
 def test_changes_of_a_table_that_refreshes(screen):
     console, text = screen
-    rows = stream_rows([*COLUMNS, ("op", "string")], "UTC", Settings(live=("key",)), console)
+    rows = stream_rows([*COLUMNS, ("op", "string")], "UTC", UserChoices(live=("key",)), console)
     changes = [("a", 1, "+I"), ("b", 2, "+I"), ("a", 1, "-U"), ("a", 3, "+U"), ("b", 2, "-D")]
     for start in (0, 3):
         part = changes[start : start + 3]
@@ -111,7 +111,7 @@ def test_changes_of_a_table_that_refreshes(screen):
 
 def test_a_table_by_a_column_that_is_not_there(screen):
     with pytest.raises(InterfaceError, match="no column kex to refresh the table by"):
-        stream_rows(COLUMNS, "UTC", Settings(live=("kex",)), screen[0])
+        stream_rows(COLUMNS, "UTC", UserChoices(live=("kex",)), screen[0])
 
 
 def test_a_sign_of_life(screen, monkeypatch):
@@ -137,7 +137,7 @@ def test_the_sign_says_how_much_is_done(screen, monkeypatch):
 
     monkeypatch.setattr(console_module.os, "get_terminal_size", lambda _: os.terminal_size((80, 10)))
     query = FakeQuery(COLUMNS, pieces(), streaming=False, tasks=(5, 20))
-    write_bounded(query, "UTC", Settings(), console, threading.Event())
+    write_bounded(query, "UTC", UserChoices(), console, threading.Event())
     assert "working [#####...............] 5 of 20 tasks · 0 s" in text.getvalue()
     assert share_of((1, 2)) == share_of(None) == ""
 

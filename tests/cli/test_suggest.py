@@ -5,8 +5,8 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from cepsql.catalog import ColumnDefinition, Source, View
-from cepsql.shell.complete import SqlCompleter
-from cepsql.shell.suggest import suggest
+from cepsql.frontends.shell.complete import SqlCompleter
+from cepsql.frontends.shell.suggest import suggest
 
 COLUMNS = tuple(ColumnDefinition(*pair) for pair in [("sym", "STRING"), ("ts", "TIMESTAMP"), ("price", "DOUBLE")])
 RELATIONS = [

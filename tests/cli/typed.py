@@ -11,11 +11,11 @@ from prompt_toolkit.history import History
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from cepsql.runner.console import Console
-from cepsql.runner.settings import Settings
-from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import prompt_session
-from cepsql.shell.shell import run
+from cepsql.frontends.runner.console_streams import Console
+from cepsql.frontends.runner.user_choices import UserChoices
+from cepsql.frontends.shell.background_engine import OpeningEngine
+from cepsql.frontends.shell.prompt import prompt_session
+from cepsql.frontends.shell.shell import run
 
 CLEAR_AND_LEAVE = "\x03\x04"
 _PATIENCE = 30.0
@@ -28,7 +28,7 @@ def type_to(engine, keys: str, history: History, values: Mapping[str, object] | 
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
         session = prompt_session(pipe, DummyOutput(), history)
-        code = run(OpeningEngine(lambda: engine), Settings(format="csv"), console, session=session, values=values)
+        code = run(OpeningEngine(lambda: engine), UserChoices(format="csv"), console, session=session, values=values)
     return code, console.out.getvalue(), console.err.getvalue()
 
 
@@ -50,6 +50,11 @@ def type_in_turn(engine, typed: list[str | Callable[[Buffer], bool]], values: Ma
         left = threading.Event()
         typist = threading.Thread(target=type_all, daemon=True)
         typist.start()
-        run(OpeningEngine(lambda: engine), Settings(format="csv"), Console(io.StringIO(), io.StringIO()), values=values)
+        run(
+            OpeningEngine(lambda: engine),
+            UserChoices(format="csv"),
+            Console(io.StringIO(), io.StringIO()),
+            values=values,
+        )
         left.set()
         typist.join()

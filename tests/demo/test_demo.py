@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from cepsql.demo import play
-from cepsql.demo.replay import SLICE, lay_out
-from cepsql.demo.scenes import GROWING_DELAY, SCENES
 from cepsql.engine import connect
+from cepsql.frontends.demo import play
+from cepsql.frontends.demo.replay import SLICE, lay_out
+from cepsql.frontends.demo.scenes import GROWING_DELAY, SCENES
 
 WATERMARK_DELAY = timedelta(hours=1)
 

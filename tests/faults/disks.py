@@ -20,10 +20,10 @@ from pathlib import Path
 from disk import Disk
 
 import cepsql
-import cepsql.standing.reconciler
+import cepsql.standing.reconciling.reconciler
 from cepsql.engine import Engine
 from cepsql.errors import Error
-from cepsql.spark.jvm.session import session
+from cepsql.spark.jvm.launching.session import session
 
 STREAM = """CREATE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
 USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '10')
@@ -148,7 +148,7 @@ def run(folder: Path, times: int, seed: str, server=None) -> int:
     """Run the queries while disks go and come; return 1 if a row is missing or there twice in the end."""
     disks = {name: Disk(folder / name) for name in ("catalog", "checkpoints", "sinks", "late")}
     # A query that fails so often would wait for a minute.
-    cepsql.standing.reconciler.pause = lambda failures: 0.5
+    cepsql.standing.reconciling.reconciler.pause = lambda failures: 0.5
     spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})
     input = Input(folder)
     engine = cepsql.connect(spark, catalog=disks["catalog"].folder / "queries.db")

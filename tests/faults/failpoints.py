@@ -8,21 +8,21 @@ from collections.abc import Callable
 import cepsql.query
 import cepsql.spark.checkpoint.checkpoint
 import cepsql.spark.checkpoint.checkpoint_lock
-import cepsql.spark.run.query
+import cepsql.spark.run.standing_query
 import cepsql.spark.sources.backfill
-import cepsql.spark.sources.table_refresh
+import cepsql.spark.sources.tables_at_rest.table_refresh
+from cepsql.sinks.database_table import TableSink
 from cepsql.sinks.files import FileSink
 from cepsql.sinks.function import FunctionSink
 from cepsql.sinks.postgresql import PostgreSQL
 from cepsql.sinks.sqlite import SQLite
-from cepsql.sinks.table import TableSink
 from cepsql.spark.jvm.hadoop_path import HadoopPath
-from cepsql.spark.run.query import StandingQuery
+from cepsql.spark.run.standing_query import StandingQuery
 
 PLACES: dict[str, tuple[object, str]] = {
     "plan.json": (cepsql.spark.checkpoint.checkpoint, "_write_plan"),
-    "end of the input": (cepsql.spark.run.query, "end_input"),
-    "finish": (cepsql.spark.run.query, "finish"),
+    "end of the input": (cepsql.spark.run.standing_query, "end_input"),
+    "finish": (cepsql.spark.run.standing_query, "finish"),
     "start of a run": (StandingQuery, "_start_spark"),
     "batch, before Spark's commit": (StandingQuery, "_after_batch"),
     "files of a batch": (FileSink, "write"),
@@ -37,7 +37,7 @@ PLACES: dict[str, tuple[object, str]] = {
     "rows in a transaction of PostgreSQL": (PostgreSQL, "add_rows"),
     "claim of a table": (TableSink, "claim"),
     "history before a stream": (cepsql.spark.sources.backfill, "keep_rows"),
-    "table that is read again": (cepsql.spark.sources.table_refresh, "take_snapshot"),
+    "table that is read again": (cepsql.spark.sources.tables_at_rest.table_refresh, "take_snapshot"),
     "function": (FunctionSink, "write"),
 }
 """What is patched, by what happens there."""

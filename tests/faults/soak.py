@@ -28,7 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "bench")]
 
 from memory import descendants  # noqa: E402
 
-from cepsql.plots.figures import stacked  # noqa: E402
+from cepsql.render.plots.figures import stacked  # noqa: E402
 
 WHO = ("driver", "workers", "Java")
 KEYS, KEPT_SECONDS, SAMPLE_SECONDS, START_SECONDS = 500, 120, 5.0, 180

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import cepsql
 from cepsql.catalog import Sink
-from cepsql.spark.jvm.session import session
-from cepsql.spark.run.query import StandingQuery
+from cepsql.spark.jvm.launching.session import session
+from cepsql.spark.run.standing_query import StandingQuery
 
 STATUS_SECONDS, TRIGGER = 10.0, "3 seconds"
 STREAM = """

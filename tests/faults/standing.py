@@ -19,7 +19,7 @@ from pyspark import SparkContext
 import cepsql
 from cepsql.catalog import Sink
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, checkpoint_path
-from cepsql.spark.jvm.session import session
+from cepsql.spark.jvm.launching.session import session
 
 STREAM = """
 CREATE STREAM {name} (k INT, ts TIMESTAMP, x INT, place INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)

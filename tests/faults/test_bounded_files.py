@@ -11,7 +11,7 @@ import cepsql
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint import source_log
 from cepsql.spark.checkpoint.rebuilding import rebuilding_obstacle
-from cepsql.spark.run import query as standing_query
+from cepsql.spark.run import standing_query
 
 DAY = 86_400
 STREAM = """CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)

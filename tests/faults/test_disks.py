@@ -18,7 +18,7 @@ from numbered_files import put
 from pyspark.sql import DataFrameWriter
 
 import cepsql
-import cepsql.mounts
+import cepsql.catalog.mounts
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
 from cepsql.sinks.files import FileSink
@@ -200,7 +200,7 @@ def test_nothing_is_made_at_an_empty_mount_point_of_a_disk_that_shall_be_mounted
     spark, tmp_path, disk, monkeypatch, what
 ):
     (tmp_path / "fstab").write_text(f"# disks\nUUID=1 {disk.folder} ext4 defaults 0 2\n")
-    monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "fstab")
+    monkeypatch.setattr(cepsql.catalog.mounts, "EXPECTED", tmp_path / "fstab")
     sink = sink_of(what, disk.folder / "out") if what in ("parquet", "sqlite") else None
     place = disk.folder / "place"
     queries = Queries(spark, tmp_path, MATCH, sink=sink, **{"late_folder" if what == "late" else "checkpoint": place})
@@ -236,7 +236,7 @@ def test_rows_of_an_insert_are_not_left_at_an_empty_mount_point(spark, tmp_path,
 
 def test_a_catalog_is_not_made_at_an_empty_mount_point(tmp_path, disk, monkeypatch):
     (tmp_path / "fstab").write_text(f"UUID=1 {disk.folder} ext4 defaults 0 2\n")
-    monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "fstab")
+    monkeypatch.setattr(cepsql.catalog.mounts, "EXPECTED", tmp_path / "fstab")
     disk.go()
     with pytest.raises(OperationalError, match=f"the disk of {disk.folder} is not mounted"):
         cepsql.connect(catalog=disk.folder / "queries.db")

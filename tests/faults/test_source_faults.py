@@ -9,7 +9,7 @@ import pytest
 
 import cepsql
 from cepsql.errors import OperationalError
-from cepsql.scan.damaged import WHOLE_FILE
+from cepsql.readers.scan.damaged import WHOLE_FILE
 
 STREAM = """CREATE STREAM s (k BINARY, ts TIMESTAMP, x INT, text STRING AS CAST(k AS STRING), WATERMARK FOR ts AS ts)
 USING parquet OPTIONS (path '{folder}/in')

@@ -21,8 +21,8 @@ from urllib.parse import urlparse
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import cepsql.sinks.database_table
 import cepsql.sinks.files
-import cepsql.sinks.table
 from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery, Sink
 from cepsql.catalog.view_store import ViewFile, view_sink, view_source
 from cepsql.errors import OperationalError
@@ -168,5 +168,5 @@ def _field(name: str, kind: str):
 if __name__ == "__main__":
     cepsql.sinks.files.Observation = lambda: type("Observed", (), {})()
     cepsql.sinks.files.F = unittest.mock.MagicMock()
-    cepsql.sinks.table.collect_pieces = Pieces
+    cepsql.sinks.database_table.collect_pieces = Pieces
     print(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]))

@@ -72,7 +72,7 @@ def given(engine: Engine, text: str) -> str:
             if isinstance(statement, LEFT_TO_SPARK) or (isinstance(statement, st.Explain) and statement.part is None):
                 dispatch.check(engine._context, statement)
                 query = getattr(statement, "query", None)
-                if isinstance(query, st.Query):
+                if isinstance(query, st.ParsedQuery):
                     Query(engine._context, engine._context.plan(query)).df  # noqa: B018
                 continue
             item = dispatch.execute(engine._context, statement)

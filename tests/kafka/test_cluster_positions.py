@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.kafka import cluster
-from cepsql.kafka.cluster import Cluster
-from cepsql.kafka.options import kafka_options
+from cepsql.readers.kafka import cluster
+from cepsql.readers.kafka.cluster import Cluster
+from cepsql.readers.kafka.kafka_options import kafka_options
 
 GIVEN = {"kafka.bootstrap.servers": "127.0.0.1:1", "assign": '{"t": [0, 1]}'}
 

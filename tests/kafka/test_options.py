@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.kafka.options import EARLIEST, LATEST, KafkaStart, kafka_options
-from cepsql.kafka.ranges import Range, limited, ranges_between, read_together, spread
-from cepsql.kafka.reader import PYTHON, SPARK, chosen_reader
+from cepsql.readers.kafka.kafka_options import EARLIEST, LATEST, KafkaStart, kafka_options
+from cepsql.readers.kafka.kafka_reader import PYTHON, SPARK, chosen_reader
+from cepsql.readers.kafka.ranges import Range, limited, ranges_between, read_together, spread
 
 SERVERS = ("kafka.bootstrap.servers", "host:9092")
 TOPIC = ("subscribe", "a, b")

@@ -1,7 +1,7 @@
 """Which connectors a session fetches when it starts."""
 
 from cepsql.catalog import Source, ValueFormat
-from cepsql.spark.jvm.packages import AVRO, KAFKA, with_packages
+from cepsql.spark.jvm.launching.packages import AVRO, KAFKA, with_packages
 
 OPTIONS = (("kafka.bootstrap.servers", "h"), ("subscribe", "t"))
 KEY = "spark.jars.packages"

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.kafka.options import kafka_options
+from cepsql.readers.kafka.kafka_options import kafka_options
 
 pytest.importorskip("confluent_kafka")
 pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 has it")
@@ -13,7 +13,7 @@ pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 has 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from cepsql.spark.sources import kafka_source
-from cepsql.spark.sources.kafka_source import KafkaReading, _StreamReader
+from cepsql.spark.sources.kafka_source import KafkaReading, _KafkaStreamReader
 
 
 class Topic:
@@ -41,7 +41,9 @@ def reader(monkeypatch):
 
     def made(*options):
         servers = [("kafka.bootstrap.servers", "h"), ("subscribe", "t")]
-        return _StreamReader(KafkaReading(kafka_options("s", [*servers, *options], True), pickle.dumps(iter), tasks=2))
+        return _KafkaStreamReader(
+            KafkaReading(kafka_options("s", [*servers, *options], True), pickle.dumps(iter), tasks=2)
+        )
 
     return made
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepsql.errors import OperationalError
-from cepsql.kafka import records
-from cepsql.kafka.ranges import Range
+from cepsql.readers.kafka import read_records
+from cepsql.readers.kafka.ranges import Range
 
 _names = itertools.count()
 
@@ -71,9 +71,9 @@ class Consumer:
 
 def read(monkeypatch, consumer, *ranges, fail_on_loss=True):
     """Return partition and offset of what is read of ranges (partition, begin, end)."""
-    monkeypatch.setattr(records, "_consumer", lambda _: consumer)
+    monkeypatch.setattr(read_records, "_consumer", lambda _: consumer)
     parts = [Range(consumer.topic, *part) for part in ranges]
-    lists = list(records.read_ranges({"bootstrap.servers": "h:1"}, parts, fail_on_loss))
+    lists = list(read_records.read_ranges({"bootstrap.servers": "h:1"}, parts, fail_on_loss))
     assert all(len({message.partition() for message in messages}) == 1 for messages in lists)
     return [(message.partition(), message.offset()) for messages in lists for message in messages]
 
@@ -90,8 +90,8 @@ def test_ranges_are_read_whole_and_in_order(faults, data):
     logs = {p: (list(offsets), size) for p, (offsets, size) in enumerate(zip(held, sizes, strict=True))}
     consumer = Consumer(f"t{next(_names)}", logs, data.draw(st.randoms(use_true_random=False)), faults)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "_AT_ONCE", data.draw(st.sampled_from([10_000, 20, 3])))
-        patch.setattr(records, "_MOST_WAITING", data.draw(st.sampled_from([10**9, 50])))
+        patch.setattr(read_records, "_AT_ONCE", data.draw(st.sampled_from([10_000, 20, 3])))
+        patch.setattr(read_records, "_MOST_WAITING", data.draw(st.sampled_from([10**9, 50])))
         found = read(patch, consumer, *ranges)
     assert found == [(p, offset) for p, begin, end in ranges for offset in held[p] if begin <= offset < end]
 

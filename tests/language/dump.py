@@ -19,7 +19,7 @@ from cepsql.language.statements import (
     Insert,
     MatchClause,
     Name,
-    Query,
+    ParsedQuery,
     Statement,
     Summarize,
     WindowClause,
@@ -31,7 +31,7 @@ from cepsql.pattern.ir import dump as dump_pattern
 def dump(statement: Statement) -> str:
     """Write a statement, one fact a line."""
     match statement:
-        case Query():
+        case ParsedQuery():
             return "\n".join(_query(statement))
         case Explain(query, part):
             return "\n".join([f"explain {part or 'the plan'}", *_explained(query)])
@@ -62,11 +62,11 @@ def dump(statement: Statement) -> str:
     return " ".join([type(statement).__name__, *words])
 
 
-def _explained(query: Query | Defined) -> list[str]:
+def _explained(query: ParsedQuery | Defined) -> list[str]:
     return [f"{query.kind} {query.name.text}"] if isinstance(query, Defined) else _query(query)
 
 
-def _query(query: Query) -> list[str]:
+def _query(query: ParsedQuery) -> list[str]:
     lines = []
     for clause in query.operators:
         match clause:

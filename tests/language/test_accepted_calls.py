@@ -2,9 +2,9 @@
 
 import pytest
 
-from cepsql.language.accepted_calls import accepted_names, called_names, spark_calls
-from cepsql.language.accepted_functions import FORMS
-from cepsql.language.foreign_functions import INSTEAD
+from cepsql.language.foreign.accepted_calls import accepted_names, called_names, spark_calls
+from cepsql.language.foreign.accepted_functions import FORMS
+from cepsql.language.foreign.foreign_functions import INSTEAD
 from cepsql.language.tokens import Text
 from cepsql.language.translate import statements
 

@@ -6,10 +6,10 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 
-from cepsql.matching.match_operator import MatchOperator
-from cepsql.matching.match_rows import Scanned, match_rows
+from cepsql.operators.matching.match_operator import MatchOperator
+from cepsql.operators.matching.match_rows import Scanned, match_rows
 from cepsql.ordered.row_layout import Column, OrderColumn
-from cepsql.ordered.stage import Input, Stage
+from cepsql.ordered.stage import Stage, StageInput
 from cepsql.pattern.ir import Anchor, Concat, Repeat, Variable
 from cepsql.pattern.program import Bit, MatchNumber, MatchProgram, Measure, Navigation
 
@@ -70,4 +70,4 @@ def bag(table: pa.Table) -> Counter:
 
 def stage_of(program=PROGRAM, delay=0, function=match_rows) -> Stage:
     """Return the stage that runs a program over one stream."""
-    return Stage(MatchOperator(program, function), (Input(delay),), program.state_id)
+    return Stage(MatchOperator(program, function), (StageInput(delay),), program.state_id)

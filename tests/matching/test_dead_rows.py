@@ -18,7 +18,7 @@ from cepsql.ordered.stage import advance
 from cepsql.pattern.dead_rows import AliveRows, dead_rows
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Repeat, Variable
 from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, MatchProgram, Measure, Navigation
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.expressions import Call, Literal
 
 A, B, C, D = (Variable(name) for name in "ABCD")
 NAMES = ("A", "B", "C", "D")

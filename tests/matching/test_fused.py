@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from matching_samples import PROGRAM, bag
 from ordered_samples import INPUT_SCHEMA, inputs, packets
 
-from cepsql.matching.match_operator import MatchOperator
+from cepsql.operators.matching.match_operator import MatchOperator
 from cepsql.ordered.fused import Fused
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.pattern.ir import Concat, Repeat, Variable
 from cepsql.pattern.program import Bit, MatchNumber, Measure, Navigation
 
@@ -53,7 +53,7 @@ class Adapt:
 def fused(programs, delay, batches):
     """Yield output, counters, bound and what is held of each batch."""
     first, second = map(MatchOperator, programs)
-    stage, state = Stage(Fused(first, second, Adapt(), first.hold), (Input(delay),), ""), None
+    stage, state = Stage(Fused(first, second, Adapt(), first.hold), (StageInput(delay),), ""), None
     for rows in batches:
         advanced = advance(stage, state, packets(rows, 1).get(0, []))
         state = advanced.state
@@ -64,7 +64,7 @@ def fused(programs, delay, batches):
 
 def chained(programs, delay, batches):
     first, second = map(MatchOperator, programs)
-    stages = [Stage(first, (Input(delay),), ""), Stage(second, (Input(0, chained=True),), "")]
+    stages = [Stage(first, (StageInput(delay),), ""), Stage(second, (StageInput(0, chained=True),), "")]
     states: list[bytes | None] = [None, None]
     for rows in batches:
         found = advance(stages[0], states[0], packets(rows, 1).get(0, []))

@@ -10,8 +10,8 @@ from matching_samples import PROGRAM
 from ordered_samples import BUCKETS, KEYS, inputs, packets
 from test_match_operator import STAGE, by_hand, run
 
-from cepsql.matching.key_rows import held_rows, sort_batches, state_of_key
-from cepsql.ordered.stage import Input
+from cepsql.operators.matching.key_rows import held_rows, sort_batches, state_of_key
+from cepsql.ordered.stage import StageInput
 from cepsql.ordered.state import decode, first_state
 
 TIES = ["v0", "m"]
@@ -37,7 +37,7 @@ def test_the_watermark_tells_rows_apart(batches, delay):
     for row in (row for tasks in batches for task in tasks for row in task):
         row |= {"k0": 1.0, "bucket": 0}
     packed = [[blob for task in tasks for blob in packets(task, 1).get(0, [])] for tasks in batches]
-    found = sort_batches(PROGRAM, (Input(delay),), packed, TIES)
+    found = sort_batches(PROGRAM, (StageInput(delay),), packed, TIES)
     used, counts = by_hand(batches, delay)
     if counts.used + counts.late == 0:
         assert found is None

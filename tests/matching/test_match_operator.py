@@ -12,17 +12,17 @@ from matching_samples import PROGRAM, WITHIN, bag, pairs, stage_of
 from ordered_samples import BUCKETS, SCHEMA, inputs, packets
 
 from cepsql.errors import OperationalError
-from cepsql.matching.match_rows import match_rows
+from cepsql.operators.matching.match_rows import match_rows
 from cepsql.ordered import release
-from cepsql.ordered.columns import canonical
 from cepsql.ordered.counts import Counts
+from cepsql.ordered.plain_columns import canonical
 from cepsql.ordered.row_layout import END_OF_TIME
-from cepsql.ordered.sort import partition_rows
+from cepsql.ordered.sorting import partition_rows
 from cepsql.ordered.stage import advance
 from cepsql.ordered.state import decode, encode, first_state
 from cepsql.pattern.ir import Concat, Repeat, Variable
+from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import Bit
-from cepsql.pattern.rows import Partitions
 
 STAGE = stage_of(PROGRAM, 0, pairs)
 END = {"t": END_OF_TIME, "bucket": 0}

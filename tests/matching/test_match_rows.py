@@ -12,10 +12,10 @@ from matching_samples import PROGRAM
 from ordered_samples import inputs
 from test_match_operator import END, by_hand, one_pass, run
 
-from cepsql.matching.match_rows import match_rows
+from cepsql.operators.matching.match_rows import match_rows
 from cepsql.pattern.ir import Alternate, Concat, Repeat, Variable
 from cepsql.pattern.program import Bit, Classifier, Complete, MatchNumber, Measure, Navigation
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.expressions import Call, Literal
 
 A, B, C = map(Variable, "ABC")
 MEASURES = (

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM
 
-from cepsql.matching.reach import least_distances, reach
+from cepsql.operators.matching.reach import least_distances, reach
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Permute, Repeat, Variable, variables
 from cepsql.pattern.program import Classifier, Measure, Navigation
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.expressions import Call, Literal
 
 A, B, C = map(Variable, "ABC")
 PREVIOUS = Navigation("v0", shift=-3)

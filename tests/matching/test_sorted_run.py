@@ -10,7 +10,7 @@ from matching_samples import PROGRAM, bag, pairs
 from ordered_samples import SCHEMA, inputs
 from test_match_operator import one_pass
 
-from cepsql.matching.match_operator import MatchOperator
+from cepsql.operators.matching.match_operator import MatchOperator
 from cepsql.ordered.sorted_run import run_sorted
 
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from matching_samples import PROGRAM, bag, stage_of
 from ordered_samples import SCHEMA, packets
 
-from cepsql.matching.match_rows import match_rows
+from cepsql.operators.matching.match_rows import match_rows
 from cepsql.ordered.row_layout import END_OF_TIME
-from cepsql.ordered.sort import partition_rows
+from cepsql.ordered.sorting import partition_rows
 from cepsql.ordered.stage import advance
 from cepsql.pattern.ir import Alternate, Concat, Repeat, Variable
+from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import Bit, Classifier, Measure, Navigation, RowValue
-from cepsql.pattern.rows import Partitions
-from cepsql.scalar.tree import Call
+from cepsql.scalar.expressions import Call
 
 A, B = Variable("A"), Variable("B")
 PATTERNS = (

@@ -6,11 +6,11 @@ from itertools import groupby
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepsql.operators.change_rows import IDENTITY, KIND
-from cepsql.operators.changing_groups import EVER
+from cepsql.operators.changing.change_rows import IDENTITY, KIND
+from cepsql.operators.changing.changing_groups import EVER
 from cepsql.ordered.operator import Change
 from cepsql.ordered.packet import pack
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 
 GONE_KINDS = (Change.DELETE, Change.UPDATE_BEFORE)
 
@@ -19,7 +19,7 @@ class Running:
     """A stage of one bucket that is fed rows by input, and writes its state between micro-batches."""
 
     def __init__(self, operator, *schemas, delay=0):
-        inputs = tuple(Input(delay, side) for side in range(len(operator.sides)))
+        inputs = tuple(StageInput(delay, side) for side in range(len(operator.sides)))
         self.stage, self.schemas, self.state = Stage(operator, inputs, "", EVER), schemas, None
         self.counts = Counter()
 

@@ -9,13 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from late_rows import on_time
 
-from cepsql.operators.as_of_join import AsOfJoinOperator
-from cepsql.operators.pair_condition import PairColumn, PairCondition
+from cepsql.operators.pairing.as_of_join import AsOfJoinOperator
+from cepsql.operators.pairing.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, OrderColumn, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
-from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal
+from cepsql.scalar.expressions import STANDARD_SESSION, Call, Literal
 from cepsql.scalar.types import BIGINT
 from cepsql.scalar.typing import typed
 
@@ -101,7 +101,7 @@ def test_a_plain_loop_gives_the_same(given, delays, forward, strict, outer, aske
     deletions = not (forward or among)
     assume(forward or not among or asked.tolerance is not None)
     join = asked.join(LEFT, RIGHT, forward, strict, outer, COLUMNS, "o0" if deletions else None)
-    stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
+    stage = Stage(join, (StageInput(delays[0], 0), StageInput(delays[1], 1)), "")
     left, right = on_time(given, delays)
     expected = [(row["v0"], nearest(row, right, forward, strict, deletions, asked)) for row in left]
     if not outer:

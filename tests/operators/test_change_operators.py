@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.errors import OperationalError
-from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities
-from cepsql.operators.interval_join import JoinKind
-from cepsql.operators.pair_condition import PairColumn, PairCondition
-from cepsql.operators.partial_groups import PartialGroups
-from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator
-from cepsql.operators.table_join import TableJoinOperator
-from cepsql.operators.upserts import GONE, UpsertsOperator
+from cepsql.operators.changing.change_rows import IDENTITY, KIND, equal_values, identities
+from cepsql.operators.changing.partial_groups import PartialGroups
+from cepsql.operators.changing.retracting_groups import GroupCall, RetractingGroupsOperator
+from cepsql.operators.changing.upserts import GONE, UpsertsOperator
+from cepsql.operators.pairing.interval_join import JoinKind
+from cepsql.operators.pairing.pair_condition import PairColumn, PairCondition
+from cepsql.operators.pairing.table_join import TableJoinOperator
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import BEGINNING, Column, OrderColumn, RowLayout
 from cepsql.ordered.state import decode
+from cepsql.scalar.expressions import Call, Session
 from cepsql.scalar.statistics import STATISTICS as SPARK_STATISTICS
-from cepsql.scalar.tree import Call, Session
 from cepsql.scalar.types import BIGINT
 from cepsql.scalar.typing import typed
 

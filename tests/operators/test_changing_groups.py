@@ -11,12 +11,12 @@ from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of
 from test_frame_rows import used_rows
 
-from cepsql.operators.changing_groups import EVER, ChangingGroupsOperator
-from cepsql.operators.partial_groups import PartialGroups
+from cepsql.operators.changing.changing_groups import EVER, ChangingGroupsOperator
+from cepsql.operators.changing.partial_groups import PartialGroups
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import Column
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 
 CALLS = tuple(RunningCall(name, name, "o0", rows=True) for name in ("count", "sum", "avg", "min", "max"))
 
@@ -45,7 +45,7 @@ ADDED_UP = replace(
 def test_changes_add_up_to_the_groups(batches, delay, layout):
     number = pa.int64()
     operator = ChangingGroupsOperator(layout, CALLS, (number, number, pa.float64(), pa.int32(), pa.int32()))
-    stage = Stage(operator, (Input(delay),), "", EVER)
+    stage = Stage(operator, (StageInput(delay),), "", EVER)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     result: dict[tuple, tuple] = {}
     for count, tasks in enumerate([*batches, [[END]]], 1):

@@ -10,11 +10,11 @@ from test_deduplicate import END, key_of, place
 from test_frame_rows import partitions, with_bounds
 from test_window_operators import windows_by_hand
 
-from cepsql.operators.changing_windows import ChangingWindows
-from cepsql.operators.window_kinds import Fixed, Gaps
-from cepsql.operators.windows import FixedWindows, Sessions
+from cepsql.operators.windowing.changing_windows import ChangingWindows
+from cepsql.operators.windowing.window_kinds import Fixed, Gaps
+from cepsql.operators.windowing.windows import FixedWindows, Sessions
 from cepsql.ordered.operator import Change
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
 
 WINDOWS = st.one_of(
@@ -65,7 +65,7 @@ def apply(result: dict[tuple, list], rows: list[dict]) -> None:
 def test_changes_add_up_to_the_windows(batches, delay, lateness, windows, every, once):
     layout = replace(LAYOUT, until=windows.until) if isinstance(windows, Fixed) else LAYOUT
     operator = ChangingWindows(layout, windows, lateness, None if once else every, once)
-    stage = Stage(operator, (Input(delay),), "", lateness)
+    stage = Stage(operator, (StageInput(delay),), "", lateness)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     result: dict[tuple, list] = {}
     for number, tasks in enumerate([*batches, [[END]]], 1):

@@ -13,7 +13,7 @@ from ordered_samples import BUCKETS, LAYOUT, SCHEMA, inputs, packets
 from cepsql.operators.deduplicate import DeduplicateOperator
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
 
 END = {"t": END_OF_TIME, "bucket": 0}
@@ -71,7 +71,7 @@ def test_any_batches_give_the_first_rows(batches, delay, within, shift):
         # Times far apart, too.
         row["t"] = row["t"] and (row["t"] - shift if row["t"] < 0 else row["t"])
     expected, used = by_hand(batches, delay, within)
-    stage = Stage(DeduplicateOperator(LAYOUT, within), (Input(delay),), "")
+    stage = Stage(DeduplicateOperator(LAYOUT, within), (StageInput(delay),), "")
     found, dropped = [], 0
     for output, states, duplicates in run(stage, [*batches, [[END]]]):
         for rows in output:
@@ -93,7 +93,7 @@ def test_any_batches_give_the_first_rows(batches, delay, within, shift):
 def test_many_rows_of_one_key(within, kept):
     layout = RowLayout((Column("k0", ""),), Column("t", ""))
     rows = pa.RecordBatch.from_pylist([{"k0": 1.0, "t": t, "bucket": 0} for t in range(60_000)])
-    stage = Stage(DeduplicateOperator(layout, within), (Input(0),), "")
+    stage = Stage(DeduplicateOperator(layout, within), (StageInput(0),), "")
     blobs = [blob for batch in pack([rows], 1) for blob in batch["packet"].to_pylist()]
     output = advance(stage, None, blobs).output
     assert output["t"].to_pylist() == list(range(0, 60_000, within or 60_000))
@@ -103,7 +103,7 @@ def test_many_rows_of_one_key(within, kept):
 def test_without_keys_all_rows_are_one():
     layout = replace(LAYOUT, keys=())
     rows = [{"k0": None, "t": t, "m": 0, "bucket": 0} for t in (1, 2, 5, 8)]
-    stage = Stage(DeduplicateOperator(layout, 4), (Input(0),), "")
+    stage = Stage(DeduplicateOperator(layout, 4), (StageInput(0),), "")
     first = advance(stage, None, packets(rows[:2], 1)[0])
     second = advance(stage, first.state, packets(rows[2:], 1)[0])
     assert [first.output["t"].to_pylist(), second.output["t"].to_pylist()] == [[1], [5]]

@@ -7,9 +7,9 @@ from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.excluded_rows import Exclusion
-from cepsql.operators.frame_bounds import Frame, PartitionOrder
-from cepsql.operators.framed import FRAMED_FUNCTIONS, FramedCall, frame_value
+from cepsql.operators.framing.excluded_rows import Exclusion
+from cepsql.operators.framing.frame_bounds import Frame, PartitionOrder
+from cepsql.operators.framing.framed import FRAMED_FUNCTIONS, FramedCall, frame_value
 
 _VALUES = st.none() | st.integers(-3, 3)
 _ENDS = st.none() | st.integers(-3, 3)

@@ -9,11 +9,11 @@ from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.fill import Filler, FillKind, FillOperator, constant
+from cepsql.operators.windowing.fill import Filler, FillKind, FillOperator, constant
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, RowLayout
 from cepsql.ordered.sorted_run import run_sorted
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 
 STEP = 10
 LAYOUT = RowLayout((Column("k0", ""),), Column("t", ""), values=tuple(Column(f"v{i}", "") for i in range(4)))
@@ -63,7 +63,7 @@ def by_hand(groups: list[dict], most: int | None, linear: bool) -> list[tuple]:
 def test_any_batches_fill_the_same(drawn, most, linear, data):
     groups = [group(*one) for one in {one[:2]: (*one[:2], float(one[2])) for one in drawn}.values()]
     groups.sort(key=lambda row: row["t"])
-    stage = Stage(operator(most, linear), (Input(0),), "")
+    stage = Stage(operator(most, linear), (StageInput(0),), "")
     found, state, counted = [], None, 0
     cuts = sorted(data.draw(st.lists(st.integers(0, 15), max_size=5)))
     bounds = [cut * STEP for cut in cuts] + [END_OF_TIME]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of, place
 
-from cepsql.operators.frame_rows import FrameRows
+from cepsql.operators.framing.frame_rows import FrameRows
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
 
 FRAMES = st.tuples(
@@ -70,7 +70,7 @@ def partitions(rows: list[dict]) -> list[list[dict]]:
 def test_every_row_comes_once_with_its_frame(batches, delay, frames):
     used = sorted(used_rows(batches, delay), key=place)
     expected = [frame(rows, i, frames) for rows in partitions(used) for i in range(len(rows))]
-    stage = Stage(FrameRows(LAYOUT, *frames), (Input(delay),), "")
+    stage = Stage(FrameRows(LAYOUT, *frames), (StageInput(delay),), "")
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     found = []
     for tasks in [*batches, [[END]]]:

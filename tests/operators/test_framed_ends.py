@@ -4,10 +4,10 @@ import pyarrow as pa
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.operators.framed import Framed, FramedCall
+from cepsql.operators.framing.framed import Framed, FramedCall
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import Column, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 
 LAYOUT = RowLayout((), Column("t", ""), values=(Column("v0", ""),))
 LONGEST = 2**63 - 1
@@ -19,7 +19,7 @@ def given(values: list, call: FramedCall, kind: pa.DataType, wraps: bool = True)
     ended = pa.RecordBatch.from_pylist([{"t": 2**62, "v0": 0, "bucket": 0}])
     blobs = [blob for batch in pack([rows, ended], 1) for blob in batch["packet"].to_pylist()]
     operator = Framed(LAYOUT, 9, calls=(call,), types=(kind,), wraps=wraps)
-    return advance(Stage(operator, (Input(0),), ""), None, blobs).output["w"].to_pylist()
+    return advance(Stage(operator, (StageInput(0),), ""), None, blobs).output["w"].to_pylist()
 
 
 def test_a_sum_wraps_or_is_an_error():

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from late_rows import on_time
 
-from cepsql.operators.interval_join import UNBOUNDED, IntervalJoinOperator, JoinKind
-from cepsql.operators.pair_condition import PairColumn, PairCondition
+from cepsql.operators.pairing.interval_join import UNBOUNDED, IntervalJoinOperator, JoinKind
+from cepsql.operators.pairing.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
-from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal
+from cepsql.scalar.expressions import STANDARD_SESSION, Call, Literal
 from cepsql.scalar.types import BIGINT, STRING
 from cepsql.scalar.typing import typed
 
@@ -121,7 +121,7 @@ def asked(text: str | None, one: dict, other: dict) -> bool:
 def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
     low, high = limits
     join = IntervalJoinOperator(LEFT, RIGHT, low, high, kind, COLUMNS, None if text is None else condition(text))
-    stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
+    stage = Stage(join, (StageInput(delays[0], 0), StageInput(delays[1], 1)), "")
     left, right = on_time(given, delays)
     pairs = [
         (a["v0"], b["v0"])
@@ -163,7 +163,7 @@ def test_rows_say_themselves_how_long_they_can_be_met(given, bounds, own, delays
     limits = tuple("u" if said else None for said in own)
     found_condition = None if text is None else condition(text)
     join = IntervalJoinOperator(*LIMITED, low, high, kind, LIMITED_COLUMNS, found_condition, limits)
-    stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
+    stage = Stage(join, (StageInput(delays[0], 0), StageInput(delays[1], 1)), "")
     left, right = on_time(given, delays)
 
     def within(row: dict, other: dict, side: int) -> bool:
@@ -207,7 +207,7 @@ def joined(pairs, left, right, kind) -> list[tuple]:
 
 def test_columns_of_both_sides():
     join = IntervalJoinOperator(LEFT, RIGHT, 0, 5, JoinKind.LEFT, COLUMNS)
-    stage = Stage(join, (Input(0, 0), Input(0, 1)), "")
+    stage = Stage(join, (StageInput(0, 0), StageInput(0, 1)), "")
     key = {"k0": 1.0, "k1": "x", "bucket": 0}
     left = [key | {"t": 1, "v0": 7}, key | {"t": 20, "v0": 8}]
     right = [key | {"t": 3, "v0": "a", "v1": False, "m": 1}]
@@ -219,7 +219,7 @@ def test_columns_of_both_sides():
 
 @pytest.mark.parametrize("kind", JoinKind)
 def test_a_side_may_never_come(kind):
-    stage = Stage(IntervalJoinOperator(LEFT, RIGHT, 0, 5, kind, COLUMNS), (Input(0, 0), Input(0, 1)), "")
+    stage = Stage(IntervalJoinOperator(LEFT, RIGHT, 0, 5, kind, COLUMNS), (StageInput(0, 0), StageInput(0, 1)), "")
     left = [{"k0": 1.0, "k1": "x", "bucket": 0, "t": 1, "v0": 7}]
     outputs = [[row["l_v0"] for row in output] for output, _, _ in run(stage, [(left, [])])]
     assert outputs == [[], [7] if kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI) else []]

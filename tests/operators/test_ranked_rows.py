@@ -8,8 +8,8 @@ from change_streams import GONE_KINDS, Running, applied, canonical, changes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.change_rows import IDENTITY, KIND
-from cepsql.operators.ranked_rows import RANK, RankedRowsOperator, Ranking
+from cepsql.operators.changing.change_rows import IDENTITY, KIND
+from cepsql.operators.changing.ranked_rows import RANK, RankedRowsOperator, Ranking
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.ordered.state import decode

@@ -9,9 +9,9 @@ from change_streams import GONE_KINDS, Running, applied, changes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.change_rows import IDENTITY, KIND, Change
-from cepsql.operators.frame_bounds import Frame
-from cepsql.operators.retracting_frames import RetractingFramesOperator, WindowCall
+from cepsql.operators.changing.change_rows import IDENTITY, KIND, Change
+from cepsql.operators.changing.retracting_frames import RetractingFramesOperator, WindowFunction
+from cepsql.operators.framing.frame_bounds import Frame
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 
 duckdb = pytest.importorskip("duckdb")
@@ -62,7 +62,7 @@ def window_calls(draw):
         ties = order if function in ("row_number", "ntile") else ""
         over = f"{function}({number if function == 'ntile' else ''}) OVER ({partition}{ties})"
         type_ = "double" if function in ("percent_rank", "cume_dist") else "int"
-        return WindowCall("w", function, None, anything, number), type_, over
+        return WindowFunction("w", function, None, anything, number), type_, over
     if kind == "neighbour":
         number, ignores = draw(st.integers(-3, 3)), draw(st.booleans())
         default = draw(st.sampled_from([None, "v1"]))
@@ -70,7 +70,7 @@ def window_calls(draw):
         nulls = " IGNORE NULLS" if ignores and number else ""
         over = f"lead(v0, {number}{told}{nulls}) OVER ({partition}{order})"
         # The operator has the default in the type of the value.
-        call = WindowCall("w", "neighbour", "v0", anything, number, default and "v2", bool(nulls))
+        call = WindowFunction("w", "neighbour", "v0", anything, number, default and "v2", bool(nulls))
         return call, "double", over
     frame, text = draw(frames())
     function = draw(st.sampled_from(list(FRAMED)))
@@ -84,7 +84,7 @@ def window_calls(draw):
     ties = "" if frame.unit != "rows" else ties
     over = f"{spoken}({argument}){filtered} OVER ({partition}{ties} {text})"
     over = f"coalesce({over}, [])" if function == "list" else over
-    call = WindowCall("w", function, column, frame, number, ignore_nulls=ignores)
+    call = WindowFunction("w", function, column, frame, number, ignore_nulls=ignores)
     return call, FRAMED[function], over
 
 
@@ -137,7 +137,7 @@ def test_window_functions_are_those_of_the_rows_that_are_there(database, batches
 def test_lists_are_in_the_order_of_the_rows():
     values = (Column("v1", "v"), Column(IDENTITY, "i"), Column(KIND, "c"))
     layout = RowLayout((), AT_ONCE, (OrderColumn("o0", "o", descending=True),), values)
-    call = WindowCall("w", "list", "v1", Frame("rows", None, 0))
+    call = WindowFunction("w", "list", "v1", Frame("rows", None, 0))
     running = Running(RetractingFramesOperator(layout, (call,), ("o0",), (pa.list_(pa.int64()),), False, True), SCHEMA)
     nothing = dict.fromkeys(SCHEMA.names) | {"t": 0, KIND: 0}
     found = running.take([nothing | {"o0": i, "v1": v, IDENTITY: f"{i}"} for i, v in enumerate([5, 7, None, 6])])
@@ -148,7 +148,7 @@ def test_only_rows_that_differ_come_out():
     layout = RowLayout(
         (), AT_ONCE, (OrderColumn("o0", "o"),), (Column("v1", "v"), Column(IDENTITY, "i"), Column(KIND, "c"))
     )
-    call = WindowCall("w", "sum", "v1", Frame("rows", -1, 0))
+    call = WindowFunction("w", "sum", "v1", Frame("rows", -1, 0))
     running = Running(RetractingFramesOperator(layout, (call,), ("o0",), (pa.int64(),), False, True), SCHEMA)
     rows = [dict.fromkeys(SCHEMA.names) | {"t": 0, "o0": i, "v1": i, IDENTITY: f"{i}", KIND: 0} for i in range(9)]
     assert len(running.take(rows)) == 9

@@ -16,10 +16,10 @@ from test_deduplicate import END, key_of, place
 from test_frame_rows import partitions, used_rows
 
 from cepsql.errors import OperationalError
-from cepsql.operators.running import Running, RunningCall
+from cepsql.operators.running import RunningCall, RunningOperator
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import Column, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 
 TYPES = {"o0": pa.int32(), "v0": pa.string(), "m": pa.int64(), "x": pa.float64(), "d": pa.decimal128(6, 2)}
 VALUES = RowLayout(
@@ -132,8 +132,8 @@ def test_running_values_are_those_of_a_loop(batches, delay, asked, data):
         for rows in partitions(used)
         for i, row in enumerate(rows)
     )
-    operator = Running(VALUES, tuple(functions), tuple(kind for _, kind in asked))
-    stage = Stage(operator, (Input(delay),), "")
+    operator = RunningOperator(VALUES, tuple(functions), tuple(kind for _, kind in asked))
+    stage = Stage(operator, (StageInput(delay),), "")
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     found: Counter = Counter()
     for tasks in [*batches, [[END]]]:
@@ -153,8 +153,8 @@ def test_sums_of_long_and_short_partitions_are_added_in_order(size):
     values = [0.1 * (i % 7) for i in range(size)]
     rows = pa.RecordBatch.from_pylist([{"k0": i % 3, "t": i, "v0": v, "bucket": 0} for i, v in enumerate(values)])
     blobs = [blob for batch in pack([rows], 1) for blob in batch["packet"].to_pylist()]
-    operator = Running(layout, (RunningCall("w", "sum", "v0"),), (pa.float64(),))
-    output = advance(Stage(operator, (Input(0),), ""), None, blobs).output
+    operator = RunningOperator(layout, (RunningCall("w", "sum", "v0"),), (pa.float64(),))
+    output = advance(Stage(operator, (StageInput(0),), ""), None, blobs).output
     totals = [0.0] * 3
     for i, value in enumerate(values):
         totals[i % 3] += value
@@ -162,8 +162,8 @@ def test_sums_of_long_and_short_partitions_are_added_in_order(size):
 
 
 def test_without_keys_numbers_go_on():
-    operator = Running(replace(VALUES, keys=()), (RunningCall("w", "row_number"),), (pa.int32(),))
-    stage, state, seen = Stage(operator, (Input(0),), ""), None, []
+    operator = RunningOperator(replace(VALUES, keys=()), (RunningCall("w", "row_number"),), (pa.int32(),))
+    stage, state, seen = Stage(operator, (StageInput(0),), ""), None, []
     for times in ([1, 2], [3], [7, 8]):
         blobs = packed([{"t": t, "m": 0, "o0": 0, "bucket": 0, "malformed": False} for t in times])
         advanced = advance(stage, state, blobs[0])
@@ -177,14 +177,14 @@ def test_a_sum_that_outgrows_its_type_is_an_error(column, values, kind):
     layout = RowLayout((), Column("t", ""), values=(Column("v0", ""),))
     rows = pa.RecordBatch.from_pylist([{"t": i, "v0": v, "bucket": 0} for i, v in enumerate(values)])
     blobs = [blob for batch in pack([rows], 1) for blob in batch["packet"].to_pylist()]
-    operator = Running(layout, (RunningCall("w", "sum", column),), (kind,))
+    operator = RunningOperator(layout, (RunningCall("w", "sum", column),), (kind,))
     with pytest.raises(OperationalError, match="outgrows"):
-        advance(Stage(operator, (Input(0),), ""), None, blobs)
+        advance(Stage(operator, (StageInput(0),), ""), None, blobs)
 
 
 def test_an_average_takes_integers_that_no_double_holds():
     layout = RowLayout((), Column("t", ""), values=(Column("v0", ""),))
     rows = pa.RecordBatch.from_pylist([{"t": i, "v0": 2**53 + 1, "bucket": 0} for i in range(2)])
     blobs = [blob for batch in pack([rows], 1) for blob in batch["packet"].to_pylist()]
-    operator = Running(layout, (RunningCall("w", "avg", "v0"),), (pa.float64(),))
-    assert advance(Stage(operator, (Input(0),), ""), None, blobs).output["w"].to_pylist() == [2.0**53, 2.0**53]
+    operator = RunningOperator(layout, (RunningCall("w", "avg", "v0"),), (pa.float64(),))
+    assert advance(Stage(operator, (StageInput(0),), ""), None, blobs).output["w"].to_pylist() == [2.0**53, 2.0**53]

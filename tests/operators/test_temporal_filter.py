@@ -8,12 +8,12 @@ from change_streams import GONE_KINDS, Running, applied, changes, table_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.change_rows import IDENTITY, KIND
-from cepsql.operators.temporal_filter import ENTER, EXPIRED, LEAVE, TemporalFilterOperator
+from cepsql.operators.changing.change_rows import IDENTITY, KIND
+from cepsql.operators.changing.temporal_filter import ENTER, EXPIRED, LEAVE, TemporalFilterOperator
 from cepsql.ordered.operator import Change
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 
 SCHEMA = pa.schema(
     [
@@ -79,7 +79,7 @@ def test_what_is_over_is_not_remembered():
 
 
 def test_the_end_of_the_input_is_no_time():
-    stage = Stage(operator(False, True, True, None), (Input(0),), "", 10**15, endless=True)
+    stage = Stage(operator(False, True, True, None), (StageInput(0),), "", 10**15, endless=True)
     schema = pa.schema([*(f for f in SCHEMA if f.name != ENTER), ("bucket", pa.int32())])
     row = {"k0": "p", "v0": "x", LEAVE: 50, KIND: 0, "bucket": 0}
     rows = [row | {"t": 40}, row | {"k0": "q", "t": 60, LEAVE: 70}, row | {"t": END_OF_TIME}]
@@ -91,7 +91,9 @@ def test_the_end_of_the_input_is_no_time():
 
 
 def test_clocks_of_other_inputs_do_not_count():
-    stage = Stage(operator(False, True, True, None), (Input(0, untimed=True), Input(0, chained=True)), "", 10**15)
+    stage = Stage(
+        operator(False, True, True, None), (StageInput(0, untimed=True), StageInput(0, chained=True)), "", 10**15
+    )
     schema = pa.schema([*(f for f in SCHEMA if f.name != ENTER), ("bucket", pa.int32())])
     row = {"k0": "p", "v0": "x", LEAVE: 50, KIND: 0, "bucket": 0, "t": 0}
 

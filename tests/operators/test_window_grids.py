@@ -9,7 +9,7 @@ from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.window_grids import CalendarGrid, FixedGrid
+from cepsql.operators.windowing.window_grids import CalendarGrid, FixedGrid
 from cepsql.scalar.zone import Zone
 
 HOUR = 3_600_000_000

@@ -10,9 +10,9 @@ from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of, place
 from test_frame_rows import partitions, with_bounds
 
-from cepsql.operators.window_kinds import Fixed
-from cepsql.operators.windows import FixedWindows, Sessions
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.operators.windowing.window_kinds import Fixed
+from cepsql.operators.windowing.windows import FixedWindows, Sessions
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
 
 
@@ -50,7 +50,7 @@ def test_every_window_comes_once_and_whole(batches, delay, operator):
     if isinstance(operator, FixedWindows):
         until = Fixed(operator.size, operator.slide, operator.offset).until
         operator = replace(operator, layout=replace(LAYOUT, until=until))
-    stage = Stage(operator, (Input(delay),), "")
+    stage = Stage(operator, (StageInput(delay),), "")
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     found: Counter = Counter()
     for tasks in [*batches, [[END]]]:

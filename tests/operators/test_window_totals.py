@@ -15,14 +15,14 @@ from test_deduplicate import END, key_of
 from test_frame_rows import partitions, with_bounds
 
 from cepsql.errors import OperationalError
-from cepsql.operators.partial_totals import PartialTotals
 from cepsql.operators.running import RunningCall
-from cepsql.operators.window_kinds import Fixed, Gaps
-from cepsql.operators.window_totals import WindowTotals
+from cepsql.operators.windowing.partial_totals import PartialTotals
+from cepsql.operators.windowing.window_kinds import Fixed, Gaps
+from cepsql.operators.windowing.window_totals import WindowTotals
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
 
 LAYOUT = RowLayout(
@@ -93,7 +93,7 @@ def test_every_group_comes_once_with_its_totals(batches, delay, windows, joins, 
         for bounds, held in windows_by_hand(rows, windows).items()
     }
     late = 0 if isinstance(windows, Gaps) else 1
-    stage = Stage(operator, (Input(delay),), "", 0 if joins else None)
+    stage = Stage(operator, (StageInput(delay),), "", 0 if joins else None)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     found, counts = {}, Counts()
     for tasks in [*batches, [[END]]]:

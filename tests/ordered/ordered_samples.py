@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
-from cepsql.ordered.stage import Input, Stage
+from cepsql.ordered.stage import Stage, StageInput
 
 SCHEMA = pa.schema(
     [("k0", pa.float64()), ("t", pa.int64()), ("o0", pa.int32()), ("v0", pa.string()), ("m", pa.int64())]
@@ -47,7 +47,7 @@ class PassOn:
         return Step(ordered.rows, [None], counts={"rows": ordered.rows.num_rows})
 
 
-STAGE = Stage(PassOn(), (Input(0),), "query")
+STAGE = Stage(PassOn(), (StageInput(0),), "query")
 
 
 @st.composite

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import PassOn
 
-from cepsql.ordered.arrival import ORIGIN, ORIGIN_TYPE, PLACE, Origin, Run, origin_column, partition_part
+from cepsql.ordered.arrival import ORIGIN, ORIGIN_TYPE, PLACE, Origin, OriginRun, origin_column, partition_part
 from cepsql.ordered.operator import NEVER, Keep, Step
 from cepsql.ordered.packet import open_packet, pack
 from cepsql.ordered.row_layout import END_OF_TIME, Column, OrderColumn, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
 
 LAYOUT = RowLayout((Column("k0", ""),), Column("t", ""), values=(Column("v0", ""),), by_arrival=True)
@@ -92,7 +92,7 @@ def run(stage: Stage, tasks: list[list[tuple[int, list[pa.RecordBatch]]]], piece
 @settings(max_examples=examples(20))
 @pytest.mark.parametrize("operator", [InOrder(), Passing()], ids=["kept", "passed on"])
 def test_rows_of_one_time_come_in_the_order_of_their_source(operator, given_files, data):
-    stage = Stage(operator, (Input(DELAY), Input(DELAY)), "")
+    stage = Stage(operator, (StageInput(DELAY), StageInput(DELAY)), "")
     tasks: list[list] = [[]]
     for input, origin, rows in given_files:
         if data.draw(st.booleans()):
@@ -117,7 +117,7 @@ def test_rows_of_one_time_come_in_the_order_of_their_source(operator, given_file
 def test_order_columns_come_before_arrival():
     layout = replace(LAYOUT, values=(), order=(OrderColumn("v0", "", descending=True),))
     rows = [("x", 1, 2), ("x", 1, 5), ("x", 1, 2)]
-    found = run(Stage(Passing(layout), (Input(0),), ""), [[(0, [batch(ORIGINS[0], rows, True)])]])
+    found = run(Stage(Passing(layout), (StageInput(0),), ""), [[(0, [batch(ORIGINS[0], rows, True)])]])
     assert [row["v0"] for row in found] == [5, 2, 2]
 
 
@@ -129,14 +129,14 @@ def test_a_partition_of_kafka_that_several_tasks_read():
         part, place = partition_part(3, offset)
         rows = [("x", 1, first - offset)]
         tasks.append([(0, [batch(Origin(0, "topic", part), rows, True, range(place, place + 1))])])
-    found = run(Stage(Passing(), (Input(DELAY),), ""), tasks)
+    found = run(Stage(Passing(), (StageInput(DELAY),), ""), tasks)
     assert [row["v0"] for row in found] == [0, -1, -2, -3]
 
 
 def test_waiting_rows_of_an_earlier_version_come_before_new_ones():
     """A state of version 5 has rows that do not know their places."""
-    stage = Stage(Passing(), (Input(DELAY),), "")
-    old = Stage(Passing(replace(LAYOUT, by_arrival=False)), (Input(DELAY),), "")
+    stage = Stage(Passing(), (StageInput(DELAY),), "")
+    old = Stage(Passing(replace(LAYOUT, by_arrival=False)), (StageInput(DELAY),), "")
     plain = batch(None, [("x", 1, 7), ("x", 1, 6)], True).drop_columns([ORIGIN])
     (before,) = [packet for packed in pack([plain], 1) for packet in packed["packet"].to_pylist()]
     state = advance(old, None, [before]).state.replace(b"CEPS\x06", b"CEPS\x05")
@@ -164,9 +164,9 @@ def test_packets_tell_the_runs_of_the_rows_that_are_left():
     packed = [packet for one in pack(batches, 3, reduction=without_three) for packet in one["packet"].to_pylist()]
     even, odd, nothing = map(open_packet, packed)
     assert even.rows["v0"].to_pylist() == [0, 2, 4, 6, 8]
-    assert even.runs == [(2, Run(a, 0)), (1, Run(b, 4)), (1, Run(None, 5)), (1, Run(a, 7))]
+    assert even.runs == [(2, OriginRun(a, 0)), (1, OriginRun(b, 4)), (1, OriginRun(None, 5)), (1, OriginRun(a, 7))]
     assert odd.rows["v0"].to_pylist() == [1, 5, 7]
-    assert odd.runs == [(1, Run(a, 0)), (1, Run(None, 5)), (1, Run(a, 7))]
+    assert odd.runs == [(1, OriginRun(a, 0)), (1, OriginRun(None, 5)), (1, OriginRun(a, 7))]
     assert nothing.rows is None and not nothing.runs
     assert even.rows.column_names == ["k0", "t", "v0"]
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from ordered_samples import INPUT_SCHEMA, STAGE, inputs, packets
 
 from cepsql.errors import OperationalError
-from cepsql.ordered import dataflow
-from cepsql.ordered.dataflow import Channel, Dataflow, advance_all
+from cepsql.ordered import one_task
+from cepsql.ordered.one_task import Channel, Dataflow, advance_all
 from cepsql.ordered.packet import pack
-from cepsql.ordered.stage import Advanced, Input, advance
+from cepsql.ordered.stage import Advanced, StageInput, advance
 
-UPPER = replace(STAGE, inputs=(Input(0, chained=True),))
-BOTH = replace(STAGE, inputs=(Input(0, chained=True), Input(0, chained=True)))
+UPPER = replace(STAGE, inputs=(StageInput(0, chained=True),))
+BOTH = replace(STAGE, inputs=(StageInput(0, chained=True), StageInput(0, chained=True)))
 
 
 def _passed(number: int):
@@ -56,7 +56,7 @@ def test_stages_in_one_task_give_what_each_gives_alone(batches):
             # No NaN equals another one.
             assert str(given_out.output.to_pylist()) == str(alone.output.to_pylist())
             assert given_out.counts == alone.counts and seconds >= 0
-    assert together is None or dataflow._split(together, 3) == states
+    assert together is None or one_task._split(together, 3) == states
 
 
 def test_a_state_of_other_operators_is_refused():
@@ -66,7 +66,7 @@ def test_a_state_of_other_operators_is_refused():
 
 
 def test_more_than_spark_keeps_is_refused(monkeypatch):
-    monkeypatch.setattr(dataflow, "_MOST_BYTES", 100)
+    monkeypatch.setattr(one_task, "_MOST_BYTES", 100)
     rows = [{"k0": 1.0, "t": 1, "o0": 1, "v0": "a", "m": 1, "bucket": 0, "malformed": None}]
     with pytest.raises(OperationalError, match="more than Spark keeps") as refused:
         advance_all(FLOW, None, {0: packets(rows, 1)[0]})

@@ -5,7 +5,7 @@ from test_stage import play
 
 from cepsql.ordered.packet import heartbeat_time
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
-from cepsql.ordered.stage import Input, Stage
+from cepsql.ordered.stage import Stage, StageInput
 
 MINUTE = 60_000_000
 START = 1_700_000_000_000_000
@@ -19,7 +19,7 @@ def beat(clock: int) -> dict:
     return {"t": heartbeat_time(START + clock), "bucket": 0}
 
 
-def bounds(inputs: tuple[Input, ...], *batches: list[list[dict]]) -> list[int]:
+def bounds(inputs: tuple[StageInput, ...], *batches: list[list[dict]]) -> list[int]:
     """Return the bound after each batch, which is the same in all buckets."""
     found = []
     for _, said in play(Stage(PassOn(), inputs, "x"), batches):
@@ -29,7 +29,7 @@ def bounds(inputs: tuple[Input, ...], *batches: list[list[dict]]) -> list[int]:
 
 
 def test_time_goes_on_after_a_whole_interval_without_rows():
-    given = (Input(10, heartbeat=MINUTE),)
+    given = (StageInput(10, heartbeat=MINUTE),)
     assert bounds(
         given, [[row(1000)]], [[beat(0)]], [[beat(MINUTE - 1)]], [[beat(MINUTE)]], [[beat(5 * MINUTE)]], [[row(2000)]],
         [[beat(9 * MINUTE)]], [[beat(10 * MINUTE)]],
@@ -37,31 +37,31 @@ def test_time_goes_on_after_a_whole_interval_without_rows():
 
 
 def test_rows_beside_a_heartbeat_say_how_far_the_input_is():
-    given = (Input(0, heartbeat=MINUTE),)
+    given = (StageInput(0, heartbeat=MINUTE),)
     assert bounds(given, [[row(10)]], [[beat(0)]], [[row(20), beat(MINUTE)]], [[beat(2 * MINUTE)]]) == [10, 10, 20, 20]
 
 
 def test_a_clock_that_was_set_back_begins_anew():
-    given = (Input(0, heartbeat=MINUTE),)
+    given = (StageInput(0, heartbeat=MINUTE),)
     assert bounds(given, [[row(10)]], [[beat(9 * MINUTE)]], [[beat(0)]], [[beat(MINUTE)]]) == [10, 10, 10, 10 + MINUTE]
 
 
 def test_nobody_waits_for_an_input_that_never_had_a_row():
-    given = (Input(0, heartbeat=MINUTE), Input(0, heartbeat=2 * MINUTE))
+    given = (StageInput(0, heartbeat=MINUTE), StageInput(0, heartbeat=2 * MINUTE))
     assert bounds(
         given, [[row(10)], []], [[beat(0)], []], [[beat(MINUTE)], []], [[beat(2 * MINUTE)], []], [[row(50)], [row(5)]]
     ) == [BEGINNING, BEGINNING, BEGINNING, 10 + 2 * MINUTE, 10 + 2 * MINUTE]  # fmt: skip
     # Neither does a stage that reads what this one makes of it.
-    assert bounds((Input(0, heartbeat=MINUTE),), [[beat(0)]], [[beat(MINUTE)]], [[row(7)]]) == [BEGINNING, IDLE, 7]
+    assert bounds((StageInput(0, heartbeat=MINUTE),), [[beat(0)]], [[beat(MINUTE)]], [[row(7)]]) == [BEGINNING, IDLE, 7]
 
 
 def test_an_input_without_heartbeats_is_waited_for():
-    given = (Input(0, heartbeat=MINUTE), Input(0))
+    given = (StageInput(0, heartbeat=MINUTE), StageInput(0))
     assert bounds(given, [[row(10)], [row(3)]], [[beat(0)], []], [[beat(MINUTE)], []]) == [3, 3, 3]
 
 
 def test_a_time_after_the_end_of_time_is_none():
-    for _, said in play(Stage(PassOn(), (Input(0),), "x"), [[[row(END_OF_TIME + 2**60), row(4)]]]):
+    for _, said in play(Stage(PassOn(), (StageInput(0),), "x"), [[[row(END_OF_TIME + 2**60), row(4)]]]):
         counts = sum((one.counts.rows for one in said[1:]), said[0].counts.rows)
         assert (counts.read, counts.used, counts.null_time) == (2, 1, 1)
         assert {one.bound for one in said} == {4}

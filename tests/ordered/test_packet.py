@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from ordered_samples import INPUT_SCHEMA, SCHEMA, packets
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import MAX_INPUTS, PACKET_SCHEMA, open_packet, pack
+from cepsql.ordered.plain_columns import plain_batch
 from cepsql.ordered.rejected import WHOLE
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, REPEATED
 

@@ -11,7 +11,7 @@ from cepsql.errors import OperationalError
 from cepsql.ordered import reached
 from cepsql.ordered.reached import reached_after
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
-from cepsql.ordered.stage import Input
+from cepsql.ordered.stage import StageInput
 
 IDLE_AFTER = 10
 
@@ -29,7 +29,7 @@ class Told:
         return max(self.producers.values(), default=BEGINNING)
 
 
-def greatest(given: Input, *batches: list[Told]) -> list[int]:
+def greatest(given: StageInput, *batches: list[Told]) -> list[int]:
     """Return how far an input is after each batch."""
     found, seen = (reached.Reached(),), []
     for batch in batches:
@@ -39,13 +39,13 @@ def greatest(given: Input, *batches: list[Told]) -> list[int]:
 
 
 def test_the_slowest_producer_decides():
-    given = Input(0, by_producer=True)
+    given = StageInput(0, by_producer=True)
     told = [Told({"a": 10, None: 3}), Told({"a": 2, "b": 8})], [Told({None: 50})], [Told({"c": 1})], [Told({"c": 30})]
     assert greatest(given, *told, [Told(ended=True)]) == [3, 8, 1, 8, END_OF_TIME]
 
 
 def test_a_silent_producer_is_not_waited_for_after_a_while():
-    given = Input(0, by_producer=True, idle=IDLE_AFTER)
+    given = StageInput(0, by_producer=True, idle=IDLE_AFTER)
     ticks = [[Told({"a": 100 + clock}, clock)] for clock in (0, 9, 10, 19, 20)]
     assert greatest(given, [Told({"a": 100, "b": 5})], *ticks) == [5, 5, 5, 109 + 1, 119, 120]
     # One that comes back is waited for again.
@@ -56,7 +56,7 @@ def test_a_silent_producer_is_not_waited_for_after_a_while():
 
 
 def test_heartbeats_go_on_from_where_the_producers_are():
-    given = Input(0, heartbeat=20, by_producer=True, idle=IDLE_AFTER)
+    given = StageInput(0, heartbeat=20, by_producer=True, idle=IDLE_AFTER)
     beats = [[Told(heartbeat=clock)] for clock in (0, 10, 19, 20, 30)]
     assert greatest(given, [Told({"a": 9, "b": 5})], *beats) == [5, 5, 9, 9, 9 + 20, 9 + 20]
     assert greatest(given, *beats, [Told({"a": 3})]) == [BEGINNING] * 3 + [IDLE] * 2 + [3]
@@ -91,12 +91,12 @@ def test_any_batches_against_a_plain_loop(batches):
         at += later or 0
         clocks.append(BEGINNING if later is None else at)
     told = [[Told(told, clock)] for (told, _), clock in zip(batches, clocks, strict=True)]
-    assert greatest(Input(0, by_producer=True, idle=IDLE_AFTER), *told) == found
+    assert greatest(StageInput(0, by_producer=True, idle=IDLE_AFTER), *told) == found
 
 
 def test_too_many_producers_are_refused(monkeypatch):
     monkeypatch.setattr(reached, "MAX_PRODUCERS", 2)
-    given = Input(0, by_producer=True, name="readings")
+    given = StageInput(0, by_producer=True, name="readings")
     assert greatest(given, [Told({"a": 1})], [Told({"b": 1})]) == [1, 1]
     with pytest.raises(OperationalError, match="readings has more than 2 producers") as caught:
         greatest(given, [Told({"a": 1, "b": 2})], [Told({"c": 3})])

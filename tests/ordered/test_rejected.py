@@ -13,7 +13,7 @@ from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import pack
 from cepsql.ordered.rejected import WHOLE
 from cepsql.ordered.row_layout import END_OF_TIME
-from cepsql.ordered.stage import Input, advance
+from cepsql.ordered.stage import StageInput, advance
 from cepsql.ordered.state import decode
 
 SCHEMA = INPUT_SCHEMA.append(pa.field(WHOLE, pa.struct([("record", pa.large_string()), ("id", pa.int32())])))
@@ -34,7 +34,7 @@ def packets(rows: list[dict], whole: bool = True) -> dict[int, list[bytes]]:
 @settings(max_examples=examples(30))
 @given(inputs(), st.integers(0, 6))
 def test_rejected_rows_are_those_not_used(batches, delay):
-    stage = replace(STAGE, inputs=(Input(delay),))
+    stage = replace(STAGE, inputs=(StageInput(delay),))
     ids, states, bounds = 0, dict.fromkeys(range(BUCKETS)), dict.fromkeys(range(BUCKETS), -END_OF_TIME)
     rejected, counts, seen = Counter(), Counts(), {}
     for tasks in [*batches, [[{"t": END_OF_TIME, "bucket": 0}]]]:

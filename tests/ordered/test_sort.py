@@ -12,10 +12,10 @@ from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.ordered import columns as ordered_columns
-from cepsql.ordered import sort as ordered_sort
+from cepsql.ordered import plain_columns as ordered_columns
+from cepsql.ordered import sorting as ordered_sort
 from cepsql.ordered.row_layout import OrderColumn
-from cepsql.ordered.sort import key_order, partition_rows, stable_order
+from cepsql.ordered.sorting import key_order, partition_rows, stable_order
 
 FLOATS = st.sampled_from([-math.inf, -1.5, -0.0, 0.0, 2.0, math.inf, math.nan])
 INTEGERS = st.sampled_from([-(2**63), -1, 0, 5, 2**63 - 1])

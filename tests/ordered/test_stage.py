@@ -18,7 +18,7 @@ from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 
 END = {"t": END_OF_TIME, "bucket": 0}
 
@@ -99,7 +99,7 @@ def united(draw, inputs: int = 3):
 @settings(max_examples=examples(20))
 @given(united(), st.lists(st.integers(0, 5), min_size=3, max_size=3))
 def test_inputs_of_the_same_columns_come_out_in_one_order(batches, delays):
-    stage = replace(STAGE, inputs=tuple(Input(delay) for delay in delays))
+    stage = replace(STAGE, inputs=tuple(StageInput(delay) for delay in delays))
     used, expected, bounds = by_hand(batches, delays)
     given_out, tally = [], Tally((Counts(),) * 3, {"rows": 0})
     for number, (output, buckets) in enumerate(play(stage, [*batches, [[END], [], []]])):
@@ -121,7 +121,7 @@ def row(t: int, key: float = 1.0, **values) -> dict:
 
 
 def test_rows_are_copied_out_of_many_packets(monkeypatch):
-    stage = replace(STAGE, inputs=(Input(2), Input(0)))
+    stage = replace(STAGE, inputs=(StageInput(2), StageInput(0)))
     batches = [[[row(t) for t in (5, 9, 7, 8)], [row(9), row(6)]], [[row(3), row(11)], [row(12)]], [[END], []]]
     expected = [(output, [one.counts for one in found]) for output, found in play(stage, batches)]
     monkeypatch.setattr(ordered_stage, "MANY_ROWS", 2)
@@ -129,7 +129,7 @@ def test_rows_are_copied_out_of_many_packets(monkeypatch):
 
 
 def test_an_idle_input_holds_the_others_back_until_the_end():
-    stage = replace(STAGE, inputs=(Input(2), Input(0)))
+    stage = replace(STAGE, inputs=(StageInput(2), StageInput(0)))
     batches = [[[row(5)], []], [[row(90)], []], [[], [row(7)]], [[], [row(1)]], [[END], []]]
     found = [([r["t"] for r in output], one.bound) for output, (one, _) in play(stage, batches)]
     assert found == [([], BEGINNING), ([], BEGINNING), ([5, 7], 7), ([], 7), ([90], END_OF_TIME)]
@@ -137,7 +137,7 @@ def test_an_idle_input_holds_the_others_back_until_the_end():
 
 def test_a_control_row_ends_all_inputs_but_chained_ones():
     marked = INPUT_SCHEMA.append(pa.field("bound", pa.int64()))
-    stage = replace(STAGE, inputs=(Input(2), Input(0, chained=True)))
+    stage = replace(STAGE, inputs=(StageInput(2), StageInput(0, chained=True)))
 
     def bounds(*batches):
         state = None
@@ -156,7 +156,7 @@ def test_a_control_row_ends_all_inputs_but_chained_ones():
 def test_a_state_of_other_inputs_is_refused():
     state = advance(STAGE, None, packed([row(1)], 0)[0]).state
     with pytest.raises(OperationalError, match="1 inputs, the query 2") as caught:
-        advance(replace(STAGE, inputs=(Input(0), Input(0))), state, [])
+        advance(replace(STAGE, inputs=(StageInput(0), StageInput(0))), state, [])
     assert "new checkpoint" in caught.value.hint
 
 
@@ -204,7 +204,7 @@ class CountOthers:
 @settings(max_examples=examples(20))
 @given(united(inputs=2), st.integers(0, 3), st.integers(0, 3))
 def test_two_relations_meet_by_their_keys(batches, left_delay, right_delay):
-    stage = Stage(CountOthers(), (Input(left_delay, 0), Input(right_delay, 1)), "")
+    stage = Stage(CountOthers(), (StageInput(left_delay, 0), StageInput(right_delay, 1)), "")
     for rows in (rows for batch in batches for rows in batch):
         for r in rows:
             r["k1"] = "x"
@@ -230,7 +230,7 @@ def test_output_rows_tell_what_they_change():
 def test_keys_may_be_missing():
     layout = replace(LAYOUT, keys=())
     operator = type("Keyless", (CountOthers,), {"sides": (layout, layout)})()
-    stage = Stage(operator, (Input(0, 0), Input(0, 1)), "")
+    stage = Stage(operator, (StageInput(0, 0), StageInput(0, 1)), "")
     batches = [[[row(1)], [row(2)]], [[row(2)], [row(3)]], [[], []], [[row(5)], [row(9)]], [[END], []]]
     given_out = [(r["t"], r["n"]) for output, _ in play(stage, batches) for r in output]
     assert sorted(given_out) == [(1, 2), (2, 2), (5, 2)]

@@ -10,7 +10,7 @@ from ordered_samples import PassOn
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Origin
-from cepsql.ordered.reached import Producer, Reached
+from cepsql.ordered.reached import ProducerTime, Reached
 from cepsql.ordered.release import Kept
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.state import State, decode, encode, first_state
@@ -30,7 +30,7 @@ OPERATOR, IDENTITY = Remembering(), "a hash of the query"
 TABLE = pa.table({"k0": ["a", None], "t": [1, 2], "v0": pa.array([[1], None])})
 STATE = State(
     bound=7,
-    reached=(Reached(9), Reached(END_OF_TIME, 5), Reached(-3, None, {"a": Producer(9), None: Producer(-3, 4)})),
+    reached=(Reached(9), Reached(END_OF_TIME, 5), Reached(-3, None, {"a": ProducerTime(9), None: ProducerTime(-3, 4)})),
     kept=Kept((TABLE, None), (TABLE.slice(1), TABLE), {"sums": pa.table({"number": [3, 2**40]})}),
     origins={0: (1, Origin(5, "/folder/file", 0)), 7: (0, Origin(0, "topic", 3))},
 )

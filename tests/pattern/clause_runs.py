@@ -15,14 +15,14 @@ from clause_meaning import COLUMNS as NAMES
 from clause_texts import COLUMNS
 from sqlglot import exp
 
-from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.engine import Engine, connect
-from cepsql.matching.match_operator import MatchOperator
+from cepsql.operators.matching.match_operator import MatchOperator
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.sorted_run import run_sorted
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.pattern.program import MatchProgram
 
 RELATIONS = f"""
@@ -67,7 +67,7 @@ def run_batch(match: MatchPlan, rows: list[dict], cuts: list[int]) -> list[dict]
 def run_stream(match: MatchPlan, batches: list[list[dict]], delay: int) -> tuple[list[list[dict]], Tally]:
     """Return what each micro-batch gives, the end of input last; the state is stored and read back after each."""
     program, outputs, operator = match.program, [], MatchOperator(match.program)
-    stage = Stage(operator, (Input(delay),), "")
+    stage = Stage(operator, (StageInput(delay),), "")
     total = Tally((Counts(),), dict.fromkeys(operator.counters, 0))
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     for rows in [*batches, None]:

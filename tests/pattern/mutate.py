@@ -38,13 +38,12 @@ CLAUSES = ("pattern/test_rules.py", "pattern/test_clauses.py")
 """The slowest tests, of whole clauses: they come last."""
 ROOMS = {
     "analysis": ("analysis/*", "errors/*", *CLAUSES),
-    "matching": ("matching/*", *CLAUSES),
-    "operators": ("operators/*", *CLAUSES),
+    "operators": ("operators/*", "matching/*", *CLAUSES),
     "ordered": ("ordered/*", *CLAUSES),
     "pattern": ("pattern/*", *CLAUSES),
     "plan": ("plan/*", "analysis/*", "errors/*", *CLAUSES),
     "scalar": ("scalar/*", "pattern/test_vector.py", "pattern/test_backtrack.py", *CLAUSES),
-    "scan": ("scan/*",),
+    "readers": ("scan/*", "kafka/*"),
 }
 """The packages that are mutated, and the tests that are about them."""
 SECONDS = 600

@@ -8,8 +8,8 @@ import pyarrow as pa
 from cepsql.ordered.row_layout import END_OF_TIME, Column
 from cepsql.pattern import ir
 from cepsql.pattern.conditions import RowTests
+from cepsql.pattern.ordered_rows import Found, Partitions
 from cepsql.pattern.program import MatchProgram
-from cepsql.pattern.rows import Found, Partitions
 
 _TOKENS = re.compile(r"\s*(PERMUTE|[A-Za-z]\w*|\{-|-\}|\{\d*,?\d*\}\??|[*+?]\??|[()|,^$])")
 _SHORT = {"*": (0, None), "+": (1, None), "?": (0, 1)}

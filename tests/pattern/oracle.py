@@ -10,7 +10,7 @@ from itertools import permutations
 
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable
 from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, MatchProgram, Navigation
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.expressions import Call, Literal
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from cepsql.pattern import ir
 from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, Navigation
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.expressions import Call, Literal
 
 NAMES = ("A", "B", "C")
 _SETS = st.one_of(st.none(), st.sets(st.integers(0, len(NAMES) - 1), min_size=1, max_size=2).map(frozenset))

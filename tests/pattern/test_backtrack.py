@@ -15,18 +15,18 @@ from oracle import answers
 from strategies import NAMES, bits, conditions, patterns, rows
 
 from cepsql.errors import OperationalError
-from cepsql.matching.match_rows import match_rows
+from cepsql.operators.matching.match_rows import match_rows
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern import ir
-from cepsql.pattern.backtrack import find_backtracking
-from cepsql.pattern.budget import LEAST_STEPS, Budget
+from cepsql.pattern.backtracking.backtrack import find_backtracking
+from cepsql.pattern.backtracking.budget import LEAST_STEPS, Budget
+from cepsql.pattern.backtracking.search import Outcome, Search
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.matcher import find_matches
+from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchProgram, Measure, Navigation
-from cepsql.pattern.rows import Partitions
-from cepsql.pattern.search import Outcome, Search
 from cepsql.pattern.vector import test_rows as evaluate_rows
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.expressions import Call, Literal
 
 OPTIONS = st.fixed_dictionaries(
     {

@@ -7,7 +7,7 @@ from notation import letters, matches, pattern, program, whole
 from oracle import answers
 
 from cepsql.pattern import ir
-from cepsql.pattern.backtrack import find_backtracking
+from cepsql.pattern.backtracking.backtrack import find_backtracking
 from cepsql.pattern.program import Bit
 
 LINES = [

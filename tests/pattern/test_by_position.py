@@ -8,12 +8,12 @@ from notation import matches, partition, pattern, program, whole
 from strategies import NAMES, patterns, rows
 
 from cepsql.ordered.row_layout import END_OF_TIME
-from cepsql.pattern.backtrack import find_backtracking
-from cepsql.pattern.by_position import by_position
+from cepsql.pattern.backtracking.backtrack import find_backtracking
 from cepsql.pattern.matcher import _find_by_position
 from cepsql.pattern.program import Aggregate, Bit, Navigation
+from cepsql.pattern.scanning.by_position import by_position
 from cepsql.pattern.vector import test_rows as evaluate_rows
-from cepsql.scalar.tree import Call, Literal, Null, leaves
+from cepsql.scalar.expressions import Call, Literal, Null, leaves
 
 A, B, C = (frozenset([i]) for i in range(3))
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from strategies import NAMES, bits, conditions, patterns
 
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.matching.hold import fixed_length, hold
-from cepsql.matching.match_operator import MatchOperator
+from cepsql.operators.matching.hold import fixed_length, hold
+from cepsql.operators.matching.match_operator import MatchOperator
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column
-from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.pattern import ir
 from cepsql.pattern.frame import framed_condition
 from cepsql.pattern.program import MatchProgram, Measure, Navigation, RowValue
@@ -83,7 +83,7 @@ def test_no_match_is_given_out_later_than_its_hold(program, seed):
     for batch in batches(random.Random(seed)):
         packets = [p for packed in pack([batch], 1) for p in packed["packet"].to_pylist()]
         try:
-            advanced = advance(Stage(MatchOperator(program), (Input(0),), ""), state, packets)
+            advanced = advance(Stage(MatchOperator(program), (StageInput(0),), ""), state, packets)
         except (NotSupportedError, OperationalError):
             reject()
         times = advanced.output["t"].drop_null().to_pylist() if advanced.output.num_rows else []

@@ -16,8 +16,8 @@ from cepsql.ordered.row_layout import END_OF_TIME, Column
 from cepsql.pattern.aggregates import aggregate
 from cepsql.pattern.ir import Variable
 from cepsql.pattern.measures import measure_table
+from cepsql.pattern.ordered_rows import Matches, Partitions
 from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
-from cepsql.pattern.rows import Matches, Partitions
 from cepsql.scalar.values import decimal_div
 
 NAMES = ("A", "B", "C")

@@ -6,7 +6,7 @@ from notation import partition, pattern, program
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.path_values import PathValues
 from cepsql.pattern.program import Navigation
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.expressions import Call, Literal
 
 ROWS = [{"t": t, "v0": t} for t in range(3)]
 

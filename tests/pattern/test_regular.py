@@ -10,10 +10,10 @@ from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.compile import can_be_empty
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable, variables
+from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import Bit, Classifier, MatchProgram
-from cepsql.pattern.regular import find_regular, is_regular
-from cepsql.pattern.rows import Partitions
-from cepsql.scalar.tree import Call, Literal
+from cepsql.pattern.scanning.regular import find_regular, is_regular
+from cepsql.scalar.expressions import Call, Literal
 
 MANY = tuple("ABCDEFGHIJ")
 

@@ -10,11 +10,11 @@ from notation import matches, partition, pattern, program, whole
 from strategies import NAMES, bits, conditions, patterns, rows
 
 from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.pattern.backtracking.search import Outcome
+from cepsql.pattern.backtracking.trace import Attempt, trace, trace_attempt
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.program import Bit, Classifier
-from cepsql.pattern.search import Outcome
-from cepsql.pattern.trace import Attempt, trace, trace_attempt
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.expressions import Call, Literal
 
 OPTIONS = st.fixed_dictionaries(
     {

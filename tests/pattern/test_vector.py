@@ -17,11 +17,11 @@ from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern import vector
 from cepsql.pattern.ir import Variable
 from cepsql.pattern.leaf_types import column_types, leaf_types
+from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import Aggregate, Bit, MatchProgram, Navigation
-from cepsql.pattern.rows import Partitions
-from cepsql.scalar.columns import plain_values
+from cepsql.scalar.arrow.column_values import plain_values
+from cepsql.scalar.expressions import Call, Literal, Session, leaves
 from cepsql.scalar.python import PythonSource, compile_node
-from cepsql.scalar.tree import Call, Literal, Session, leaves
 from cepsql.scalar.typing import typed
 from cepsql.scalar.zone import Zone
 

@@ -4,7 +4,7 @@ import pytest
 from catalog import engine
 from sqlglot import exp, parse_one
 
-from cepsql.analysis.match import conditions
+from cepsql.analysis.row_pattern import define_conditions
 from cepsql.analysis.sql.resolve import used_ctes
 from cepsql.plan.tree import nodes
 from cepsql.plan.tree.markers import inline_ctes
@@ -61,7 +61,7 @@ def counted(monkeypatch, module, name: str) -> list:
 
 
 def test_a_long_condition_is_looked_through_once(monkeypatch):
-    looked, calls = counted(monkeypatch, conditions, "row_of"), []
+    looked, calls = counted(monkeypatch, define_conditions, "row_of"), []
     for length in (20, 40):
         looked.clear()
         condition = " AND ".join(f"price > A.price + {i}" for i in range(length))

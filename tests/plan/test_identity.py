@@ -9,7 +9,7 @@ from golden import check, params
 
 from cepsql.analysis.sql.canonical import canonical_json, describe_pattern
 from cepsql.plan.identity import describe_plan, kept_description, spoken_differences
-from cepsql.plan.references import with_values
+from cepsql.plan.resolved_references import with_values
 
 HERE = Path(__file__).parent
 BETWEEN = "\n~~~~\n"

@@ -8,7 +8,7 @@ from catalog import engine
 from golden import check, params
 
 from cepsql.language.tokens import DIALECT
-from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.pairing.interval_join import JoinKind
 from cepsql.plan.operators.interval_join import IntervalJoin
 from cepsql.plan.operators.match import Match
 from cepsql.plan.rules import RULES

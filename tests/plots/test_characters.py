@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from cepsql.errors import InterfaceError
-from cepsql.plots.characters import draw_characters
-from cepsql.plots.matches import MATCH, VARIABLE
+from cepsql.render.plots.characters import draw_characters
+from cepsql.render.plots.matches import MATCH, VARIABLE
 
 
 def series(values, variables, key="a"):

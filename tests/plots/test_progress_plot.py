@@ -4,7 +4,7 @@ import pytest
 
 from cepsql.catalog.states import FAILED, RUNNING, HistoryEntry
 from cepsql.errors import InterfaceError
-from cepsql.plots.progress import Moment, draw_progress
+from cepsql.render.plots.progress_figure import Moment, draw_progress
 from cepsql.standing.drawn_history import draw_history
 
 pytest.importorskip("matplotlib")

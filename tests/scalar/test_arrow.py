@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepsql.errors import DataError
-from cepsql.scalar.arrow import arrow_obstacle, evaluate
-from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.arrow.arrow_expressions import arrow_obstacle, evaluate
+from cepsql.scalar.arrow.column_values import arrow_type
+from cepsql.scalar.expressions import STANDARD_SESSION, Call, Literal, Session
 from cepsql.scalar.python import compile_rows
-from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal, Session
 from cepsql.scalar.types import decimal, parse_type
 from cepsql.scalar.typing import typed
 

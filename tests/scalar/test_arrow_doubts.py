@@ -4,11 +4,11 @@ import pyarrow as pa
 import pytest
 
 from cepsql.errors import DataError
-from cepsql.scalar.arrow import arrow_obstacle, evaluate
-from cepsql.scalar.tree import Session
+from cepsql.readers.scan.row_expressions import compile_expression
+from cepsql.readers.scan.select import Columns
+from cepsql.scalar.arrow.arrow_expressions import arrow_obstacle, evaluate
+from cepsql.scalar.expressions import Session
 from cepsql.scalar.types import BIGINT, DOUBLE, INT, TINYINT
-from cepsql.scan.expression import compile_expression
-from cepsql.scan.select import Columns
 
 ANSI = Session(ansi=True)
 LEAST, MOST = -(2**63), 2**63 - 1

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from cepsql.scalar.arrow import arrow_obstacle, evaluate
+from cepsql.scalar.arrow.arrow_expressions import arrow_obstacle, evaluate
+from cepsql.scalar.expressions import STANDARD_SESSION, Call, Literal
 from cepsql.scalar.strings import STRING_FUNCTIONS
-from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal
 from cepsql.scalar.types import STRING
 from cepsql.scalar.typing import typed
 

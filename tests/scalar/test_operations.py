@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from cepsql.errors import DataError, NotSupportedError
+from cepsql.scalar.expressions import Call, Literal, Session
 from cepsql.scalar.python import PythonSource, compile_node
-from cepsql.scalar.tree import Call, Literal, Session
 from cepsql.scalar.types import STRING, parse_type
 from cepsql.scalar.typing import typed
 

@@ -2,10 +2,10 @@
 
 from chance import draws, examples
 
+from cepsql.readers.scan import csv
+from cepsql.readers.scan.layout import FileLayout
 from cepsql.scalar.types import BIGINT, STRING
 from cepsql.scalar.zone import Zone
-from cepsql.scan import csv
-from cepsql.scan.layout import FileLayout
 
 SIGNS = ('"', '"', '"', ",", ",", "\n", "\n", "x", "1", " ")
 LAYOUTS = [FileLayout("csv", (("a", STRING), ("b", kind)), frozenset("ab")) for kind in (STRING, BIGINT)]

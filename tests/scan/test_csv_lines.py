@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cepsql.readers.scan.csv_text import csv_lines
 from cepsql.scalar.zone import Zone
-from cepsql.scan.csv_text import csv_lines
 
 SECOND = 1_000_000
 ZONES = [

@@ -5,11 +5,11 @@ from chance import everyday
 from type_edges import ZONE_HOURS, Edge, edges, shown
 from values import plain_values
 
+from cepsql.readers.scan.csv import read_csv
+from cepsql.readers.scan.json import read_json
+from cepsql.readers.scan.layout import FileLayout, readable_type
 from cepsql.scalar.types import BIGINT, is_decimal, parse_type
 from cepsql.scalar.zone import Zone
-from cepsql.scan.csv import read_csv
-from cepsql.scan.json import read_json
-from cepsql.scan.layout import FileLayout, readable_type
 
 ZONE = Zone((), (ZONE_HOURS * 3_600_000_000,))
 

@@ -10,10 +10,10 @@ import pytest
 from chance import everyday
 
 from cepsql.errors import OperationalError
-from cepsql.scan import blocks
-from cepsql.scan.csv_line import split_line
-from cepsql.scan.damaged import WHOLE_FILE
-from cepsql.scan.long_lines import LONG_LINE
+from cepsql.readers.scan import blocks
+from cepsql.readers.scan.csv_line import split_line
+from cepsql.readers.scan.damaged import WHOLE_FILE
+from cepsql.readers.scan.long_lines import LONG_LINE
 
 TEXT = b"\xef\xbb\xbfa,b\n1,2\r\na longer line,5\r\rx"
 FORMS = {

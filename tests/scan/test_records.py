@@ -5,9 +5,9 @@ from itertools import product
 import pytest
 
 from cepsql.ordered.arrival import Origin
+from cepsql.readers.scan.layout import FileLayout
 from cepsql.scalar.types import parse_type
 from cepsql.scalar.zone import Zone
-from cepsql.scan.layout import FileLayout
 
 METADATA = {"key": "string", "topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp"}
 VALUES = [b'{"x": 1, "y": "a"}', b'{"x": 2}', b'{"x":\n 3}', b"nonsense", b'{"x": "no"}', b"", None]
@@ -18,7 +18,7 @@ VALUES = [b'{"x": 1, "y": "a"}', b'{"x": 2}', b'{"x":\n 3}', b"nonsense", b'{"x"
 def test_metadata_and_values(wanted, keys):
     from confluent_kafka import Message
 
-    from cepsql.scan.records import read_records
+    from cepsql.readers.scan.json_records import read_records
 
     layout = FileLayout(
         "json",

@@ -3,10 +3,10 @@
 import pytest
 
 import cepsql
-from cepsql.matching.match_operator import row_layout
+from cepsql.operators.matching.match_operator import row_layout
 from cepsql.pattern.dead_rows import AliveRows
 from cepsql.plan.tree.scans import choose_scan
-from cepsql.scalar.tree import STANDARD_SESSION, Session
+from cepsql.scalar.expressions import STANDARD_SESSION, Session
 from cepsql.scalar.types import DOUBLE, TIMESTAMP
 
 COLUMNS = (

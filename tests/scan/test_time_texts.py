@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cepsql.readers.scan.texts import text_values
 from cepsql.scalar.times import parse_timestamp
 from cepsql.scalar.types import TIMESTAMP
 from cepsql.scalar.zone import Zone
-from cepsql.scan.texts import text_values
 
 HOUR = 3_600_000_000
 SUMMER_2026 = (1_772_953_200_000_000, 1_793_512_800_000_000)
@@ -33,7 +33,7 @@ def test_the_column_is_what_each_text_is(zone, texts):
 
 
 def test_common_texts_are_not_read_one_by_one(monkeypatch):
-    monkeypatch.setattr("cepsql.scan.texts._read_odd", None)
+    monkeypatch.setattr("cepsql.readers.scan.texts._read_odd", None)
     texts = ["2026-01-01T00:00:00Z", "2026-01-01 01:00:00.123456789", None, "2026-01-01T02:00:00.5+01:00"]
     values, bad = text_values(pa.array(texts), TIMESTAMP, NEW_YORK)
     midnight = np.datetime64("2026-01-01", "us").astype(int)

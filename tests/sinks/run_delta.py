@@ -12,7 +12,7 @@ from pathlib import Path
 
 import cepsql
 from cepsql.sinks.spark_format import SparkSink
-from cepsql.spark.run.query import StandingQuery
+from cepsql.spark.run.standing_query import StandingQuery
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts) USING csv

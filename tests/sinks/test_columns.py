@@ -5,7 +5,7 @@ import pytest
 
 from cepsql.catalog import ColumnDefinition, Sink
 from cepsql.errors import ProgrammingError
-from cepsql.sinks.columns import fitted_columns
+from cepsql.sinks.added_columns import fitted_columns
 from cepsql.sinks.sqlite import _lines
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import cepsql
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
-from cepsql.sinks.insertion import insertion_sink
+from cepsql.sinks.inserted_rows import insertion_sink
 
 COLUMNS = "a INT, price DECIMAL(8, 2), at TIMESTAMP, name STRING, up STRING AS upper(name), WATERMARK FOR at AS at"
 

@@ -6,8 +6,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from cepsql.scalar.columns import plain_values
-from cepsql.spark.frames.arrow import to_arrow
+from cepsql.scalar.arrow.column_values import plain_values
+from cepsql.spark.frames.arrow_rows import to_arrow
 
 
 def spark_types(frame, expressions: list[str]) -> list[str]:

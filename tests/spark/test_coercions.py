@@ -16,20 +16,20 @@ from scalar_samples import TYPES, VALUES
 from sessions import in_mode
 from sqlglot import exp
 
-from cepsql.analysis.match.conditions import lower_value
-from cepsql.analysis.match.scope import MatchScope
-from cepsql.analysis.match.traveling import Traveling
+from cepsql.analysis.row_pattern.define_conditions import lower_value
+from cepsql.analysis.row_pattern.scope import MatchScope
+from cepsql.analysis.row_pattern.traveling import Traveling
 from cepsql.errors import DataError, NotSupportedError, ProgrammingError, Span
 from cepsql.language.islands import parse_island
 from cepsql.language.tokens import Text
 from cepsql.pattern.leaf_types import leaf_types
-from cepsql.scalar.columns import plain_values, type_of
+from cepsql.scalar.arrow.column_values import plain_values, type_of
+from cepsql.scalar.expressions import Session
 from cepsql.scalar.python import PythonSource, compile_node
-from cepsql.scalar.tree import Session
 from cepsql.scalar.types import parse_type
 from cepsql.scalar.typing import typed
-from cepsql.spark.frames.arrow import to_arrow
-from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.frames.arrow_rows import to_arrow
+from cepsql.spark.jvm.session_zone import session_zone
 
 CONSTANTS = [
     "1", "0", "-3", "2.5", "0.1", "1e0", "'1'", "NULL", "3000000000", "0.001", "TRUE", "INTERVAL '1' DAY",

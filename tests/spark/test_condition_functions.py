@@ -10,19 +10,19 @@ import pytest
 from chance import draws
 from sqlglot import exp
 
-from cepsql.analysis.match.conditions import lower_value
-from cepsql.analysis.match.scope import MatchScope
-from cepsql.analysis.match.traveling import Traveling
+from cepsql.analysis.row_pattern.define_conditions import lower_value
+from cepsql.analysis.row_pattern.scope import MatchScope
+from cepsql.analysis.row_pattern.traveling import Traveling
 from cepsql.errors import Span
 from cepsql.language.islands import parse_island
 from cepsql.language.tokens import DIALECT, Text
 from cepsql.pattern.leaf_types import leaf_types
-from cepsql.scalar.columns import plain_values, type_of
+from cepsql.scalar.arrow.column_values import plain_values, type_of
+from cepsql.scalar.expressions import Session
 from cepsql.scalar.python import PythonSource, compile_node
-from cepsql.scalar.tree import Session
 from cepsql.scalar.typing import typed
-from cepsql.spark.frames.arrow import to_arrow
-from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.frames.arrow_rows import to_arrow
+from cepsql.spark.jvm.session_zone import session_zone
 
 TYPES = {
     "y": "tinyint", "i": "int", "l": "bigint", "d": "double", "p": "double", "f": "float", "m": "decimal(10,2)",

@@ -8,9 +8,9 @@ from pyspark.sql import functions as F
 from cepsql.catalog import Watermark
 from cepsql.spark.checkpoint.checkpoint import open_checkpoint
 from cepsql.spark.checkpoint.control import with_watermark
-from cepsql.spark.run.query import StartOptions, start
-from cepsql.spark.run.replay import replay_source, write_batch
+from cepsql.spark.run.replayed_batches import replay_source, write_batch
 from cepsql.spark.run.sink import RowSink
+from cepsql.spark.run.standing_query import StartOptions, start
 from cepsql.spark.sources.source import observe_source
 
 

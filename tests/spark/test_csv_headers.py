@@ -6,7 +6,7 @@ import pytest
 
 import cepsql
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.spark.sources.csv_headers import CsvHeaders, MisplacedHeader, csv_files
+from cepsql.spark.sources.watching.csv_headers import CsvHeaders, MisplacedHeader, csv_files
 
 COLUMNS = (
     ColumnDefinition("id", "int"),

@@ -14,8 +14,8 @@ from pyspark import SparkContext
 from cepsql.engine import ANSI, Engine, connect
 from cepsql.engine.context import Context
 from cepsql.errors import DataError, InterfaceError, OperationalError, SessionError
-from cepsql.spark.jvm import engine_sessions
-from cepsql.spark.jvm.failures import translate_failure
+from cepsql.spark.jvm.launching import engine_sessions
+from cepsql.spark.jvm.messages.failures import translate_failure
 
 ZONE = "spark.sql.session.timeZone"
 

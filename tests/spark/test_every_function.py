@@ -13,17 +13,17 @@ from scalar_samples import INF, NAN, NESTED, NESTED_VALUES, TYPES, VALUES
 from sessions import in_mode
 
 from cepsql.errors import DataError, NotSupportedError, OperationalError
-from cepsql.scalar.arrow import arrow_obstacle, evaluate
-from cepsql.scalar.columns import plain_values
+from cepsql.scalar.arrow.arrow_expressions import arrow_obstacle, evaluate
+from cepsql.scalar.arrow.column_values import plain_values
+from cepsql.scalar.expressions import Apply, Call, Constant, Literal, Parameter, Session, nodes
 from cepsql.scalar.python import PythonSource, compile_node
 from cepsql.scalar.registry import REGISTRY
-from cepsql.scalar.spark_sql import spark_sql
-from cepsql.scalar.tree import Apply, Call, Constant, Literal, Parameter, Session, nodes
+from cepsql.scalar.typed_sql import spark_sql
 from cepsql.scalar.types import BIGINT, parse_type
 from cepsql.scalar.typing import typed
 from cepsql.scalar.values import is_greater
-from cepsql.spark.frames.arrow import to_arrow
-from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.frames.arrow_rows import to_arrow
+from cepsql.spark.jvm.session_zone import session_zone
 
 ROWS = 40
 KINDS = {name: parse_type(type) for name, type in (TYPES | NESTED).items()}

@@ -16,10 +16,11 @@ from py4j.protocol import Py4JJavaError
 
 from cepsql import errors
 from cepsql.errors import JavaEndedError, NotSupportedError
-from cepsql.scan.damaged import WHOLE_FILE
-from cepsql.spark.jvm import failures, gateway
-from cepsql.spark.jvm.failures import translate_failure
-from cepsql.spark.run.query import StandingQuery
+from cepsql.readers.scan.damaged import WHOLE_FILE
+from cepsql.spark.jvm import gateway
+from cepsql.spark.jvm.messages import failures
+from cepsql.spark.jvm.messages.failures import translate_failure
+from cepsql.spark.run.standing_query import StandingQuery
 
 
 def refusal():

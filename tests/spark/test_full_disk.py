@@ -6,8 +6,8 @@ import pytest
 
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
-from cepsql.spark.jvm import full_disk
-from cepsql.spark.jvm.full_disk import Place, explain_full, full_disks_named, written_places
+from cepsql.spark.jvm.messages import full_disk
+from cepsql.spark.jvm.messages.full_disk import Place, explain_full, full_disks_named, written_places
 
 PLACES = [Place("the checkpoint", Path("/c")), Place("sink o at", Path("/out"))]
 FULL = "No space left on device"

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.spark.jvm import java
+from cepsql.spark.jvm.launching import java
 
 START = r"""
 import logging
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import py4j.java_gateway
-from cepsql.spark.jvm.session import session
+from cepsql.spark.jvm.launching.session import session
 SECRET = "hunter2 \\ = ü😀"
 spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1", "spark.hadoop.fs.s3a.secret.key": SECRET})
 jvm = spark._jvm.java.lang.ProcessHandle.current().pid()

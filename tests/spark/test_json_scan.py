@@ -6,11 +6,11 @@ from json_samples import TYPES, drawn_lines, fixed_lines
 from values import plain, plain_sql, plain_values
 
 from cepsql.catalog import Source
+from cepsql.readers.scan import json
+from cepsql.readers.scan.json import read_json
+from cepsql.readers.scan.layout import FileLayout
 from cepsql.scalar.types import parse_type
-from cepsql.scan import json
-from cepsql.scan.json import read_json
-from cepsql.scan.layout import FileLayout
-from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.jvm.session_zone import session_zone
 from cepsql.spark.sources.checked_lines import checked_options
 
 LAYOUT = FileLayout("json", tuple((name, parse_type(type)) for name, type in TYPES.items()), frozenset(TYPES))

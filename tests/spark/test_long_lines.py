@@ -10,7 +10,7 @@ from chance import everyday
 
 import cepsql
 from cepsql.errors import ProgrammingError
-from cepsql.spark.jvm.settings import lent_settings
+from cepsql.spark.jvm.lent_settings import lent_settings
 
 LONG = 300_000
 FORMS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".deflate": zlib.compress}

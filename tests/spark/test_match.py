@@ -13,16 +13,16 @@ from cepsql.ordered.row_layout import Column
 from cepsql.pattern.ir import Concat, Repeat, Variable
 from cepsql.pattern.program import Aggregate, Bit, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
 from cepsql.spark.checkpoint.checkpoint import open_checkpoint
-from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.frames.arrow_rows import to_arrow
 from cepsql.spark.frames.buckets import Buckets
-from cepsql.spark.frames.rows import event_time
-from cepsql.spark.run.query import StartOptions, start
-from cepsql.spark.run.replay import Replay, replay_source, write_batch
+from cepsql.spark.frames.operator_rows import event_time
+from cepsql.spark.run.replayed_batches import Replay, replay_source, write_batch
 from cepsql.spark.run.sink import RowSink
+from cepsql.spark.run.standing_query import StartOptions, start
 from cepsql.spark.sources.source import read_source
 from cepsql.spark.stages.match import match_stage, match_table
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import run_staged, staged_rows
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import run_staged, staged_rows
 
 SECOND = 1_000_000
 PROGRAM = MatchProgram(

@@ -9,7 +9,7 @@ from chance import everyday
 import cepsql
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint.planned_files import PlannedFiles, forget_unplanned
-from cepsql.spark.sources.notices import warn_of_gone
+from cepsql.spark.sources.watching.notices import warn_of_gone
 
 FILE = '{{"path":"file:///in/{name}.csv","timestamp":{name},"batchId":{name}}}'
 

@@ -7,8 +7,7 @@ import pytest
 
 import cepsql
 from cepsql.spark.jvm.stream_execution import polling_delay
-from cepsql.spark.run import polling
-from cepsql.spark.run import query as standing_query
+from cepsql.spark.run import polling, standing_query
 
 
 def delay(standing):

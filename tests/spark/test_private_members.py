@@ -80,7 +80,7 @@ def test_what_is_private(text, names):
 
 def test_each_module_that_uses_one_says_what_it_relies_on():
     silent = []
-    for path in JVM.glob("*.py"):
+    for path in JVM.rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
         if any(TO_JAVA.fullmatch(name) for name in foreign_names(tree, set())):
             silent += [] if "Relies on: " in (ast.get_docstring(tree) or "") else [path.name]

@@ -11,16 +11,16 @@ from ordered_samples import PassOn
 from pyspark.sql import Row
 
 from cepsql.catalog.working_for import QUERY
+from cepsql.frontends.runner.logged_notices import Notices, alone
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, UNTIMED
-from cepsql.ordered.stage import Input, Stage
-from cepsql.runner.notices import Notices, alone
-from cepsql.spark.checkpoint.kept_progress import KeptProgress
+from cepsql.ordered.stage import Stage, StageInput
 from cepsql.spark.checkpoint.progress import Progress
+from cepsql.spark.checkpoint.saved_progress import KeptProgress
 from cepsql.spark.run.late_counts import LEFT_OUT
 from cepsql.spark.run.progress_watch import Watch
-from cepsql.spark.stages.observations import BELOW_MATCH, OBSERVATION, SAID
-from cepsql.spark.stages.stage import observed_counts
+from cepsql.spark.staging.observations import BELOW_MATCH, OBSERVATION, SAID
+from cepsql.spark.staging.spark_stage import observed_counts
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
@@ -129,7 +129,7 @@ def test_counters_and_inputs_have_their_names():
 
 
 def test_results_that_another_operator_no_longer_waited_for_are_counted_apart():
-    stage = Stage(PassOn(), (Input(0, name="s"), Input(0, chained=True)), "x")
+    stage = Stage(PassOn(), (StageInput(0, name="s"), StageInput(0, chained=True)), "x")
     tally = Tally((Counts(read=3, used=2, late=1), Counts(read=4, used=2, late=2)), {})
     found = observed_counts(stage, tally)
     assert (found["read"], found["late"], found["late_results"]) == (3, 1, 2)

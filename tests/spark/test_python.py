@@ -15,7 +15,7 @@ import cepsql
 from cepsql.engine import connect
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, ProgrammingError
 from cepsql.query import Query
-from cepsql.spark.run.query import StandingQuery
+from cepsql.spark.run.standing_query import StandingQuery
 
 SERIES = [("a", n, y) for n, y in enumerate([5, 3, 2, 4, 6, 6, 1])] + [("b", n, 9 - n) for n in range(4)]
 V_SHAPE = """

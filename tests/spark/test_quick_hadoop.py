@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from cepsql.spark.jvm.quick_hadoop import quicken_hadoop
+from cepsql.spark.jvm.launching.quick_hadoop import quicken_hadoop
 
 MODES = ["0644", "0600", "0777", "0400", "1777", "0000"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cepsql.spark.jvm import quick_python
-from cepsql.spark.jvm.python_starter import MODULE
-from cepsql.temporary import remove_temporary, temporary_folder
+from cepsql.base.temporary import remove_temporary, temporary_folder
+from cepsql.spark.jvm.launching import quick_python
+from cepsql.spark.jvm.launching.python_starter import MODULE
 
 SECONDS = 60
 

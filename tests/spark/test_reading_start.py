@@ -3,7 +3,7 @@
 import pytest
 
 from cepsql.catalog import Backfill, Registered, Source
-from cepsql.spark.sources.reading_start import reading_starts
+from cepsql.spark.sources.watching.reading_start import reading_starts
 
 KAFKA = (("subscribe", "t"),)
 HISTORY = Source("old", (), "parquet", streaming=False)

@@ -9,10 +9,10 @@ from values import plain, plain_sql, plain_values
 from cepsql.analysis.sql.properties import DELETED, ORIGIN, PLACE
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.ordered.arrival import partition_part
+from cepsql.readers.scan.layout import FileLayout
 from cepsql.scalar.types import parse_type
-from cepsql.scan.layout import FileLayout
-from cepsql.spark.frames.names import FORMER
-from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.frames.key_columns import FORMER
+from cepsql.spark.jvm.session_zone import session_zone
 from cepsql.spark.sources.record_values import decoded
 from cepsql.spark.sources.source import RECORD_ORIGIN, RECORD_PLACE
 
@@ -38,7 +38,7 @@ TEXT = [name for name, type in TYPES.items() if type == "string"]
 
 def test_values(spark):
     pytest.importorskip("confluent_kafka")
-    from cepsql.scan.records import read_values
+    from cepsql.readers.scan.json_records import read_values
 
     lines = [*OWN, *fixed_lines(), *drawn_lines(400, 0.1, 1), *drawn_lines(300, 0, 2)]
     # A name with half of a surrogate pair makes a record malformed for Arrow, as in files, but not for from_json.

@@ -7,10 +7,10 @@ from attempts import spark_values
 from chance import draws, examples
 
 from cepsql.errors import NotSupportedError
-from cepsql.scalar.arrow import evaluate
+from cepsql.scalar.arrow.arrow_expressions import evaluate
+from cepsql.scalar.expressions import STANDARD_SESSION, Apply, Call, Constant, Literal
 from cepsql.scalar.regexes import REGEX_FUNCTIONS, re2_regex
-from cepsql.scalar.spark_sql import spark_sql
-from cepsql.scalar.tree import STANDARD_SESSION, Apply, Call, Constant, Literal
+from cepsql.scalar.typed_sql import spark_sql
 from cepsql.scalar.types import STRING
 from cepsql.scalar.typing import typed
 

@@ -3,7 +3,7 @@
 import pytest
 
 import cepsql
-from cepsql.language.accepted_functions import FORMS
+from cepsql.language.foreign.accepted_functions import FORMS
 from cepsql.language.spark_functions import SHARED_FUNCTIONS, is_foreign_function
 
 READ_BY_ITS_GRAMMAR = {"timestampadd", "timestampdiff", "try_cast", "unnest"}

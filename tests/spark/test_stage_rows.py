@@ -10,8 +10,8 @@ from sessions import in_mode
 
 import cepsql
 import cepsql.sinks.files
-import cepsql.spark.stages.build
-import cepsql.spark.stages.stage
+import cepsql.spark.building.build
+import cepsql.spark.staging.spark_stage
 
 COLUMNS = "k STRING, seconds INT, price DECIMAL(8, 2), x DOUBLE, n INT, text STRING"
 STREAMS = f"""
@@ -93,8 +93,8 @@ def put(folder, number, lines):
 
 
 def by_spark(monkeypatch):
-    monkeypatch.setattr(cepsql.spark.stages.stage, "packets_of", lambda *_: None)
-    monkeypatch.setattr(cepsql.spark.stages.build, "finished_rows", lambda *_: None)
+    monkeypatch.setattr(cepsql.spark.staging.spark_stage, "packets_of", lambda *_: None)
+    monkeypatch.setattr(cepsql.spark.building.build, "finished_rows", lambda *_: None)
 
 
 def counting(monkeypatch, module, name):
@@ -121,8 +121,8 @@ def test_rows_and_counts_are_the_same(spark, folder, name, monkeypatch):
     session, found = in_mode(spark, True), []
     session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     between, above, text = QUERIES[name]
-    packets = counting(monkeypatch, cepsql.spark.stages.stage, "packets_of")
-    finished = counting(monkeypatch, cepsql.spark.stages.build, "finished_rows")
+    packets = counting(monkeypatch, cepsql.spark.staging.spark_stage, "packets_of")
+    finished = counting(monkeypatch, cepsql.spark.building.build, "finished_rows")
     for _ in range(2):
         with engine_of(session, folder) as engine:
             given: list[pa.Table] = []
@@ -155,7 +155,7 @@ FILTERED = {
 @pytest.mark.parametrize("name", everyday(FILTERED, 8))
 def test_rows_of_joins_that_nobody_selects_are_left_out_at_once(spark, folder, name, monkeypatch):
     known, text = FILTERED[name]
-    asked, given, found = cepsql.spark.stages.build.with_filter, Counter(), []
+    asked, given, found = cepsql.spark.building.build.with_filter, Counter(), []
 
     def count(staged, query):
         filtered = asked(staged, query)
@@ -163,7 +163,7 @@ def test_rows_of_joins_that_nobody_selects_are_left_out_at_once(spark, folder, n
         return filtered
 
     for filtered in (count, lambda staged, query: staged):
-        monkeypatch.setattr(cepsql.spark.stages.build, "with_filter", filtered)
+        monkeypatch.setattr(cepsql.spark.building.build, "with_filter", filtered)
         with engine_of(spark, folder) as engine:
             tables: list[pa.Table] = []
             standing = engine.sql(text).start(lambda rows, _, to=tables: to.append(rows), drain=True)

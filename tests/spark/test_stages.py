@@ -8,12 +8,12 @@ from chance import everyday
 from pyspark.sql.types import LongType, StructType, TimestampType
 
 from cepsql.operators.deduplicate import DeduplicateOperator
-from cepsql.operators.interval_join import IntervalJoinOperator
+from cepsql.operators.pairing.interval_join import IntervalJoinOperator
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.spark.checkpoint.checkpoint import open_checkpoint
-from cepsql.spark.run.replay import Replay, replay_source, write_batch
-from cepsql.spark.stages.stage import Feed, run_stage, stage_rows
+from cepsql.spark.run.replayed_batches import Replay, replay_source, write_batch
+from cepsql.spark.staging.spark_stage import Feed, run_stage, stage_rows
 
 SECOND = 1_000_000
 LAYOUT = RowLayout(

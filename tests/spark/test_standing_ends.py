@@ -15,13 +15,13 @@ import weakref
 import pytest
 from pyspark.errors import PySparkException
 
-import cepsql.spark.stages.build
+import cepsql.spark.building.build
 from cepsql.clause import match_recognize
 from cepsql.engine import connect
 from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
-from cepsql.runner.silence import reason, standing
+from cepsql.frontends.runner.silence import reason, standing
 from cepsql.spark.checkpoint.progress import Progress
-from cepsql.spark.run.query import StandingQuery
+from cepsql.spark.run.standing_query import StandingQuery
 
 OPEN = (
     "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.n AS n PATTERN (A B) "
@@ -178,7 +178,7 @@ def test_neither_engines_nor_queries_are_copied_or_pickled(engine):
                     use(made)
 
 
-@pytest.mark.parametrize("moment", ["cepsql.spark.stages.build.build", "cepsql.engine.context.Context.keep"])
+@pytest.mark.parametrize("moment", ["cepsql.spark.building.build.build", "cepsql.engine.context.Context.keep"])
 def test_ctrl_c_while_a_query_starts_lets_nothing_run(engine, monkeypatch, moment):
     home, _, name = moment.rpartition(".")
     place = functools.reduce(getattr, home.split(".")[1:], cepsql)

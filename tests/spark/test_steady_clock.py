@@ -8,7 +8,7 @@ import pytest
 
 from cepsql.engine import connect
 from cepsql.spark.checkpoint import steady_clock
-from cepsql.spark.checkpoint.control import Heartbeat, end_input, give_heartbeat, last_heartbeat
+from cepsql.spark.checkpoint.control import ClockReading, end_input, give_heartbeat, last_heartbeat
 from cepsql.spark.checkpoint.steady_clock import LONGEST_PAUSE, SteadyClock
 
 SECOND = 1_000_000
@@ -36,11 +36,11 @@ def clocks(monkeypatch):
 
 def test_steps_of_the_system_clock_change_nothing_and_are_told_once_each(clocks, caplog):
     clock = SteadyClock(None)
-    assert clock.read() == Heartbeat(START, START)
+    assert clock.read() == ClockReading(START, START)
     for step in (0, DAY, 0, -DAY, 3 * SECOND):
         clocks.pass_by(60 * SECOND, step)
         shown = clock.read()
-    assert shown == Heartbeat(START + 300 * SECOND, START + 303 * SECOND)
+    assert shown == ClockReading(START + 300 * SECOND, START + 303 * SECOND)
     ahead, back = (record.getMessage() for record in caplog.records)
     assert ahead.startswith("the system clock stepped ahead by 1 day, 0:00:00: it was set")
     assert back.startswith("the system clock stepped back by 1 day, 0:00:00: it was set")
@@ -57,7 +57,7 @@ def test_steps_of_the_system_clock_change_nothing_and_are_told_once_each(clocks,
 )
 def test_between_two_runs_the_system_clock_counts_within_bounds(clocks, caplog, pause, counted, said):
     # The clock of the query had come away from that of the system before.
-    last = Heartbeat(START + DAY, START)
+    last = ClockReading(START + DAY, START)
     clocks.system += pause
     assert SteadyClock(last).read().clock == START + DAY + counted
     assert "".join(record.getMessage() for record in caplog.records).startswith(said)
@@ -67,12 +67,12 @@ def test_between_two_runs_the_system_clock_counts_within_bounds(clocks, caplog, 
 def test_heartbeats_keep_both_clocks(tmp_path):
     assert last_heartbeat(tmp_path) is None
     give_heartbeat(tmp_path, START)
-    assert last_heartbeat(tmp_path) == Heartbeat(START, START)
+    assert last_heartbeat(tmp_path) == ClockReading(START, START)
     give_heartbeat(tmp_path, START + SECOND, START - DAY)
-    assert last_heartbeat(tmp_path) == Heartbeat(START + SECOND, START - DAY)
+    assert last_heartbeat(tmp_path) == ClockReading(START + SECOND, START - DAY)
     # An earlier version wrote the word first.
     (tmp_path / f"heartbeat-{START + 2 * SECOND}.txt").write_text(f"heartbeat {START + 2 * SECOND}\n")
-    assert last_heartbeat(tmp_path) == Heartbeat(START + 2 * SECOND, START + 2 * SECOND)
+    assert last_heartbeat(tmp_path) == ClockReading(START + 2 * SECOND, START + 2 * SECOND)
 
 
 def test_spark_does_not_take_control_files_for_old_ones(tmp_path):

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import cepsql.mounts
+import cepsql.catalog.mounts
 from cepsql.catalog import Backfill, Source
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint.checkpoint import discard, open_checkpoint
 from cepsql.spark.checkpoint.host_files import HostFiles
-from cepsql.spark.sources.snapshots import take_snapshot
-from cepsql.spark.sources.table_disks import check_tables, table_place
-from cepsql.spark.sources.table_refresh import TableRefresh
+from cepsql.spark.sources.tables_at_rest.snapshots import take_snapshot
+from cepsql.spark.sources.tables_at_rest.table_disks import check_tables, table_place
+from cepsql.spark.sources.tables_at_rest.table_refresh import TableRefresh
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def disk(tmp_path, monkeypatch):
     found = tmp_path / "disk"
     (found / "names").mkdir(parents=True)
     (found / "names" / "0.csv").write_text("1,one\n")
-    monkeypatch.setattr(cepsql.mounts, "MOUNTED", tmp_path / "mountinfo")
-    monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "fstab")
+    monkeypatch.setattr(cepsql.catalog.mounts, "MOUNTED", tmp_path / "mountinfo")
+    monkeypatch.setattr(cepsql.catalog.mounts, "EXPECTED", tmp_path / "fstab")
     (tmp_path / "mountinfo").write_text(f"1 0 8:1 / {found} rw - ext4 /dev/x rw\n")
     return found
 

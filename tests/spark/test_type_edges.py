@@ -18,8 +18,8 @@ from type_edges import ZONE_HOURS, Edge, edges, shown, write
 from values import plain_values
 
 import cepsql
+from cepsql.readers.scan.layout import readable_type
 from cepsql.render import renderer
-from cepsql.scan.layout import readable_type
 
 EXACT = Context(prec=80)
 ZONE = f"{ZONE_HOURS:+03}:00"

@@ -4,8 +4,8 @@ import pytest
 from sqlglot import parse_one
 
 import cepsql
-from cepsql.spark.frames.rows import typed_columns
-from cepsql.spark.stages.join_rows import key_types
+from cepsql.spark.frames.operator_rows import typed_columns
+from cepsql.spark.staging.join_rows import key_types
 
 KINDS = [
     "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)", "STRING", "BINARY", "DATE",

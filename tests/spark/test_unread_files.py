@@ -11,9 +11,9 @@ import pytest
 import cepsql
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
-from cepsql.spark.run import query as standing_query
-from cepsql.spark.sources.notices import warn_of_folders
-from cepsql.spark.sources.unread_files import ListedFolder, UnreadFiles, listed_folder
+from cepsql.spark.run import standing_query
+from cepsql.spark.sources.watching.notices import warn_of_folders
+from cepsql.spark.sources.watching.unread_files import ListedFolder, UnreadFiles, listed_folder
 
 DAY = 86_400
 NOW = int(time.time())

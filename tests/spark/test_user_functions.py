@@ -5,8 +5,8 @@ from pyspark.sql.types import IntegerType
 
 from cepsql.engine import connect
 from cepsql.errors import ProgrammingError
-from cepsql.language.accepted_calls import accepted_names
-from cepsql.spark.jvm.session_functions import user_functions
+from cepsql.language.foreign.accepted_calls import accepted_names
+from cepsql.spark.jvm.messages.session_functions import user_functions
 
 ROWS = "VALUES (3), (4) AS t (x)"
 

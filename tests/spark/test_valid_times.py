@@ -2,7 +2,7 @@
 
 from sqlglot import exp, parse_one
 
-from cepsql.analysis.operators.valid_times import TIMESTAMP, is_clock, valid_times
+from cepsql.analysis.clauses.valid_times import TIMESTAMP, is_clock, valid_times
 from cepsql.errors import Span
 from cepsql.language.tokens import DIALECT
 

@@ -17,7 +17,7 @@ from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
 from cepsql.catalog.query_states import QueryStates
-from cepsql.catalog.savepoints import Savepoint, Savepoints
+from cepsql.catalog.savepoint_names import Savepoint, Savepoints
 from cepsql.catalog.schema import CATALOG, DEFINITIONS, MIGRATIONS
 from cepsql.catalog.store import Store
 from cepsql.engine import connect

@@ -25,10 +25,10 @@ import yaml
 from cepsql.catalog.working_for import QUERY, thread_beside
 from cepsql.engine import connect
 from cepsql.errors import ExitCode, InterfaceError, OperationalError, SessionError
-from cepsql.server import serve as server
-from cepsql.server.http import listen
-from cepsql.server.json_log import JsonLines, log_json
-from cepsql.server.options import parser
+from cepsql.frontends.server import serve as server
+from cepsql.frontends.server.json_log import JsonLines, log_json
+from cepsql.frontends.server.metrics_http import listen
+from cepsql.frontends.server.serve_options import parser
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
 
@@ -148,7 +148,7 @@ def test_the_log_has_what_others_say(monkeypatch):
 @pytest.fixture
 def addresses(monkeypatch):
     """Where a server answers, of which `asked` tells when somebody waits and `go` lets it go on."""
-    monkeypatch.setattr("cepsql.server.http._PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("cepsql.frontends.server.metrics_http._PATIENCE_SECONDS", 0.2)
     asked, go = threading.Event(), threading.Event()
 
     def health():

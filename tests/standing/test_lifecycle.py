@@ -210,7 +210,7 @@ def test_what_is_logged_of_a_query_has_its_name(engine, monkeypatch):
     told = types.ModuleType("told")
     told.take = lambda rows, batch: found.update(batch=QUERY.get())
     monkeypatch.setitem(sys.modules, "told", told)
-    monkeypatch.setattr("cepsql.spark.run.query.warn_of_unread", lambda _: found.update(end=QUERY.get()))
+    monkeypatch.setattr("cepsql.spark.run.standing_query.warn_of_unread", lambda _: found.update(end=QUERY.get()))
     engine.sql("CREATE SINK told USING python OPTIONS (function 'told:take')")
     engine.sql("CREATE QUERY Plain INTO told AS SELECT n FROM ticks; START QUERY plain")
     until(lambda: "batch" in found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cepsql.catalog.savepoints import Savepoint
+from cepsql.catalog.savepoint_names import Savepoint
 from cepsql.catalog.states import RUNNING
 from cepsql.engine import Engine, connect
 from cepsql.spark.checkpoint.checkpoint import discard, open_checkpoint

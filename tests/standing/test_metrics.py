@@ -4,7 +4,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from cepsql.catalog.states import ALIVE, FAILED, FAILING, FINISHED, LOST, PAUSED, RUNNING, STOPPED, WAITING, QueryState
-from cepsql.server.metrics import QueryMetrics
+from cepsql.frontends.server.metrics import QueryMetrics
 
 PROGRESS = {"batches": 1, "rows_per_second": 1210.0, "bound": 94_000_000, "rows_read": 5}
 

@@ -18,7 +18,7 @@ from cepsql.catalog.store import Store
 from cepsql.errors import DataError, JavaEndedError, OperationalError, ProgrammingError
 from cepsql.spark.checkpoint.progress import Progress
 from cepsql.standing.queries import Queries
-from cepsql.standing.reconciler import Reconciler
+from cepsql.standing.reconciling.reconciler import Reconciler
 
 LEASE = 3.0
 
@@ -285,7 +285,7 @@ def test_a_query_without_input_gets_over_its_failure(process, monkeypatch):
     server.runs[1].idle = True
     server.reconciler.tick()
     assert server.query.status == "failing"
-    monkeypatch.setattr("cepsql.standing.reconciler._STEADY_SECONDS", 0)
+    monkeypatch.setattr("cepsql.standing.reconciling.reconciler._STEADY_SECONDS", 0)
     server.reconciler.tick()
     assert server.query.status == "running"
 
@@ -473,7 +473,7 @@ def test_starts_that_take_long_leave_time_for_the_others(process, monkeypatch):
         return Run(lease.epoch)
 
     monkeypatch.setattr(server.reconciler, "_start", start)
-    monkeypatch.setattr("cepsql.standing.reconciler._STARTING_SECONDS", 0)
+    monkeypatch.setattr("cepsql.standing.reconciling.reconciler._STARTING_SECONDS", 0)
     for run in server.runs:
         run.status, run.error = "failed", OperationalError("no broker answers")
     shell.reconciler.states.desire("fraud", "paused")
@@ -710,7 +710,7 @@ def test_closing_waits_for_what_is_being_started(process, monkeypatch):
 def test_java_that_ends_while_a_query_starts_is_no_defect(process, monkeypatch, caplog):
     server = process("server", adopts=True)
     monkeypatch.setattr("cepsql.spark.jvm.gateway.java_ended", lambda patience=0.0: True)
-    monkeypatch.setattr("cepsql.spark.jvm.failures.lost_java", lambda failure: True)
+    monkeypatch.setattr("cepsql.spark.jvm.messages.failures.lost_java", lambda failure: True)
     server.broken = ConnectionRefusedError(111, "Connection refused")
     server.reconciler.states.desire("fraud", "running")
     server.reconciler.tick()

@@ -8,7 +8,7 @@ import pytest
 from cepsql.engine import connect
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.plan.identity import describe_plan
-from cepsql.plan.start import started_at
+from cepsql.plan.start_places import started_at
 from cepsql.spark.checkpoint.checkpoint import FORMAT
 
 PATTERN = "ticks MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.n AS a PATTERN (A B) DEFINE B AS n > {})"

@@ -5,7 +5,7 @@ import pytest
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.states import QueryState
 from cepsql.render.answer_text import answer_text
-from cepsql.standing.report import LISTED, described, lag_seconds, listed, listed_extended
+from cepsql.standing.query_report import LISTED, described, lag_seconds, listed, listed_extended
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from cepsql.analysis.ddl.restrictions import Restrictions
 from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
 from cepsql.engine.owned_start import start_owned
 from cepsql.errors import Error, ProgrammingError
-from cepsql.server.options import parser, restrictions
+from cepsql.frontends.server.serve_options import parser, restrictions
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cepsql.catalog.savepoints import Savepoint
+from cepsql.catalog.savepoint_names import Savepoint
 from cepsql.engine import connect
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.spark.checkpoint.checkpoint_files import drop_planned, is_between_batches

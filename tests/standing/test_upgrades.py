@@ -12,7 +12,7 @@ import pytest
 import cepsql.spark.checkpoint.rebuilding
 from cepsql.engine import connect
 from cepsql.errors import OperationalError
-from cepsql.spark.run.query import StandingQuery
+from cepsql.spark.run.standing_query import StandingQuery
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '2' SECONDS)

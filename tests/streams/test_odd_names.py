@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import cepsql
-from cepsql.spark.frames.arrow import map_rows
+from cepsql.spark.frames.arrow_rows import map_rows
 
 
 def put(file: Path, *rows: dict | str) -> None:

@@ -9,12 +9,12 @@ from chance import everyday
 from test_equals_batch import disordered, events
 
 import cepsql
+from cepsql.spark.building.frame_options import FrameOptions
+from cepsql.spark.building.neighbours import Sharing
 from cepsql.spark.checkpoint.checkpoint import open_checkpoint
 from cepsql.spark.checkpoint.host_files import host_files
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, nodes
-from cepsql.spark.run.replay import Replay, replay_source, write_batch
-from cepsql.spark.stages.frame_options import FrameOptions
-from cepsql.spark.stages.neighbours import Sharing
+from cepsql.spark.run.replayed_batches import Replay, replay_source, write_batch
 from cepsql.testing import _texts
 
 NONE = frozenset()

@@ -5,16 +5,16 @@ import time
 import pytest
 
 from cepsql.errors import InterfaceError
-from cepsql.spark.run import replay
+from cepsql.spark.run import replayed_batches
 from cepsql.testing import play
 
 
 def test_a_batch_of_several_streams_is_one_micro_batch(spark, monkeypatch):
-    def write_slowly(folder, rows, write=replay.write_batch):
+    def write_slowly(folder, rows, write=replayed_batches.write_batch):
         write(folder, rows)
         time.sleep(0.5)
 
-    monkeypatch.setattr(replay, "write_batch", write_slowly)
+    monkeypatch.setattr(replayed_batches, "write_batch", write_slowly)
     played = play(
         """CREATE STREAM a (id INT, PRIMARY KEY (id)) USING csv;
            CREATE STREAM b (id INT, PRIMARY KEY (id)) USING csv;

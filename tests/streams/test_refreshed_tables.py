@@ -13,11 +13,11 @@ from cepsql.catalog import ColumnDefinition, Source
 from cepsql.engine import Engine
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint.host_files import host_files
-from cepsql.spark.frames.kept_rows import keep_rows, kept_rows
-from cepsql.spark.sources import snapshots as snapshots_module
-from cepsql.spark.sources import table_files
-from cepsql.spark.sources.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
-from cepsql.spark.sources.table_files import TableFiles
+from cepsql.spark.frames.saved_rows import keep_rows, kept_rows
+from cepsql.spark.sources.tables_at_rest import snapshots as snapshots_module
+from cepsql.spark.sources.tables_at_rest import table_files
+from cepsql.spark.sources.tables_at_rest.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
+from cepsql.spark.sources.tables_at_rest.table_files import TableFiles
 
 SECOND = "REFRESH EVERY INTERVAL '1' SECOND"
 

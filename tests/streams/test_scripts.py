@@ -1,4 +1,4 @@
-"""Run the stream scripts of this folder (`cepsql.stream_script`): one of twelve, with restarts after one of four
+"""Run the stream scripts of this folder (`frontends.stream_script`): one of twelve, with restarts after one of four
 batches, or by night all of them, after half of the batches.
 
 `--update` writes the rows that really come out.
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from chance import draws, everyday, is_night
 
-from cepsql.stream_script import read_stream_script
+from cepsql.frontends.stream_script import read_stream_script
 
 SCRIPTS = sorted(Path(__file__).parent.glob("*.test"))
 EVERYDAY = everyday(SCRIPTS, 12)

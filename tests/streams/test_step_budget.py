@@ -8,7 +8,7 @@ import pytest
 
 import cepsql
 from cepsql.errors import OperationalError
-from cepsql.stream_script import read_stream_script
+from cepsql.frontends.stream_script import read_stream_script
 
 SCRIPT = Path(__file__).with_name("step_budget.test")
 SAID = r"the pattern \(A \| B\)\+ C took more than 5000 steps"

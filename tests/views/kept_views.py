@@ -11,9 +11,9 @@ from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery, 
 from cepsql.catalog.view_store import view_sink
 from cepsql.engine import Engine
 from cepsql.scalar.types import parse_type
-from cepsql.sinks.options import Options
+from cepsql.sinks.sink_options import Options
 from cepsql.sinks.sqlite import SQLite
-from cepsql.sinks.view import ViewTable
+from cepsql.sinks.view_table import ViewTable
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.run.sink import Position
 
@@ -49,7 +49,7 @@ def keep_view(
 
 def arrow_column(values: Sequence, kind: str) -> pa.Array:
     """Return values of one of Spark's types as Arrow has them."""
-    from cepsql.scalar.columns import arrow_type
+    from cepsql.scalar.arrow.column_values import arrow_type
 
     wanted = parse_type(kind)
     return pa.array(values, pa.binary() if wanted.name == "binary" else arrow_type(wanted))

@@ -5,8 +5,8 @@ import random
 import pytest
 from test_view_changes import Writer
 
-from cepsql.spark.sources.view_changes_source import Reading, _StreamReader
-from cepsql.views.changes import end_reading
+from cepsql.spark.sources.view_changes_source import ChangesReading, _ChangesStreamReader
+from cepsql.views.change_feed import end_reading
 
 NAMES = ("city", "n", "cepsql_gone")
 
@@ -15,7 +15,7 @@ class Query:
     """A query of Spark's over the changes of a view: it logs where a batch ends, computes it, and commits it."""
 
     def __init__(self, upstream: Writer, downstream: Writer | None):
-        self.reading = Reading(upstream.changes(), NAMES, "q")
+        self.reading = ChangesReading(upstream.changes(), NAMES, "q")
         self.upstream, self.downstream = upstream, downstream
         self.planned: list[dict] = []
         self.rows: dict = {}
@@ -24,7 +24,7 @@ class Query:
 
     def start(self) -> None:
         """Begin again with what the log says, as after a kill."""
-        self.reader = _StreamReader(self.reading)
+        self.reader = _ChangesStreamReader(self.reading)
         self.done = self.committed
 
     def step(self, draw: random.Random) -> None:

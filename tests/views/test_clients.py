@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 from test_wire import connected, engine, port  # noqa: F401
 
-from cepsql.server.wire.client_catalog import _as_sqlite, _computed
+from cepsql.frontends.server.wire.client_catalog import _as_sqlite, _computed
 
 JAR = "org.postgresql:postgresql:42.7.4"
 SAID = """cepsql

@@ -14,10 +14,10 @@ import pytest
 from kept_views import WrittenView, keep_view
 
 import cepsql
-import cepsql.mounts
-from cepsql.server.wire.http import HttpListener
-from cepsql.server.wire.limits import Limits
-from cepsql.server.wire.users import User, Users
+import cepsql.catalog.mounts
+from cepsql.frontends.server.wire.limits import Limits
+from cepsql.frontends.server.wire.users import User, Users
+from cepsql.frontends.server.wire.view_http import HttpListener
 
 LATE = (("city", "string"), ("missing", "int"), ("n", "bigint"))
 
@@ -228,8 +228,8 @@ def test_no_row_goes_to_a_folder_whose_disk_is_not_mounted(changing, tmp_path, m
     disk.mkdir()
     (tmp_path / "mountinfo").write_text("0 1 8:1 / / rw - ext4 /dev/x rw\n")
     (tmp_path / "fstab").write_text(f"UUID=0 {disk} ext4 defaults 0 2\n")
-    monkeypatch.setattr(cepsql.mounts, "MOUNTED", tmp_path / "mountinfo")
-    monkeypatch.setattr(cepsql.mounts, "EXPECTED", tmp_path / "fstab")
+    monkeypatch.setattr(cepsql.catalog.mounts, "MOUNTED", tmp_path / "mountinfo")
+    monkeypatch.setattr(cepsql.catalog.mounts, "EXPECTED", tmp_path / "fstab")
     engine.sql(f"{STREAM} USING json OPTIONS (path '{disk / 'orders'}')")
     with listening(engine, Users(None, "owner")) as address:
         status, said = asked(f"{address}/streams/orders", b"{}", Content_Type="application/x-ndjson")

@@ -85,7 +85,7 @@ def test_postgresql_keeps_the_same_journal(postgresql, engine, batches):
 
 def test_old_batches_are_forgotten(engine, tmp_path, monkeypatch):
     file, now = tmp_path / "v.db", 1_000_000.0
-    monkeypatch.setattr("cepsql.sinks.view.time.time", lambda: now)
+    monkeypatch.setattr("cepsql.sinks.view_table.time.time", lambda: now)
     written = WrittenView(engine, f"sqlite:///{file}", "spent", COLUMNS, ["city"])
     for number in range(4):
         now += KEPT_SECONDS / 2

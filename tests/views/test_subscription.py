@@ -12,7 +12,7 @@ from kept_views import WrittenView
 import cepsql
 from cepsql.catalog import RegisteredQuery
 from cepsql.errors import InterfaceError, NotSupportedError, OperationalError, ProgrammingError
-from cepsql.views.last_rows import LastRows
+from cepsql.views.recent_rows import LastRows
 
 COLUMNS = (("city", "string"), ("n", "bigint"))
 
@@ -85,9 +85,9 @@ def test_tokens_that_lead_nowhere(engine, spent, tmp_path, monkeypatch):
     with pytest.raises(ProgrammingError, match="has not come as far"):
         engine.subscribe("spent", f"{token}0000")
     follows = engine.subscribe("spent", token)
-    monkeypatch.setattr("cepsql.sinks.view.time.time", lambda: 4e9)
+    monkeypatch.setattr("cepsql.sinks.view_table.time.time", lambda: 4e9)
     spent.write(1, [("+I", "Oslo", 1)])
-    monkeypatch.setattr("cepsql.sinks.view.time.time", lambda: 5e9)
+    monkeypatch.setattr("cepsql.sinks.view_table.time.time", lambda: 5e9)
     spent.write(2, [("+I", "Bern", 1)])
     for too_late in (lambda: next(follows), lambda: engine.subscribe("spent", token)):
         with pytest.raises(OperationalError, match="older than those that are kept") as caught:

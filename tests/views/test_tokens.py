@@ -10,7 +10,7 @@ import pytest
 import cepsql
 from cepsql.catalog.view_store import view_sink
 from cepsql.errors import OperationalError, ProgrammingError
-from cepsql.sinks.view import ViewTable
+from cepsql.sinks.view_table import ViewTable
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.run.sink import Position
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_waited_for(engine, text, error, said):
 
 
 def test_offsets_of_kafka(engine):
-    from cepsql.standing.tokens import _reaches
+    from cepsql.standing.insert_tokens import _reaches
 
     wanted = {"0": "5", "1": "2"}
     for offsets in ({"next": {"t": {"0": 5, "1": 3}}, "start": {}}, {"t": {"0": 7, "1": 2}}):

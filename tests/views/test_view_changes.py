@@ -15,11 +15,11 @@ import cepsql
 from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery
 from cepsql.catalog.view_store import ViewFile, view_changes, view_sink, view_source
 from cepsql.errors import OperationalError
-from cepsql.sinks.view import ViewTable
+from cepsql.sinks.view_table import ViewTable
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.run.sink import Position
 from cepsql.standing.sink_reading import written_columns
-from cepsql.views.changes import Point, begin_reading, changes_between, end_reading, last_point, read_until
+from cepsql.views.change_feed import Point, begin_reading, changes_between, end_reading, last_point, read_until
 from cepsql.views.journal import Journal, changes_table
 from cepsql.views.snapshot import Wanted, read_views, store_transaction
 from cepsql.views.versions import rows_at

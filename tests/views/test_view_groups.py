@@ -13,8 +13,8 @@ from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery
 from cepsql.catalog.view_store import ViewFile, group_sink, view_source
 from cepsql.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.sinks import WriterIdentity, open_sink
+from cepsql.spark.building.side_by_side import side_by_side
 from cepsql.spark.run.sink import Position
-from cepsql.spark.stages.side_by_side import side_by_side
 from cepsql.views.snapshot import Wanted, position_of, read_views
 
 ORDERS = """CREATE STREAM orders (city STRING, at TIMESTAMP, total INT, WATERMARK FOR at AS at)

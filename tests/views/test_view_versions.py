@@ -10,8 +10,8 @@ import cepsql
 from cepsql.catalog.view_store import VERSION, view_versions
 from cepsql.errors import OperationalError
 from cepsql.spark.run.sink import Position
-from cepsql.spark.sources.view_changes_source import Reading, _StreamReader
-from cepsql.views.changes import Point, begin_reading, read_until
+from cepsql.spark.sources.view_changes_source import ChangesReading, _ChangesStreamReader
+from cepsql.views.change_feed import Point, begin_reading, read_until
 from cepsql.views.version_changes import REACHED, versions_between
 
 FILES = "USING csv OPTIONS (path '{}')"
@@ -64,14 +64,14 @@ def test_a_version_holds_from_the_watermark_of_its_batch_on(tmp_path):
 def test_a_reader_of_versions_resumes(tmp_path):
     writer = Writer(f"sqlite:///{tmp_path / 'views.db'}", retain="1 hour")
     names = ("city", "n", "cepsql_gone", VERSION, REACHED)
-    reading = Reading(view_versions(writer.source, "timestamp"), names, "q")
-    assert _StreamReader(reading).latestOffset({}, None) == {}
+    reading = ChangesReading(view_versions(writer.source, "timestamp"), names, "q")
+    assert _ChangesStreamReader(reading).latestOffset({}, None) == {}
     for batch in range(3):
         writer.write(batch, [("Rome", batch)])
-    first = _StreamReader(reading).latestOffset({}, None)
+    first = _ChangesStreamReader(reading).latestOffset({}, None)
     assert (first["first"], first["batch"]) == (-1, 2)
     writer.write(3, [("Oslo", 3)])
-    reader = _StreamReader(reading)
+    reader = _ChangesStreamReader(reading)
     second = reader.latestOffset(first, None)
     assert (second["first"], second["batch"]) == (-1, 3)
 
@@ -190,10 +190,10 @@ def test_readers_of_versions_survive_kills(tmp_path, seed):
     """Whatever is planned, computed and committed again, each version comes once, in order."""
     draw = random.Random(seed)
     writer = Writer(f"sqlite:///{tmp_path / 'views.db'}", retain="1 minute")
-    reading = Reading(
+    reading = ChangesReading(
         view_versions(writer.source, "timestamp"), ("city", "n", "cepsql_place", "cepsql_gone", VERSION), "q"
     )
-    reader, planned, rows, found = _StreamReader(reading), [{}], {}, []
+    reader, planned, rows, found = _ChangesStreamReader(reading), [{}], {}, []
     for batch in range(30):
         city, n = draw.choice("abc"), draw.randrange(3)
         said = [("-U", city, rows.pop(city))] if city in rows else []
@@ -203,16 +203,16 @@ def test_readers_of_versions_survive_kills(tmp_path, seed):
         grow_old(tmp_path)
         writer.write(batch, said)
         if draw.random() < 0.3:
-            reader = _StreamReader(reading)
+            reader = _ChangesStreamReader(reading)
         if draw.random() < 0.5:
             continue
         end = reader.latestOffset(planned[-1], None)
         if draw.random() < 0.3:
             # Killed before it was planned; a first reader that is not known is not waited for in the end.
-            reader = _StreamReader(reading)
+            reader = _ChangesStreamReader(reading)
             end = reader.latestOffset(planned[-1], None)
         if draw.random() < 0.3:
-            reader = _StreamReader(reading)
+            reader = _ChangesStreamReader(reading)
         (part,) = reader.partitions(planned[-1], end)
         came = [tuple(row.values()) for piece in reader.read(part) for row in piece.to_pylist()]
         found += [row for row in came if row[2] is not None]

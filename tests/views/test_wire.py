@@ -21,12 +21,12 @@ from kept_views import WrittenView, arrow_column, keep_view
 
 import cepsql
 from cepsql.errors import InterfaceError
-from cepsql.server.options import listening_users, parser
-from cepsql.server.wire.answering import TooMuch
-from cepsql.server.wire.limits import Limits
-from cepsql.server.wire.listener import Listener
-from cepsql.server.wire.reads import Reads
-from cepsql.server.wire.users import User, Users, read_users
+from cepsql.frontends.server.serve_options import listening_users, parser
+from cepsql.frontends.server.wire.answering import TooMuch
+from cepsql.frontends.server.wire.limits import Limits
+from cepsql.frontends.server.wire.listener import Listener
+from cepsql.frontends.server.wire.reads import Reads
+from cepsql.frontends.server.wire.users import User, Users, read_users
 
 psycopg = pytest.importorskip("psycopg")
 

@@ -30,8 +30,8 @@ def is_allowed_path(path: str, places: Iterable[str]) -> bool:
         folders = [os.path.realpath(place) for place in places if place.startswith("/")]
         wild = _GLOB.search(local)
         # Wildcards may meet a symbolic link.
-        found = [local] if wild is None else [local[: wild.start()], *glob.iglob(local, include_hidden=True)]
-        return all(any(_is_below(os.path.realpath(one), folder) for folder in folders) for one in found)
+        paths = [local] if wild is None else [local[: wild.start()], *glob.iglob(local, include_hidden=True)]
+        return all(any(_is_below(os.path.realpath(one), folder) for folder in folders) for one in paths)
     if not _SCHEME.match(path):
         return False
     asked = urlsplit(path)

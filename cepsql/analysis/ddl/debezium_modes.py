@@ -31,8 +31,8 @@ def coded_kind(type: str) -> str | None:
     >>> coded_kind("NUMERIC(8, 2)"), coded_kind("array<date>")
     ('decimal', None)
     """
-    found = _NAME.fullmatch(type.lower())
-    return _KINDS.get(found[1]) if found else None
+    coded = _NAME.fullmatch(type.lower())
+    return _KINDS.get(coded[1]) if coded else None
 
 
 def missing_mode(type: str, options: Mapping[str, str]) -> str | None:

@@ -20,13 +20,15 @@ _OPTIONS = ("encoding", "charset")
 def check_encoding(create: CreateSource) -> None:
     """Raise NotSupportedError if a stream or table has an encoding whose rows would not be read."""
     options = {name.lower(): value for name, value in create.options}
-    given = next((options[name] for name in _OPTIONS if name in options), None)
-    if create.format not in ("csv", "json", "text") or given is None or "$" in given:
+    encoding = next((options[name] for name in _OPTIONS if name in options), None)
+    if create.format not in ("csv", "json", "text") or encoding is None or "$" in encoding:
         return
-    name, span = _canonical(given), create.name.span
+    name, span = _canonical(encoding), create.name.span
     if name is None:
-        hint = f"encodings: {', '.join(sorted(set(_NAMES.values())))}; iconv -f {given} -t UTF-8 makes UTF-8 of a file"
-        raise NotSupportedError(f"the encoding {given} is not supported", span, hint)
+        hint = (
+            f"encodings: {', '.join(sorted(set(_NAMES.values())))}; iconv -f {encoding} -t UTF-8 makes UTF-8 of a file"
+        )
+        raise NotSupportedError(f"the encoding {encoding} is not supported", span, hint)
     if name != "UTF-8" and (create.format == "text" or create.value is not None):
         raise NotSupportedError(f"files of text lines are read as UTF-8, not as {name}", span, _converted(name))
     if create.format == "json" and name in _MARKED and options.get("multiline", "").lower() != "true":
@@ -46,16 +48,16 @@ def encoding_options(format: str, options: Mapping[str, str]) -> dict[str, str]:
     >>> encoding_options("csv", {"encoding": "utf16"})
     {'encoding': 'UTF-16', 'multiLine': 'true'}
     """
-    given = {name.lower(): name for name in options}
-    option = next((given[name] for name in _OPTIONS if name in given), None)
+    spelled = {name.lower(): name for name in options}
+    option = next((spelled[name] for name in _OPTIONS if name in spelled), None)
     name = _canonical(options[option]) if option is not None else None
     if option is None or name is None:
         return dict(options)
     named = dict(options) | {option: name}
-    if format == "csv" and name in _WIDE and not {"multiline", "linesep"} & given.keys():
+    if format == "csv" and name in _WIDE and not {"multiline", "linesep"} & spelled.keys():
         # Spark splits a file into lines at single bytes.
         return named | {"multiLine": "true"}
-    if format == "json" and name != "UTF-8" and not {"multiline", "linesep"} & given.keys():
+    if format == "json" and name != "UTF-8" and not {"multiline", "linesep"} & spelled.keys():
         return named | {"lineSep": "\n"}
     return named
 

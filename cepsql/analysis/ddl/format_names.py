@@ -29,20 +29,20 @@ def read_otherwise(format: str) -> str | None:
     return f"a table of a database is read USING jdbc OPTIONS (url 'jdbc:{format.lower()}:...', dbtable 'name', ...)"
 
 
-def near_format(format: str, known: Iterable[str]) -> str | None:
+def near_format(format: str, formats: Iterable[str]) -> str | None:
     """Return the format that one which is not among the known looks like; None if it is one of these, or like none.
 
     >>> near_format("cvs", SOURCE_FORMATS)
     'csv'
     """
-    names = {name.lower(): name for name in known}
+    names = {name.lower(): name for name in formats}
     near = [] if format.lower() in names else difflib.get_close_matches(format.lower(), names, 1)
     return names[near[0]] if near else None
 
 
-def format_note(format: str, known: Iterable[str]) -> str:
+def format_note(format: str, formats: Iterable[str]) -> str:
     """Return what follows the message that something was created, where its format may be a slip of the pen."""
-    if known is SOURCE_FORMATS and (otherwise := read_otherwise(format)):
+    if formats is SOURCE_FORMATS and (otherwise := read_otherwise(format)):
         return f"; but {otherwise}"
-    near = near_format(format, known)
+    near = near_format(format, formats)
     return "" if near is None else f"; {format} is not among the known formats: did you mean {near}?"

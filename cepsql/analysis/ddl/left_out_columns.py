@@ -32,12 +32,12 @@ def with_columns(
             else column
             for column in read
         ]
-    known = (*read, *create.columns)
-    names = [column.name for column in known]
+    all_columns = (*read, *create.columns)
+    names = [column.name for column in all_columns]
     for name in create.key.names if create.key is not None else ():
         if name.text.lower() not in map(str.lower, names):
             raise ProgrammingError(
                 f"the stream has no column {name.text}", name.span, suggestion(name.text, names, "columns")
             )
     spans = {column.name.lower(): create.name.span for column in read} | dict(create.spans)
-    return replace(create, columns=known, spans=spans, options=(*create.options, *options))
+    return replace(create, columns=all_columns, spans=spans, options=(*create.options, *options))

@@ -23,9 +23,9 @@ from cepsql.catalog import (
 )
 from cepsql.catalog.locations import SQLITE_URL
 from cepsql.catalog.references import references, resolved
-from cepsql.datagen.fields import DATAGEN
 from cepsql.errors import Error, ProgrammingError, Span, answer
 from cepsql.language.tokens import Text
+from cepsql.readers.datagen.fields import DATAGEN
 
 _REFLECTIVE = {"reflect", "java_method", "try_reflect", "identifier"}
 _GAP = r"[`\"]?(?:\s|/\*.*?\*/|--[^\r\n]*[\r\n])*"
@@ -123,8 +123,8 @@ class Restrictions:
         Texts and comments that look like it are refused, too: what is one for us might be none for Spark.
         """
         for refused in _CALLS.finditer(sql), _PATH_NAMES.finditer(sql):
-            for found in refused:
-                raise ProgrammingError(f"{found[1]} is not allowed", Span(*found.span(1)), _HINT, sql)
+            for construct in refused:
+                raise ProgrammingError(f"{construct[1]} is not allowed", Span(*construct.span(1)), _HINT, sql)
         # For Spark a line ends at \r, too.
         text = Text(sql.replace("\r", "\n"), unfinished=True)
         for i in range(len(text)):
@@ -158,8 +158,8 @@ class Restrictions:
         if format == "kafka":
             self._check_options(source.name, format, self._values(source.options), _KAFKA)
         elif format in FILE_FORMATS:
-            known = {name.lower() for name in known_options(format)} - _MOVING
-            self._check_options(source.name, format, self._values(source.options), known)
+            allowed = {name.lower() for name in known_options(format)} - _MOVING
+            self._check_options(source.name, format, self._values(source.options), allowed)
         elif format not in (DATAGEN, "rate", "rate-micro-batch"):
             raise _refused(f"{source.name} USING {source.format} is not allowed")
 
@@ -174,22 +174,22 @@ class Restrictions:
 
     def _check_sink(self, what: str, format: str, options: tuple[tuple[str, str], ...]) -> None:
         self._check_references(what, options)
-        known = {"postgres": _SINKS["postgresql"], "kafka": _KAFKA, **_SINKS}.get(format)
+        allowed = {"postgres": _SINKS["postgresql"], "kafka": _KAFKA, **_SINKS}.get(format)
         if format in FILE_FORMATS:
-            known = ({name.lower() for name in known_options(format)} | _WRITING) - _MOVING
-        if known is None:
+            allowed = ({name.lower() for name in known_options(format)} | _WRITING) - _MOVING
+        if allowed is None:
             raise _refused(f"{what} USING {format} is not allowed")
-        self._check_options(what, format, self._values(options), known)
+        self._check_options(what, format, self._values(options), allowed)
 
-    def _check_options(self, what: str, format: str, options: dict[str, str], known: Iterable[str]) -> None:
-        known = set(known)
+    def _check_options(self, what: str, format: str, options: dict[str, str], allowed: Iterable[str]) -> None:
+        allowed = set(allowed)
         for name, value in options.items():
             low = name.lower()
             if format == "kafka" and low.startswith("kafka."):
                 self._check_kafka(what, low.removeprefix("kafka."), value)
             elif format == "webhook" and low.startswith("header."):
                 continue
-            elif low not in known:
+            elif low not in allowed:
                 raise _refused(f"the option {name} of {what} is not allowed")
             elif low == "path":
                 self.check_path(f"the option {name} of {what}", value)
@@ -215,9 +215,9 @@ class Restrictions:
                 self.check_setting(name)
 
     def _check_expression(self, sql: str) -> None:
-        found = _SUBQUERY.search(sql)
-        if found is not None:
-            raise ProgrammingError("a subquery in a definition is not allowed", Span(*found.span()), _HINT, sql)
+        subquery = _SUBQUERY.search(sql)
+        if subquery is not None:
+            raise ProgrammingError("a subquery in a definition is not allowed", Span(*subquery.span()), _HINT, sql)
         self.check_sql(sql)
 
     def _check_references(self, what: str, options: Iterable[tuple[str, str]]) -> None:
@@ -230,11 +230,11 @@ class Restrictions:
 
     def _values(self, options: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the options with the values of their references; what has none now can name nothing either."""
-        found: dict[str, str] = {}
+        option_values: dict[str, str] = {}
         for name, value in options:
             values = answer(partial(resolved, [(name, value)], ""))
-            found |= {} if isinstance(values, Error) else values
-        return found
+            option_values |= {} if isinstance(values, Error) else values
+        return option_values
 
 
 def _name(text: Text, i: int) -> str:

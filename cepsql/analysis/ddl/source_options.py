@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterable
 
 from cepsql.catalog import Source
-from cepsql.datagen.fields import FIELD_OPTIONS, OPTIONS
 from cepsql.errors import ProgrammingError, suggestion
+from cepsql.readers.datagen.fields import FIELD_OPTIONS, OPTIONS
 
 COMMON_OPTIONS: dict[str, tuple[str, ...]] = {
     "csv": ("header", "sep", "quote", "escape", "nullValue", "timestampFormat", "dateFormat", "mode", "maxLineBytes"),
@@ -59,10 +59,10 @@ def known_options(format: str) -> tuple[str, ...]:
 
 def check_reader(source: Source) -> None:
     """Raise ProgrammingError for an unknown option of read_csv or another function that reads files."""
-    known = {name.lower(): name for name in known_options(source.format)}
+    spelled = {name.lower(): name for name in known_options(source.format)}
     for name, _ in source.options:
-        if name.lower() not in known:
-            near = [known[low] for low in difflib.get_close_matches(name.lower(), known, 1, 0.6)]
+        if name.lower() not in spelled:
+            near = [spelled[low] for low in difflib.get_close_matches(name.lower(), spelled, 1, 0.6)]
             listed = [*near, *(usual for usual in COMMON_OPTIONS[source.format] if usual not in near)]
             hint = suggestion(name, listed, "options")
             raise ProgrammingError(f"{source.format} files have no option {name}", hint=hint)
@@ -78,9 +78,9 @@ def mistaken_option(format: str, options: Iterable[str]) -> tuple[str, str] | No
     """
     if format not in FILE_FORMATS:
         return None
-    known = {name.lower(): name for name in known_options(format)}
+    spelled = {name.lower(): name for name in known_options(format)}
     for option in options:
-        near = [] if option.lower() in known else difflib.get_close_matches(option.lower(), known, 1, 0.75)
+        near = [] if option.lower() in spelled else difflib.get_close_matches(option.lower(), spelled, 1, 0.75)
         if near:
-            return option, known[near[0]]
+            return option, spelled[near[0]]
     return None

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.ddl.records import operation_column
+from cepsql.analysis.ddl.record_formats import operation_column
 from cepsql.analysis.sql.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion

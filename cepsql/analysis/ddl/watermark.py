@@ -2,8 +2,8 @@
 
 from sqlglot import exp
 
+from cepsql.analysis.sql.constant_intervals import interval_micros, interval_of_seconds
 from cepsql.analysis.sql.epoch_times import OTHER_UNITS, is_number, made_time
-from cepsql.analysis.sql.intervals import interval_micros, interval_of_seconds
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
@@ -46,11 +46,11 @@ def defined_watermark(create: CreateSource) -> Watermark | None:
 
 
 def _column(name: Name, create: CreateSource) -> ColumnDefinition:
-    found = next((c for c in create.columns if c.name.lower() == name.text.lower()), None)
-    if found is None:
-        known = suggestion(name.text, [c.name for c in create.columns], "columns")
-        raise ProgrammingError(f"the stream has no column {name.text}", name.span, known)
-    return found
+    column = next((c for c in create.columns if c.name.lower() == name.text.lower()), None)
+    if column is None:
+        hint = suggestion(name.text, [c.name for c in create.columns], "columns")
+        raise ProgrammingError(f"the stream has no column {name.text}", name.span, hint)
+    return column
 
 
 def _check_time(clause: WatermarkClause, column: ColumnDefinition) -> None:

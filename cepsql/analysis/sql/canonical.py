@@ -5,7 +5,7 @@ import json
 
 from sqlglot import exp
 
-from cepsql.analysis.sql.intervals import interval_micros
+from cepsql.analysis.sql.constant_intervals import interval_micros
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.language.statements import MatchClause
 from cepsql.pattern import ir

@@ -48,7 +48,7 @@ def annotate_types(tree: exp.Expr, schema: Schema) -> None:
 
 def _annotate_explode(annotator: TypeAnnotator, call: Any) -> exp.Expr:
     """Annotate a call of EXPLODE, in a LATERAL VIEW for the call that it stands for there."""
-    if _STANDS_FOR not in call.meta:
+    if call.meta_get(_STANDS_FOR) is None:
         return DIALECT.EXPRESSION_METADATA[exp.Explode]["annotator"](annotator, call)
     names, types = call.parent.alias_column_names, _made_of(call.meta[_STANDS_FOR], call.this.type)
     fields = [exp.ColumnDef(this=exp.to_identifier(name), kind=kind) for name, kind in zip(names, types, strict=False)]
@@ -78,13 +78,13 @@ _METADATA = {
 }
 
 
-def _made_of(call: exp.Explode | exp.ExplodeOuter | exp.Inline, given: exp.DataType | None) -> list[exp.DataType]:
+def _made_of(call: exp.Explode | exp.ExplodeOuter | exp.Inline, kind: exp.DataType | None) -> list[exp.DataType]:
     """Return the types of the columns that a call makes of what it is given, as far as they are known."""
-    parts = [part.copy() for part in given.expressions] if given is not None else []
+    parts = [part.copy() for part in kind.expressions] if kind is not None else []
     if isinstance(call, exp.Inline):
         fields = parts[0].expressions if parts and parts[0].is_type(exp.DType.STRUCT) else []
         return [
             field.kind or exp.DataType(this=exp.DType.UNKNOWN) for field in fields if isinstance(field, exp.ColumnDef)
         ]
-    made = parts if given is not None and given.is_type(exp.DType.ARRAY, exp.DType.MAP) else []
+    made = parts if kind is not None and kind.is_type(exp.DType.ARRAY, exp.DType.MAP) else []
     return [exp.DataType(this=exp.DType.INT), *made] if isinstance(call, exp.Posexplode) else made

@@ -31,19 +31,19 @@ def guards(operation: str, arguments: Sequence[exp.Expr], place: int) -> Iterato
     before = arguments[:place]
     match operation:
         case "and":
-            known = [Guard(condition, "NOT FALSE") for condition in before]
+            guarding = [Guard(condition, "NOT FALSE") for condition in before]
         case "or":
-            known = [Guard(condition, "NOT TRUE") for condition in before]
+            guarding = [Guard(condition, "NOT TRUE") for condition in before]
         case "coalesce":
-            known = [Guard(value, "NULL") for value in before]
+            guarding = [Guard(value, "NULL") for value in before]
         case "case":
             # Condition, value, condition, value, ..., otherwise.
-            known = [Guard(condition, "NOT TRUE") for condition in before[: place // 2 * 2 : 2]]
+            guarding = [Guard(condition, "NOT TRUE") for condition in before[: place // 2 * 2 : 2]]
             if place % 2:
-                known[-1:] = [Guard(arguments[place - 1], "TRUE")]
+                guarding[-1:] = [Guard(arguments[place - 1], "TRUE")]
         case _:
-            known = []
-    for guard in known:
+            guarding = []
+    for guard in guarding:
         yield from _parts(guard)
 
 

@@ -28,16 +28,16 @@ def spread_inner_stars(query: exp.Query, schema: MappingSchema) -> None:
         if not isinstance(scope.expression, exp.Select):
             continue
         for star in list(inner_stars(scope.expression)):
-            columns = None if star.meta.get(_MERGED) else _columns(star, scope, schema)
+            columns = None if star.meta_get(_MERGED) else _columns(star, scope, schema)
             if columns:
                 _spread(star, columns)
 
 
 def inner_stars(select: exp.Select) -> Iterator[exp.Expr]:
     """Yield the stars inside the expressions of a SELECT that stand for columns: not that of COUNT(*)."""
-    for found in select.find_all(exp.Star):
-        star = found.parent if isinstance(found.parent, exp.Column) else found
-        counted = star is found and isinstance(star.parent, exp.Count)
+    for any_star in select.find_all(exp.Star):
+        star = any_star.parent if isinstance(any_star.parent, exp.Column) else any_star
+        counted = star is any_star and isinstance(star.parent, exp.Count)
         if star.parent is not select and not counted and star.find_ancestor(exp.Select) is select:
             yield star
 
@@ -59,12 +59,12 @@ def refuse_inner_stars(select: exp.Select, place: Span | None) -> None:
 
 def _columns(star: exp.Expr, scope: Scope, schema: MappingSchema) -> list[exp.Column] | None:
     """Return the columns for which a star stands, None if they are not known."""
-    given = star.this if isinstance(star, exp.Column) else star
-    if any(value for part, value in given.args.items() if part != "except_") or star.args.get("db"):
+    expression = star.this if isinstance(star, exp.Column) else star
+    if any(value for part, value in expression.args.items() if part != "except_") or star.args.get("db"):
         return None
-    left_out = {column.name.lower() for column in given.args.get("except_") or ()}
+    left_out = {column.name.lower() for column in expression.args.get("except_") or ()}
     tables = [star.table] if isinstance(star, exp.Column) else list(scope.selected_sources)
-    found: list[exp.Column] = []
+    columns: list[exp.Column] = []
     for table in tables:
         source = scope.sources.get(table)
         if isinstance(source, Scope) and isinstance(source.expression, exp.Query):
@@ -79,8 +79,8 @@ def _columns(star: exp.Expr, scope: Scope, schema: MappingSchema) -> list[exp.Co
             return None
         if not names or "*" in names:
             return None
-        found += [exp.column(name, table=table) for name in names if name.lower() not in left_out]
-    return found
+        columns += [exp.column(name, table=table) for name in names if name.lower() not in left_out]
+    return columns
 
 
 def _spread(star: exp.Expr, columns: list[exp.Column]) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.sql.intervals import interval_micros, limited
+from cepsql.analysis.sql.constant_intervals import interval_micros, limited
 from cepsql.analysis.sql.positions import span_of
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import ProgrammingError, Span
 
 MICROS, DAYS, WEEKS, MONTHS = "microseconds", "days", "weeks", "months"
@@ -63,8 +63,8 @@ def window_length(interval: exp.Expr, place: Span | None = None) -> Length:
     """
     place = span_of(interval, place)
     if isinstance(interval, exp.Neg):
-        found = window_length(interval.this, place)
-        return Length(-found.count, found.unit)
+        length = window_length(interval.this, place)
+        return Length(-length.count, length.unit)
     amounts = _amounts(interval)
     units = {unit for _, unit in amounts}
     if amounts and units <= set(_MONTHS):
@@ -78,9 +78,9 @@ def window_length(interval: exp.Expr, place: Span | None = None) -> Length:
     return Length(interval_micros(interval, place))
 
 
-def _limited(found: Length, place: Span | None) -> Length:
-    limited(found.longest, place)
-    return found
+def _limited(length: Length, place: Span | None) -> Length:
+    limited(length.longest, place)
+    return length
 
 
 def _amounts(interval: exp.Expr) -> list[tuple[int, str]]:

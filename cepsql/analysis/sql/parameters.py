@@ -13,7 +13,7 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.python_values import python_value
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, at_place, suggestion
 from cepsql.language.islands import PLACED
-from cepsql.language.statements import Query
+from cepsql.language.statements import ParsedQuery
 from cepsql.language.stray import HALF_CHARACTER
 from cepsql.scalar.decimals import exponent
 
@@ -76,7 +76,7 @@ def bind_parameters(statement, args: Mapping[str, object]):
                 at = int(name.removeprefix(PLACED))
                 raise ProgrammingError("no value was given for ?", Span(at, at + 1), _FORMS)
             if name not in literals:
-                in_order = any(given.startswith(PLACED) for given in args)
+                in_order = any(argument.startswith(PLACED) for argument in args)
                 hint = _FORMS if in_order else suggestion(name, args, "given")
                 raise ProgrammingError(f"no value was given for :{name}", places.get(name), hint)
             return literals[name].copy()
@@ -93,10 +93,10 @@ def refuse_parameters(statement, what: str, span: Span) -> None:
     """
 
     def refuse(expression: exp.Expr) -> exp.Expr:
-        found = expression.find(exp.Placeholder)
-        if found is not None:
+        placeholder = expression.find(exp.Placeholder)
+        if placeholder is not None:
             hint = "write the value, or build the text of the statement in your program"
-            written = "?" if found.name.startswith(PLACED) else f":{found.name}"
+            written = "?" if placeholder.name.startswith(PLACED) else f":{placeholder.name}"
             raise NotSupportedError(f"the parameter {written} in {what} is not supported", span, hint)
         return expression
 
@@ -119,42 +119,42 @@ def literal(value: object) -> exp.Expr:
     if isinstance(value, exp.Expr):
         # A constant of EXECUTE is one already.
         return value
-    found = python_value(value)
-    match found:
+    plain = python_value(value)
+    match plain:
         case None:
             return exp.null()
         case bool():
-            return exp.true() if found else exp.false()
-        case str() if (half := HALF_CHARACTER.search(found)) is not None:
+            return exp.true() if plain else exp.false()
+        case str() if (half := HALF_CHARACTER.search(plain)) is not None:
             raise InterfaceError(
                 f"a parameter cannot have {ascii(half[0])[1:-1]}, which is half a character",
                 hint="decode bytes as the text that they are, or give them as bytes",
             )
         case int() | str():
-            return exp.convert(found)
+            return exp.convert(plain)
         case bytes() | bytearray() | memoryview():
-            return exp.HexString(this=found.hex().upper())
+            return exp.HexString(this=plain.hex().upper())
         case float():
-            return exp.cast(exp.Literal.string(repr(found)), "double")
-        case decimal.Decimal() if found.is_finite():
-            power = exponent(found)
+            return exp.cast(exp.Literal.string(repr(plain)), "double")
+        case decimal.Decimal() if plain.is_finite():
+            power = exponent(plain)
             scale = max(0, -power)
-            precision = max(len(found.as_tuple().digits) + max(0, power), scale)
-            return exp.cast(exp.Literal.string(format(found, "f")), f"decimal({precision}, {scale})")
+            precision = max(len(plain.as_tuple().digits) + max(0, power), scale)
+            return exp.cast(exp.Literal.string(format(plain, "f")), f"decimal({precision}, {scale})")
         case datetime.datetime():
-            kind = "timestamp_ntz" if found.tzinfo is None else "timestamp"
-            return exp.cast(exp.Literal.string(found.isoformat(" ")), exp.DataType.build(kind, dialect="spark"))
+            kind = "timestamp_ntz" if plain.tzinfo is None else "timestamp"
+            return exp.cast(exp.Literal.string(plain.isoformat(" ")), exp.DataType.build(kind, dialect="spark"))
         case datetime.date():
-            return exp.cast(exp.Literal.string(found.isoformat()), "date")
+            return exp.cast(exp.Literal.string(plain.isoformat()), "date")
         case datetime.timedelta():
-            micros = found // datetime.timedelta(microseconds=1)
+            micros = plain // datetime.timedelta(microseconds=1)
             return exp.Interval(this=exp.Literal.string(str(micros)), unit=exp.var("MICROSECONDS"))
         case list() | tuple():
-            return exp.Array(expressions=[literal(item) for item in found])
+            return exp.Array(expressions=[literal(item) for item in plain])
         case decimal.Decimal():
-            raise InterfaceError(f"a parameter cannot be Decimal('{found}')", hint="a float can be")
+            raise InterfaceError(f"a parameter cannot be Decimal('{plain}')", hint="a float can be")
         case enum.Enum():
-            raise InterfaceError(f"a parameter cannot be {found}", hint=f"{found}.value may be one")
+            raise InterfaceError(f"a parameter cannot be {plain}", hint=f"{plain}.value may be one")
         case uuid.UUID():
             raise InterfaceError("a parameter cannot be a UUID", hint="str() of it can be")
     frame = "register() of the engine gives a DataFrame a name, which FROM takes"
@@ -175,9 +175,9 @@ def _expressions(node) -> Iterator[exp.Expr]:
             yield from _expressions(getattr(node, part.name))
 
 
-def _queries(node) -> Iterator[Query]:
+def _queries(node) -> Iterator[ParsedQuery]:
     """Yield the queries in a statement."""
-    if isinstance(node, Query):
+    if isinstance(node, ParsedQuery):
         yield node
     elif is_dataclass(node) and not isinstance(node, type):
         for part in fields(node):
@@ -192,7 +192,7 @@ def _map(node, change, values: Mapping[str, str]):
         return tuple(_map(item, change, values) for item in node)
     if is_dataclass(node) and not isinstance(node, type):
         changed = {f.name: _map(getattr(node, f.name), change, values) for f in fields(node)}
-        if isinstance(node, Query) and node.parameters:
+        if isinstance(node, ParsedQuery) and node.parameters:
             changed["values"] = values
         different = {name: value for name, value in changed.items() if value is not getattr(node, name)}
         return replace(node, **different) if different else node

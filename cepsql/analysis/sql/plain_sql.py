@@ -33,13 +33,13 @@ def sql_of(expression: exp.Expr, comments: bool = True) -> str:
 
 def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
     """Return what sqlglot is told of tables: names and Spark types of their columns."""
-    known: dict[str, object] = {
+    columns_of: dict[str, object] = {
         name.lower(): {column.lower(): _data_type(known_type(kind)) for column, kind in columns}
         for name, columns in tables.items()
     }
     with guarded():
         # Names are lower case already, and each is one name, whatever characters it has.
-        return MappingSchema(known, dialect=DIALECT, normalize=False)
+        return MappingSchema(columns_of, dialect=DIALECT, normalize=False)
 
 
 def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> exp.Query:
@@ -50,7 +50,7 @@ def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> 
     """
     hidden = _hide_partners(query)
     with guarded(span_of(query)):
-        found = qualify(
+        tree = qualify(
             query,
             schema=schema,
             dialect=DIALECT,
@@ -59,13 +59,13 @@ def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> 
             quote_identifiers=False,
             identify=False,
         )
-    for identifier in found.find_all(exp.Identifier):
+    for identifier in tree.find_all(exp.Identifier):
         if identifier.name in hidden:
             identifier.set("this", hidden[identifier.name])
         # The columns of a star come without the quotes that they need.
         if not _PLAIN_NAME.fullmatch(identifier.name):
             identifier.set("quoted", True)
-    return found
+    return tree
 
 
 def _hide_partners(query: exp.Query) -> dict[str, str]:
@@ -146,7 +146,7 @@ def _data_type(name: str) -> exp.DataType:
 
 def _asked(expression: exp.Expr, question: Callable[[exp.Expr], T]) -> T:
     try:
-        with guarded(span_of(expression)):
+        with guarded(lambda: span_of(expression)):
             return question(expression)
     except UnsupportedError as error:
         raise NotSupportedError(str(error), span_of(expression)) from None

@@ -7,10 +7,11 @@ from cepsql.errors import Span
 
 def span_of(expression: exp.Expr, default: Span | None = None) -> Span | None:
     """Return the characters that the names, calls and constants in an expression cover, `default` without any."""
-    places = [node.meta for node in expression.walk() if "start" in node.meta]
-    if not places:
+    # Reading `meta` gives every node notes of its own, which copies of the tree would copy.
+    placed = [node for node in expression.walk() if node.meta_get("start") is not None]
+    if not placed:
         return default
-    return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
+    return Span(min(node.meta["start"] for node in placed), max(node.meta["end"] for node in placed) + 1)
 
 
 def text_of(expression: exp.Expr, sql: str) -> str:

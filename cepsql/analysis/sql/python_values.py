@@ -56,12 +56,12 @@ def _of_array(value) -> object:
 
 def _of_numpy(value) -> object:
     """Return a scalar of NumPy as a value of Python; one that Python has no type for as it is."""
-    kind, found = value.dtype.kind, value.item()
+    kind, item = value.dtype.kind, value.item()
     if kind == "f":
         return float(value)
-    if kind not in "mM" or not isinstance(found, int):
-        return found
+    if kind not in "mM" or not isinstance(item, int):
+        return item
     unit = value.dtype.str.partition("[")[2].rstrip("]").lstrip("0123456789")
     # item() gives whole numbers of such units, and of times that Python has no type for.
-    found = value.astype(f"{kind}8[us]").item() if unit in _FINER else found
-    return value if isinstance(found, int) else found
+    item = value.astype(f"{kind}8[us]").item() if unit in _FINER else item
+    return value if isinstance(item, int) else item

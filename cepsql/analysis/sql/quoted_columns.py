@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES
-from cepsql.language.statements import Query
+from cepsql.language.rewriting.double_quotes import NAMES_IN_DOUBLE_QUOTES
+from cepsql.language.statements import ParsedQuery
 from cepsql.language.tokens import Text, quoted
 
 _BEFORE = {"SELECT", "DISTINCT", "GROUP BY", "ORDER BY", "PARTITION BY", "ON", "WHERE", "HAVING", "QUALIFY"}
@@ -17,7 +17,7 @@ _TAKE_TEXTS = {
 """Functions whose arguments name units, fields or formats as texts."""
 
 
-def quoted_column_notices(query: Query, columns: Iterable[str]) -> Iterator[str]:
+def quoted_column_notices(query: ParsedQuery, columns: Iterable[str]) -> Iterator[str]:
     """Yield a notice for each text in double quotes that has the name of a column.
 
     columns: those of the relations that the query names; those that it makes itself are found here.
@@ -29,20 +29,20 @@ def quoted_column_notices(query: Query, columns: Iterable[str]) -> Iterator[str]
     made = {name.lower() for name in _inner_columns(query)} | {name.lower() for name in columns}
     chosen = made | {name.lower() for name in query.expression.named_selects}
     places = [i for i in range(len(text)) if text.raw(i)[:1] == '"' and not _is_alias(text, i)]
-    found = (
+    names = (
         text.tokens[i].text
         for i in places
         if text.tokens[i].text.lower() in (chosen if _stands_for_a_column(text, i) else made)
         and _called(text, i) not in _TAKE_TEXTS
     )
-    for name in dict.fromkeys(found):
+    for name in dict.fromkeys(names):
         yield (
             f'"{name}" in double quotes is a text, not the column; the column is written {quoted(name)}, '
             f"or with SET {NAMES_IN_DOUBLE_QUOTES} = true as here"
         )
 
 
-def _inner_columns(query: Query) -> Iterator[str]:
+def _inner_columns(query: ParsedQuery) -> Iterator[str]:
     """Yield the names of the columns of subqueries and CTEs."""
     for tree in (query.expression, *(clause.input for clause in query.operators)):
         for part in tree.find_all(exp.Query, exp.TableAlias):

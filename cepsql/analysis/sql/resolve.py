@@ -19,8 +19,8 @@ from cepsql.analysis.sql.unions import check_branches
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
-from cepsql.language.foreign_columns import NO_COLUMNS
-from cepsql.operators.windows import END, START
+from cepsql.language.foreign.foreign_columns import NO_COLUMNS
+from cepsql.operators.windowing.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
 """Tells what is known of the rows that a table name means, or raises ProgrammingError."""
@@ -67,11 +67,11 @@ class Resolved:
         return any(relation.streaming for relation in self.relations.values())
 
 
-def _with_typed_windows(known: exp.Query, schema: MappingSchema) -> exp.Query:
+def _with_typed_windows(query: exp.Query, schema: MappingSchema) -> exp.Query:
     """Return an annotated query in which the bounds of windows in GROUP BY, which sqlglot does not know, have types."""
-    if not any(map(_is_window_bound, known.find_all(exp.Column, exp.Dot))):
-        return known
-    typed = known.copy()
+    if not any(map(_is_window_bound, query.find_all(exp.Column, exp.Dot))):
+        return query
+    typed = query.copy()
     for bound in [node for node in typed.find_all(exp.Column, exp.Dot) if _is_window_bound(node)]:
         local = isinstance(bound, exp.Dot) and bound.this.expressions[0].is_type(exp.DType.TIMESTAMPNTZ)
         bound.replace(exp.cast(exp.null(), "timestamp_ntz" if local else "timestamp", dialect="spark"))
@@ -95,39 +95,39 @@ def table_name(table: exp.Table) -> str:
 
 def catalog_tables(query: exp.Expr) -> list[exp.Table]:
     """Return the tables of a query that are neither CTEs nor functions; hints name no tables of their own."""
-    found = []
+    tables = []
     for table in query.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and not _is_cte(table) and not table.find_ancestor(exp.Hint):
-            found.append(table)
-    return found
+            tables.append(table)
+    return tables
 
 
 def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
     """Return the CTEs that a table at `node` may name, outer ones first."""
-    found: list[exp.CTE] = []
+    visible: list[exp.CTE] = []
     below = node
     parent = node.parent
     while parent is not None:
         clause = parent.args.get("with_")
         if clause is not None:
             ctes = clause.expressions
-            found = [*ctes, *found]
+            visible = [*ctes, *visible]
         if isinstance(below, exp.CTE) and isinstance(parent, exp.With):
             # A CTE sees only those before it, and itself after WITH RECURSIVE.
             itself = [below] if parent.args.get("recursive") else []
-            found = [*parent.expressions[: below.index], *itself, *found]
+            visible = [*parent.expressions[: below.index], *itself, *visible]
             above = parent.parent
             assert above is not None
             below, parent = above, above.parent
             continue
         below, parent = parent, parent.parent
-    return found
+    return visible
 
 
 def recursive_ctes(query: exp.Expr) -> list[exp.CTE]:
     """Return the CTEs of a query that read themselves."""
-    found = [cte for clause in query.find_all(exp.With) if clause.args.get("recursive") for cte in clause.expressions]
-    return [cte for cte in found if cte.alias.lower() in _names_read(cte)]
+    ctes = [cte for clause in query.find_all(exp.With) if clause.args.get("recursive") for cte in clause.expressions]
+    return [cte for cte in ctes if cte.alias.lower() in _names_read(cte)]
 
 
 def _is_cte(table: exp.Table) -> bool:
@@ -165,32 +165,32 @@ def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) 
     query, relations = tree.query, dict(known_relations)
     schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
     try:
-        known = _qualified(query, schema)
+        typed_query = _qualified(query, schema)
     except OptimizeError as error:
         raise _qualify_error(query, str(error).split("\n")[0], relations) from None
-    _check_columns(known, relations)
-    check_branches(known)
-    _refuse_time_travel(known)
-    annotate(known, schema)
-    typed = _with_typed_windows(known, schema)
+    _check_columns(typed_query, relations)
+    check_branches(typed_query)
+    _refuse_time_travel(typed_query)
+    annotate(typed_query, schema)
+    typed = _with_typed_windows(typed_query, schema)
     columns = tuple(ColumnDefinition(e.alias_or_name, spoken_type(e)) for e in typed.selects)
     flat_relations = {flat_name(name): relation for name, relation in relations.items()}
-    scope = build_scope(known)
+    scope = build_scope(typed_query)
     time = event_time(scope, flat_relations)
     merged = time is not None and event_time(scope, flat_relations, unions=False) is None
-    return Resolved(columns, relations, time, known, merged, _other_times(scope, flat_relations, time))
+    return Resolved(columns, relations, time, typed_query, merged, _other_times(scope, flat_relations, time))
 
 
 def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
     try:
-        found = qualified(_spoken(query), schema)
+        tree = qualified(_spoken(query), schema)
     except OptimizeError as error:
         if _UNKNOWN_COLUMNS not in str(error):
             raise
         # A name may be that of a column of a table function, or of an item.
-        found = qualified(_spoken(query), schema, aliases=False)
-    spread_inner_stars(found, schema)
-    return found
+        tree = qualified(_spoken(query), schema, aliases=False)
+    spread_inner_stars(tree, schema)
+    return tree
 
 
 def _spoken(query: exp.Query) -> exp.Query:
@@ -264,8 +264,8 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properti
         if column is not None and relation is not None:
             hint = _column_hint(name, [c.name for c in relation.columns])
             return ProgrammingError(f"{column.table} has no column {name}", place, hint)
-        known = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
-        return ProgrammingError(f"there is no column {name}", place, _column_hint(name, known))
+        names = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
+        return ProgrammingError(f"there is no column {name}", place, _column_hint(name, names))
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
 
 
@@ -343,18 +343,18 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
         if not named:
             hint = "what MATCH_RECOGNIZE gives has no table name, unless an alias follows its closing parenthesis"
         raise ProgrammingError(f"there is no table {column.table} in this query", span_of(column), hint)
-    known = columns[table] if table else everything
-    if name.lower() not in (c.lower() for c in known):
+    candidates = columns[table] if table else everything
+    if name.lower() not in (c.lower() for c in candidates):
         where = f"{column.table} has" if table and len(columns) > 1 else "there is"
-        raise ProgrammingError(f"{where} no column {name}", span_of(column.this), _column_hint(name, known))
+        raise ProgrammingError(f"{where} no column {name}", span_of(column.this), _column_hint(name, candidates))
 
 
-def _column_hint(name: str, known: list[str]) -> str:
+def _column_hint(name: str, names: list[str]) -> str:
     """Make the hint for a column that is not known."""
-    if name.lower() in (START, END) and not {START, END} & {column.lower() for column in known}:
+    if name.lower() in (START, END) and not {START, END} & {column.lower() for column in names}:
         return f"a relation with WINDOW TUMBLING (SIZE 1 HOUR) behind it in FROM has {name}"
-    near = any(name.lower() in column.lower() for column in known)
-    return (None if near else NO_COLUMNS.get(name.upper())) or suggestion(name, known, "columns")
+    near = any(name.lower() in column.lower() for column in names)
+    return (None if near else NO_COLUMNS.get(name.upper())) or suggestion(name, names, "columns")
 
 
 def _is_alias(column: exp.Column, scope: Scope) -> bool:
@@ -403,13 +403,13 @@ def _other_times(
     scope: Scope | None, relations: Mapping[str, Properties], time: Watermark | None
 ) -> tuple[Watermark, ...]:
     """Return the output columns that are event times if relations are followed by another one that they offer."""
-    found: dict[str, Watermark] = {}
+    times: dict[str, Watermark] = {}
     for name, relation in relations.items():
         for other in relation.others:
             mark = event_time(scope, {**relations, name: replace(relation, watermark=other)})
             if mark is not None and (time is None or mark.column != time.column):
-                found.setdefault(mark.column, mark)
-    return tuple(found.values())
+                times.setdefault(mark.column, mark)
+    return tuple(times.values())
 
 
 class _EventTimes:
@@ -449,13 +449,13 @@ class _EventTimes:
         if not isinstance(union, exp.Union) or union.args.get("distinct"):
             return None
         branches = scope.set_operation_scopes
-        found = [(branch, time) for branch in branches if (time := self.of(branch)) is not None]
-        if not found or len(found) < len(branches):
+        times = [(branch, time) for branch in branches if (time := self.of(branch)) is not None]
+        if not times or len(times) < len(branches):
             return None
-        places = {_names(branch).index(time.column.lower()) for branch, time in found}
+        places = {_names(branch).index(time.column.lower()) for branch, time in times}
         if len(places) > 1:
             return None
-        return Watermark(_selects(found[0][0])[places.pop()], max(time.delay for _, time in found))
+        return Watermark(_selects(times[0][0])[places.pop()], max(time.delay for _, time in times))
 
 
 def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:

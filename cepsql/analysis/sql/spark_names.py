@@ -112,7 +112,7 @@ _RULES: dict[type[exp.Expr], Callable[[Any], str]] = {
     exp.Dot: lambda node: f"{_name(node.this)}.{node.expression.name}",
     exp.DPipe: lambda node: _call("concat", node.this, node.expression),
     exp.Filter: lambda node: f"{_name(node.this)} FILTER (WHERE {_name(node.expression.this)})",
-    exp.Identifier: lambda node: node.meta.get(SPOKEN, node.name),
+    exp.Identifier: lambda node: node.meta_get(SPOKEN, node.name),
     exp.If: _if,
     exp.IgnoreNulls: lambda node: _name(node.this),
     exp.In: lambda node: f"({_written(node)})",

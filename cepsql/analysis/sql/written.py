@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Span
-from cepsql.language.statements import Clause, Query
+from cepsql.language.statements import Clause, ParsedQuery
 from cepsql.language.tokens import quoted
 
 _PLAIN_TABLE = {"this", "db", "catalog", "alias", "joins", "laterals"}
@@ -38,7 +38,7 @@ class Written:
         return "".join(piece if isinstance(piece, str) else _named(piece, names) for piece in self.pieces)
 
 
-def written_query(query: Query, tree: exp.Query) -> Written | None:
+def written_query(query: ParsedQuery, tree: exp.Query) -> Written | None:
     """Return the text of a statement's query; `tree` is the same query, or a copy that differs only in what is unused.
 
     None where the text cannot be given as it is.
@@ -47,7 +47,7 @@ def written_query(query: Query, tree: exp.Query) -> Written | None:
     return _written(query, tree, query.text, "") if same and query.text is not None else None
 
 
-def written_input(query: Query, clause: Clause, tree: exp.Query) -> Written | None:
+def written_input(query: ParsedQuery, clause: Clause, tree: exp.Query) -> Written | None:
     """Return the text of what an operator reads, as `written_query` does."""
     same = _count(tree, exp.CTE) == _count(clause.input, exp.CTE)
     place = query.inputs.get(clause.name)
@@ -58,8 +58,8 @@ def without_limit(written: Written | None, before: exp.Query, after: exp.Query) 
     """Return the text of a query `before` without the LIMIT at its end, which `after` does not have."""
     if written is None or written.tree is not before or not isinstance(written.pieces[-1], str):
         return None
-    text, found = re.subn(r"\bLIMIT\s+\d+\s*\Z", "", written.pieces[-1], flags=re.IGNORECASE)
-    return Written(after, (*written.pieces[:-1], text)) if found else None
+    text, shortened = re.subn(r"\bLIMIT\s+\d+\s*\Z", "", written.pieces[-1], flags=re.IGNORECASE)
+    return Written(after, (*written.pieces[:-1], text)) if shortened else None
 
 
 def with_relations(
@@ -83,12 +83,12 @@ def with_relations(
     return Written(tree, tuple(pieces))
 
 
-def _written(query: Query, tree: exp.Query, place: Span | None, head: str) -> Written | None:
+def _written(query: ParsedQuery, tree: exp.Query, place: Span | None, head: str) -> Written | None:
     if place is None or any(_is_plain(query, place, at) for at in query.respelt):
         return None
-    found = [*_tables(query, tree, place), *_values(query, place)]
-    edits = sorted({edit for edit in found if edit is not None}, key=lambda edit: edit[0].start)
-    if None in found:
+    names = [*_tables(query, tree, place), *_values(query, place)]
+    edits = sorted({edit for edit in names if edit is not None}, key=lambda edit: edit[0].start)
+    if None in names:
         return None
     pieces: list[str | TableName] = [head]
     at = place.start
@@ -100,7 +100,7 @@ def _written(query: Query, tree: exp.Query, place: Span | None, head: str) -> Wr
     return Written(tree, (*pieces, query.sql[at : place.end]))
 
 
-def _tables(query: Query, tree: exp.Query, place: Span) -> Iterable[tuple[Span, str | TableName] | None]:
+def _tables(query: ParsedQuery, tree: exp.Query, place: Span) -> Iterable[tuple[Span, str | TableName] | None]:
     """Yield the names of relations in the text, with None for one whose place is not known."""
     for table in catalog_tables(tree):
         span = query.operator_places.get(table.name) or _name_span(table)
@@ -110,7 +110,7 @@ def _tables(query: Query, tree: exp.Query, place: Span) -> Iterable[tuple[Span, 
             yield None
         else:
             # One that has no place in the text stands within the operator's.
-            follows = alias is not None and "start" in alias.this.meta
+            follows = alias is not None and alias.this.meta_get("start") is not None
             yield span, TableName(table_name(table), None if follows else table.alias_or_name)
 
 
@@ -121,7 +121,7 @@ def _name_span(table: exp.Table) -> Span | None:
     return Span(metas[0]["start"], metas[-1]["end"] + 1)
 
 
-def _values(query: Query, place: Span) -> Iterable[tuple[Span, str] | None]:
+def _values(query: ParsedQuery, place: Span) -> Iterable[tuple[Span, str] | None]:
     """Yield the values of the parameters in the text."""
     for name in query.parameters:
         if _is_plain(query, place, name.span.start):
@@ -129,7 +129,7 @@ def _values(query: Query, place: Span) -> Iterable[tuple[Span, str] | None]:
             yield None if value is None else (name.span, f"({value})")
 
 
-def _is_plain(query: Query, place: Span, at: int) -> bool:
+def _is_plain(query: ParsedQuery, place: Span, at: int) -> bool:
     """Tell whether a character stands in a part of the text, and in no operator there."""
     inner = [
         span

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, called_function, own_aggregates
-from cepsql.analysis.operators.running_calls import Take, running_aggregate
+from cepsql.analysis.clauses.running_calls import Take, running_aggregate
+from cepsql.analysis.row_pattern.aggregate_calls import AggregateCall, aggregate_call, called_function, own_aggregates
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
-from cepsql.operators.retracting_groups import GroupCall
+from cepsql.operators.changing.retracting_groups import GroupCall
 from cepsql.operators.running import RunningCall
 from cepsql.plan.changes.aggregate_parts import filtered, where
-from cepsql.plan.changes.list_aggregates import OF_LISTS
+from cepsql.plan.changes.aggregates_from_lists import OF_LISTS
 from cepsql.plan.changes.listed_aggregates import listed_call
 from cepsql.plan.operators.retracting_groups import ListedCall
 
@@ -33,15 +33,15 @@ _Composer = Callable[[AggregateCall, exp.Column | None], exp.Expr | None]
 
 def is_total(call: exp.Expr) -> bool:
     """Tell whether an aggregate of all values goes on from a few of them."""
-    found = _running(call)
-    return found is not None and found.function in _TOTALS and found.column is not None
+    running = _running(call)
+    return running is not None and running.function in _TOTALS and running.column is not None
 
 
 def is_of_one_row(call: exp.Expr) -> bool:
     """Tell whether an aggregate of all values is that of the first or the last row, of which one goes on."""
-    found = _running(call)
+    running = _running(call)
     chosen = isinstance(called_function(call), exp.First | exp.FirstValue | exp.Last | exp.LastValue)
-    return chosen and found is not None
+    return chosen and running is not None
 
 
 def _running(call: exp.Expr) -> RunningCall | None:
@@ -54,8 +54,8 @@ def with_composed_aggregates(select: exp.Select, time: exp.Column | None, place:
     time: the event time of the rows, by which lists are ordered, and the first and the last value are chosen.
     Raises NotSupportedError for FIRST_VALUE and LAST_VALUE without it.
     """
-    found = {call: _composed(call, time, place) for call in own_aggregates(select)}
-    composed = {call: made for call, made in found.items() if made is not None}
+    by_call = {call: _composed(call, time, place) for call in own_aggregates(select)}
+    composed = {call: made for call, made in by_call.items() if made is not None}
     if not composed:
         return select
 
@@ -88,14 +88,14 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall 
     if distinct:
         inner = next(plain.find_all(exp.Distinct))
         inner.replace(inner.expressions[0])
-    found = running_aggregate(name, plain, take, place)
-    if found is None or found.function not in _TOTALS or found.column is None:
+    running = running_aggregate(name, plain, take, place)
+    if running is None or running.function not in _TOTALS or running.column is None:
         listed = listed_call(name, call, take)
         if listed is not None:
             return listed
         hint = "all aggregates of Spark's are; ORDER BY in WITHIN GROUP has one direction, and NULL first if it ascends"
         raise NotSupportedError(f"{sql_of(without_tables(call))} of groups that change is not supported", place, hint)
-    return GroupCall(name, found.function, found.column, distinct and found.function not in ("min", "max"))
+    return GroupCall(name, running.function, running.column, distinct and running.function not in ("min", "max"))
 
 
 def composed_aggregate(call: exp.Expr, place: Span) -> exp.Expr | None:
@@ -159,8 +159,8 @@ def _of_one_row(call: AggregateCall, time: exp.Column | None) -> exp.Expr:
 def _at_edge(value: exp.Expr, by: exp.Expr, condition: exp.Expr | None, greatest: bool) -> exp.Expr:
     """Return the value where another one is greatest or least; of several such, the greatest or least one itself."""
     function = exp.Max if greatest else exp.Min
-    found = filtered(function(this=where(by.copy().is_(exp.null()).not_(), _pair(by, value))), condition)
-    return exp.Dot(this=found, expression=exp.to_identifier(_VALUE))
+    edge = filtered(function(this=where(by.copy().is_(exp.null()).not_(), _pair(by, value))), condition)
+    return exp.Dot(this=edge, expression=exp.to_identifier(_VALUE))
 
 
 def _by(greatest: bool) -> _Composer:
@@ -192,28 +192,28 @@ def _statistic(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
 
 
 def _percentile(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
-    given, descending = list(call.arguments), False
+    arguments, descending = list(call.arguments), False
     if call.name == "MEDIAN":
-        given.append(exp.Literal.number("0.5"))
+        arguments.append(exp.Literal.number("0.5"))
     if call.name == "PERCENTILE_CONT" and call.order is not None and len(call.order.expressions) == 1:
         item = call.order.expressions[0]
-        given, descending = [item.this, *given], bool(item.args.get("desc"))
-    if len(given) != 2 or call.nulls or (call.order is None) == (call.name == "PERCENTILE_CONT"):
+        arguments, descending = [item.this, *arguments], bool(item.args.get("desc"))
+    if len(arguments) != 2 or call.nulls or (call.order is None) == (call.name == "PERCENTILE_CONT"):
         return None
-    fraction = constant_fraction(given[1])
+    fraction = constant_fraction(arguments[1])
     if fraction is None:
         return None
-    number = exp.cast(given[0].copy(), "double", dialect="spark")
+    number = exp.cast(arguments[0].copy(), "double", dialect="spark")
     argument = exp.Distinct(expressions=[number]) if call.distinct else number
-    told = exp.Literal.number(repr(1 - fraction if descending else fraction))
-    return filtered(exp.Anonymous(this="percentile", expressions=[argument, told]), call.filter)
+    share = exp.Literal.number(repr(1 - fraction if descending else fraction))
+    return filtered(exp.Anonymous(this="percentile", expressions=[argument, share]), call.filter)
 
 
 def _mode(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
-    given = [item.this for item in call.order.expressions] if call.order is not None else call.arguments
-    if len(given) != 1 or call.distinct or call.nulls:
+    arguments = [item.this for item in call.order.expressions] if call.order is not None else call.arguments
+    if len(arguments) != 1 or call.distinct or call.nulls:
         return None
-    return filtered(exp.Mode(this=given[0].copy()), call.filter)
+    return filtered(exp.Mode(this=arguments[0].copy()), call.filter)
 
 
 def _list(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
@@ -264,11 +264,11 @@ def _joined(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
         (descending,) = ways
         by = None if call.distinct else _together(asked)
     text = exp.Lambda(this=exp.cast(exp.to_identifier(_ELEMENT), "string"), expressions=[exp.to_identifier(_ELEMENT)])
-    found: exp.Expr = exp.Anonymous(this="transform", expressions=[_values(call, value, by), text])
+    joined_text: exp.Expr = exp.Anonymous(this="transform", expressions=[_values(call, value, by), text])
     if descending:
-        found = exp.func("reverse", found)
-    joined = exp.func("array_join", found, separator.copy())
-    return exp.case().when(exp.func("size", found.copy()) > 0, joined)
+        joined_text = exp.func("reverse", joined_text)
+    joined = exp.func("array_join", joined_text, separator.copy())
+    return exp.case().when(exp.func("size", joined_text.copy()) > 0, joined)
 
 
 def _values(call: AggregateCall, value: exp.Expr, by: exp.Expr | None) -> exp.Expr:

@@ -18,14 +18,14 @@ def with_other_aliases(query: exp.Expr, taken: Collection[str], name: Callable[[
     """Return a copy of an expression with subqueries none of whose relations has a name that is taken, lower case."""
     copy = query.copy()
     inside = set(map(id, copy.find_all(exp.Select)))
-    found: list[tuple[exp.Expr, str, list[exp.Column]]] = []
+    correlated: list[tuple[exp.Expr, str, list[exp.Column]]] = []
     for select in copy.find_all(exp.Select):
         for item in relations(select):
             alias = item.alias_or_name.lower()
             if alias in taken:
                 columns = [c for c in select.find_all(exp.Column) if c.table.lower() == alias]
-                found.append((item, name(alias), [c for c in columns if _owner(c, inside) is select]))
-    for item, new, columns in found:
+                correlated.append((item, name(alias), [c for c in columns if _owner(c, inside) is select]))
+    for item, new, columns in correlated:
         alias_of = item.args.get("alias") or exp.TableAlias()
         item.set("alias", exp.TableAlias(this=exp.to_identifier(new), columns=alias_of.args.get("columns")))
         for column in columns:

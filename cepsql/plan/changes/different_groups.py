@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import own_aggregates
+from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 
 
 def is_distinct_of_groups(select: exp.Select) -> bool:

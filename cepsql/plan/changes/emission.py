@@ -4,25 +4,25 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregates_of, own_aggregates
-from cepsql.analysis.operators.emission import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
+from cepsql.analysis.clauses.emit_clause import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
+from cepsql.analysis.row_pattern.aggregate_calls import aggregates_of, own_aggregates
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer, granted
+from cepsql.language.rewriting.temporal_joins import temporal_call
 from cepsql.language.statements import EmitClause
-from cepsql.language.temporal_joins import temporal_call
 from cepsql.plan.changes.composed_aggregates import is_of_one_row, is_total
 from cepsql.plan.changes.different_groups import is_distinct_of_groups
 from cepsql.plan.changes.emitted_rows import NEEDS_WINDOW, SPOKEN, with_emitted_branches
 from cepsql.plan.changes.filtered_changes import with_whole_updates
 from cepsql.plan.changes.group_changes import hoist_changing_groups
-from cepsql.plan.changes.ranked_rows import call_that_changes
+from cepsql.plan.changes.ranked_selects import call_that_changes
 from cepsql.plan.changes.table_changes import is_union_all, over_table_changes
 from cepsql.plan.changes.temporal_filters import asks_now
 from cepsql.plan.groups.window_groups import hoist_emitted_groups, window_call
-from cepsql.plan.joins.stream_join import joined_events, joins_streams
+from cepsql.plan.joins.stream_joins import joined_events, joins_streams
 from cepsql.plan.rows.top_rows import asks_first_rows
-from cepsql.plan.tree.arrival import keeps_arrival
+from cepsql.plan.tree.arrival_order import keeps_arrival
 from cepsql.plan.tree.changelogs import changelog_read, emitted_read
 from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Ordered, Read, Sql, walk
@@ -36,7 +36,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     Rows that never change, those of tables among them, are inserted.
     Raises NotSupportedError and ProgrammingError for groups that cannot come out so.
     """
-    emission, spoken = plan_emission(clause), SPOKEN[clause.kind]
+    emission, clause_name = plan_emission(clause), SPOKEN[clause.kind]
     if emission.changing:
         _refuse_operation(root, clause.span)
     if emission.kind == CHANGES and root.resolved.streaming and _changing(root, checked, clause.span):
@@ -59,7 +59,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         if grouped is None and root.query.find(exp.Window) and emission.kind == CLOSE:
             hint = "leave it out: rows of window functions come out once the watermark has passed them"
         raise ProgrammingError(
-            f"{spoken} needs a window in GROUP BY", span_of(grouped, clause.span) if grouped else clause.span, hint
+            f"{clause_name} needs a window in GROUP BY", span_of(grouped, clause.span) if grouped else clause.span, hint
         )
     if not root.resolved.streaming:
         return _inserting(root) if emission.changing else root
@@ -70,7 +70,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     emitted = hoist_emitted_groups(root, emission, clause.span, checked)
     if emitted is root and (emission.changing or emission.lateness) and _is_filled(root):
         hint = "a window is known to be empty when it is complete: leave out EMIT, or FILL"
-        raise NotSupportedError(f"{spoken} of windows with FILL is not supported", clause.span, hint)
+        raise NotSupportedError(f"{clause_name} of windows with FILL is not supported", clause.span, hint)
     if emitted is root and emission.kind == CHANGES and not emission.lateness:
         if _needs_values(root):
             return over_table_changes(root, clause.span, checked)
@@ -81,7 +81,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         emitted = granted(groups)
     if emitted is root and (emission.changing or emission.lateness):
         hint = "write it behind the GROUP BY of the subquery, within the brackets, and EMIT CHANGES at the end"
-        raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
+        raise NotSupportedError(f"{clause_name} of windows in a subquery is not supported", clause.span, hint)
     return with_whole_updates(emitted) if emission.changing and emitted is not root else emitted
 
 
@@ -177,8 +177,8 @@ def _grouping(root: Sql) -> exp.Expr | None:
     """Return an aggregation in a query or its views, None if there is none."""
     for node in walk(root):
         if isinstance(node, Sql):
-            found = (part for part in node.query.find_all(exp.Group, exp.AggFunc, exp.Distinct))
-            if (one := next((part for part in found if not part.find_ancestor(exp.Window)), None)) is not None:
+            grouping = (part for part in node.query.find_all(exp.Group, exp.AggFunc, exp.Distinct))
+            if (one := next((part for part in grouping if not part.find_ancestor(exp.Window)), None)) is not None:
                 return one
     return None
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.emission import ON_CLOSE, Emission, plan_emission
+from cepsql.analysis.clauses.emit_clause import ON_CLOSE, Emission, plan_emission
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, ProgrammingError, Span
@@ -44,16 +44,16 @@ def with_emitted_branches(root: Sql, clause: EmitClause, checked: Checked) -> Sq
     """Return a UNION, or another set operation, whose groups of windows come out as an EMIT at its end says; the same
     one if it has none."""
     query, nodes = root.inlined.qualified.copy(), {flat_name(name): node for name, node in root.inputs.items()}
-    found = False
+    replaced = False
     for branch in [select for select in query.find_all(exp.Select) if _is_branch(select, query)]:
         rows = Sql(branch.copy(), read_nodes(branch, nodes))
         changes = emitted_rows(rows, clause, checked) if groups_windows(branch, nodes) else rows
         if changes is rows:
             continue
-        name, found = f"__emitted_{len(nodes)}", True
+        name, replaced = f"__emitted_{len(nodes)}", True
         nodes[name] = changes
         branch.replace(_plain_select(changes, exp.to_table(name)))
-    return Sql(without_types(query), read_nodes(query, nodes)) if found else root
+    return Sql(without_types(query), read_nodes(query, nodes)) if replaced else root
 
 
 def _is_branch(select: exp.Expr, query: exp.Expr) -> bool:

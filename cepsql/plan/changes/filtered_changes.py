@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp, parse_one
 
-from cepsql.analysis.operators.emission import OPERATION, OPERATIONS
+from cepsql.analysis.clauses.emit_clause import OPERATION, OPERATIONS
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.tree.nodes import Ordered, Sql

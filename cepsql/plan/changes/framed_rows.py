@@ -5,11 +5,24 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, called_function, is_group_aggregate
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.framed_calls import OF_FRAMES
-from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS, bounds_of, call_name, check_order, exclusion, row_count
-from cepsql.analysis.sql.intervals import interval_micros, interval_months
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.frame_reach import (
+    OF_ALL_ROWS,
+    RANKS,
+    bounds_of,
+    call_name,
+    check_order,
+    exclusion,
+    row_count,
+)
+from cepsql.analysis.clauses.framed_calls import OF_FRAMES
+from cepsql.analysis.row_pattern.aggregate_calls import (
+    AggregateCall,
+    aggregate_call,
+    called_function,
+    is_group_aggregate,
+)
+from cepsql.analysis.sql.constant_intervals import interval_micros, interval_months
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
@@ -18,7 +31,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.plan.changes.aggregate_parts import where
 from cepsql.plan.changes.composed_aggregates import OF_VALUES, composed_aggregate, constant_fraction
 from cepsql.plan.operators.retracting_frames import FrameEnd, FrameEnds, PlannedWindow, RetractingFrames
-from cepsql.plan.rows.over import named_item, refuse_nested, window_calls, with_own_window
+from cepsql.plan.rows.window_functions import named_item, refuse_nested, window_calls, with_own_window
 from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.rows_below import RowsBelow
 
@@ -50,15 +63,15 @@ def framed_select(
     asked = [call for call in calls if same_rows(own[call]) == same_rows(own[calls[0]])]
     columns = RowsBelow(frozenset({OPERATION, IDENTITY, CHANGE}))
     keys, order = columns.rows_of(own[calls[0]])
-    given: dict[exp.Expr, str] = {}
+    results: dict[exp.Expr, str] = {}
     planned = []
     for number, call in enumerate(asked):
-        given[call] = f"__w{number}_{name}"
-        column = ColumnDefinition(given[call], spoken_type(call))
+        results[call] = f"__w{number}_{name}"
+        column = ColumnDefinition(results[call], spoken_type(call))
         planned.append(replace(planned_window(own[call], columns, place), column=column))
 
     def computed(node: exp.Expr) -> exp.Expr:
-        return exp.column(given[node], table=name) if node in given else node
+        return exp.column(results[node], table=name) if node in results else node
 
     def over(part: exp.Expr) -> exp.Expr:
         return columns.replace_in(part.copy().transform(computed), name)
@@ -76,7 +89,7 @@ def framed_select(
         outer.set("windows", None)
     used = dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False))
     rows = changes(columns.select(select))
-    shown = tuple(one for one in used if one not in given.values())
+    shown = tuple(one for one in used if one not in results.values())
     return RetractingFrames(name, (rows,), tuple(key.name for key in keys), tuple(order), tuple(planned), shown), outer
 
 
@@ -96,8 +109,8 @@ def with_groups_below(select: exp.Select, name: Callable[[str], str]) -> exp.Sel
     def over(node: exp.Expr, inside: bool) -> exp.Expr:
         """Return a part of the SELECT over the groups; `inside`: it is the function of a call with OVER."""
         if node in keys or (not inside and _is_aggregate(node)):
-            found = columns.setdefault(node.copy(), f"__g{len(columns)}")
-            return exp.column(found, table=table, quoted=True)
+            new_name = columns.setdefault(node.copy(), f"__g{len(columns)}")
+            return exp.column(new_name, table=table, quoted=True)
         if isinstance(node, exp.Query):
             return node
         for key, value in list(node.args.items()):
@@ -191,7 +204,7 @@ def _count_of_several(call: exp.Expr) -> bool:
 def planned_window(call: exp.Window, columns: RowsBelow, place: Span) -> PlannedWindow:
     """Return what the operator computes for a call, without the name of its column."""
     place = span_of(call, place) or place
-    function, spoken = called_function(call.this), sql_of(without_tables(call))
+    function, text = called_function(call.this), sql_of(without_tables(call))
     nothing = ColumnDefinition("", "unknown")
     ignores = call.this.find(exp.IgnoreNulls) is not None
     if type(function) in _OF_ORDER or isinstance(function, exp.Lag | exp.Lead):
@@ -203,12 +216,12 @@ def planned_window(call: exp.Window, columns: RowsBelow, place: Span) -> Planned
         number = row_count(function.this, place) if isinstance(function, exp.Ntile) else 1
         if number < 1:
             raise ProgrammingError("NTILE needs a number of parts, at least 1", place)
-        return PlannedWindow(nothing, spoken, _OF_ORDER[type(function)], None, _WHOLE, number)
+        return PlannedWindow(nothing, text, _OF_ORDER[type(function)], None, _WHOLE, number)
     if isinstance(function, exp.Lag | exp.Lead):
         offset, default = function.args.get("offset"), function.args.get("default")
         number = 1 if offset is None else row_count(offset, place)
         return PlannedWindow(
-            nothing, spoken, "neighbour", columns.take(function.this).name, _WHOLE,
+            nothing, text, "neighbour", columns.take(function.this).name, _WHOLE,
             number if isinstance(function, exp.Lead) else -number,
             None if default is None or isinstance(default, exp.Null) else columns.take(default).name, ignores,
         )  # fmt: skip
@@ -218,11 +231,11 @@ def planned_window(call: exp.Window, columns: RowsBelow, place: Span) -> Planned
     frame = _frame(call, place)
     if isinstance(function, exp.NthValue):
         number = row_count(function.args["offset"], place)
-        return PlannedWindow(nothing, spoken, "nth", columns.take(function.this).name, frame, number, None, ignores)
+        return PlannedWindow(nothing, text, "nth", columns.take(function.this).name, frame, number, None, ignores)
     kind = OF_FRAMES.get(type(function))
     if isinstance(function, exp.CountIf) and taken is not None:
         argument = where(taken.filter, where(function.this, exp.Literal.number(1)))
-        return PlannedWindow(nothing, spoken, "count", columns.take(argument).name, frame)
+        return PlannedWindow(nothing, text, "count", columns.take(argument).name, frame)
     if taken is not None:
         kind = kind or OF_VALUES.get(taken.name)
     if (
@@ -248,10 +261,10 @@ def planned_window(call: exp.Window, columns: RowsBelow, place: Span) -> Planned
             "PERCENTILE(x, 0.95): the share is a constant from 0 to 1" if incomplete else None,
         )
     if kind == "count" and isinstance(argument, exp.Star | exp.Literal) and taken.filter is None:
-        return PlannedWindow(nothing, spoken, "count", None, frame)
+        return PlannedWindow(nothing, text, "count", None, frame)
     argument = exp.Literal.number(1) if isinstance(argument, exp.Star) else argument
     column = columns.take(where(taken.filter, argument)).name
-    return PlannedWindow(nothing, spoken, kind, column, frame, 1, None, ignores, taken.distinct, fraction)
+    return PlannedWindow(nothing, text, kind, column, frame, 1, None, ignores, taken.distinct, fraction)
 
 
 def _frame(call: exp.Window, place: Span) -> FrameEnds:

@@ -2,10 +2,10 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import own_aggregates
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.group_changes import plan_group_changes
-from cepsql.analysis.operators.running_calls import running_aggregate
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.emitted_groups import plan_group_changes
+from cepsql.analysis.clauses.running_calls import running_aggregate
+from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span
@@ -41,16 +41,18 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     group = select.args.get("group")
     keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
     names = {key: columns.take(key).name for key in keys}
-    found = [running_aggregate(f"__a{i}", call.copy(), columns.take, place) for i, call in enumerate(calls)]
-    planned = [one for one in found if one is not None]
+    planned_calls = [running_aggregate(f"__a{i}", call.copy(), columns.take, place) for i, call in enumerate(calls)]
+    planned = [one for one in planned_calls if one is not None]
     name = f"__groups_{len(nodes)}"
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
     rows = checked(RowsAsTheyCome(place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
-    given = [(ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)]
-    known = rows.properties.columns
-    groups = plan_group_changes(name, known, list(names.values()), given, [sql_of(call) for call in calls])
+    aggregates = [
+        (ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)
+    ]
+    available = rows.properties.columns
+    groups = plan_group_changes(name, available, list(names.values()), aggregates, [sql_of(call) for call in calls])
     nodes[name] = ChangingGroups(groups, (rows,))
     named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
     plain = select.copy()

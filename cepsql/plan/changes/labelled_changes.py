@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.clauses.emit_clause import OPERATION
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.plan.tree.nodes import LabelledChanges, Sql
 
@@ -18,8 +18,8 @@ def numbered(items: Sequence[exp.Expr]) -> list[exp.Expr]:
 
 def hidden_columns(columns: Sequence[exp.Expr], kind: exp.Expr) -> list[exp.Expr]:
     """Return IDENTITY and CHANGE of rows that columns tell from one another; `kind` is the number of a `Change`."""
-    told = exp.func("to_json", exp.func("struct", *columns)) if columns else exp.Literal.string("")
-    return [exp.alias_(told, IDENTITY), exp.alias_(exp.cast(kind, "tinyint", dialect="spark"), CHANGE)]
+    identity = exp.func("to_json", exp.func("struct", *columns)) if columns else exp.Literal.string("")
+    return [exp.alias_(identity, IDENTITY), exp.alias_(exp.cast(kind, "tinyint", dialect="spark"), CHANGE)]
 
 
 def labelled_query(rows: Sql, names: Sequence[str], around: Mapping[str, exp.Expr | None]) -> Sql:

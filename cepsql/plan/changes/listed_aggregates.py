@@ -2,12 +2,12 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import AggregateCall, aggregate_call, spread_distinct
-from cepsql.analysis.match.list_aggregates import ELEMENT
-from cepsql.analysis.operators.running_calls import Take
+from cepsql.analysis.clauses.running_calls import Take
+from cepsql.analysis.row_pattern.aggregate_calls import AggregateCall, aggregate_call, spread_distinct
+from cepsql.analysis.row_pattern.match_lists import ELEMENT
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
-from cepsql.operators.retracting_groups import GroupCall
+from cepsql.operators.changing.retracting_groups import GroupCall
 from cepsql.plan.changes.aggregate_parts import where
 from cepsql.plan.operators.retracting_groups import ListedCall
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.plan.joins.join_condition import without_parts
-from cepsql.plan.rows.over import own_aggregate, window_calls
+from cepsql.plan.rows.window_functions import own_aggregate, window_calls
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.markers import join_kind
 
@@ -21,9 +21,9 @@ def rank_limit(
 
     is_rank: tells whether an expression is the rank. None: they let every rank through.
     """
-    found = [(part, _limit(part, is_rank)) for part in conditions]
-    limits = [limit for _, (limit, _) in found if limit is not None]
-    return min(limits, default=None), [part for part, (_, whole) in found if not whole]
+    parts_limits = [(part, _limit(part, is_rank)) for part in conditions]
+    limits = [limit for _, (limit, _) in parts_limits if limit is not None]
+    return min(limits, default=None), [part for part, (_, whole) in parts_limits if not whole]
 
 
 def with_rank_limits(query: exp.Query, is_rank: Callable[[exp.Expr], bool]) -> exp.Query:
@@ -66,8 +66,8 @@ def _limit(part: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> tuple[int | N
             return high, high is not None and low is not None and low <= 1
         case exp.In() if part.expressions:
             numbers = [_whole(one) for one in part.expressions]
-            known = [number for number in numbers if number is not None]
-            return (max(known), False) if len(known) == len(numbers) else (None, False)
+            constants = [number for number in numbers if number is not None]
+            return (max(constants), False) if len(constants) == len(numbers) else (None, False)
     return None, False
 
 
@@ -81,16 +81,16 @@ def _whole(expression: exp.Expr) -> int | None:
 
 def _ranks(select: exp.Select, is_rank: Callable[[exp.Expr], bool]) -> list[str]:
     """Return which columns of a SELECT are ranks, its own or those of a subquery that it only filters, lower case."""
-    found = []
+    ranks = []
     for item in select.expressions:
-        given = item.unalias()
-        if is_rank(given):
-            found.append(item.alias_or_name.lower())
-        elif isinstance(given, exp.Column) and _by_row(select):
-            below = next((one for one in relations(select) if one.alias_or_name.lower() == given.table.lower()), None)
+        value = item.unalias()
+        if is_rank(value):
+            ranks.append(item.alias_or_name.lower())
+        elif isinstance(value, exp.Column) and _by_row(select):
+            below = next((one for one in relations(select) if one.alias_or_name.lower() == value.table.lower()), None)
             if isinstance(below, exp.Subquery) and isinstance(below.this, exp.Select):
-                found += [item.alias_or_name.lower()] * (given.name.lower() in _ranks(below.this, is_rank))
-    return found
+                ranks += [item.alias_or_name.lower()] * (value.name.lower() in _ranks(below.this, is_rank))
+    return ranks
 
 
 def _by_row(select: exp.Select) -> bool:
@@ -101,7 +101,7 @@ def _by_row(select: exp.Select) -> bool:
 def _push(select: exp.Select, item: exp.Subquery, name: str, is_rank: Callable[[exp.Expr], bool]) -> None:
     """Put what a SELECT asks in WHERE of the rank of a subquery alone into the subquery, in place."""
     inner, alias = item.this, item.alias_or_name.lower()
-    given = next(one for one in inner.expressions if one.alias_or_name.lower() == name)
+    selected = next(one for one in inner.expressions if one.alias_or_name.lower() == name)
 
     def reads_rank(column: exp.Expr) -> bool:
         return isinstance(column, exp.Column) and (column.table.lower(), column.name.lower()) == (alias, name)
@@ -114,10 +114,10 @@ def _push(select: exp.Select, item: exp.Subquery, name: str, is_rank: Callable[[
         return
     rest = without_parts(where, asked)
     select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
-    moved = [part.transform(lambda one: given.unalias().copy() if reads_rank(one) else one) for part in asked]
-    clause, kind = ("qualify", exp.Qualify) if is_rank(given.unalias()) else ("where", exp.Where)
-    known = [inner.args[clause].this] if inner.args.get(clause) else []
-    inner.set(clause, kind(this=exp.and_(*known, *moved)))
+    moved = [part.transform(lambda one: selected.unalias().copy() if reads_rank(one) else one) for part in asked]
+    clause, kind = ("qualify", exp.Qualify) if is_rank(selected.unalias()) else ("where", exp.Where)
+    conditions = [inner.args[clause].this] if inner.args.get(clause) else []
+    inner.set(clause, kind(this=exp.and_(*conditions, *moved)))
 
 
 def _keeps_rows(select: exp.Select, item: exp.Subquery) -> bool:

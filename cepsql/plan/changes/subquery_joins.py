@@ -12,18 +12,18 @@ from typing import TypeGuard
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregate_call, own_aggregates
-from cepsql.analysis.operators.pair_conditions import check_pair_condition
+from cepsql.analysis.clauses.pair_conditions import check_pair_condition
+from cepsql.analysis.row_pattern.aggregate_calls import aggregate_call, own_aggregates
 from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.plan.changes.correlation import outside_columns, with_other_aliases
-from cepsql.plan.changes.ranked_rows import is_ranking
+from cepsql.plan.changes.ranked_selects import is_ranking
 from cepsql.plan.joins.join_condition import without_parts
 from cepsql.plan.joins.value_joins import NULL_OF_NOTHING
-from cepsql.plan.rows.over import window_calls
 from cepsql.plan.rows.top_rows import order_by_items, whole_number
+from cepsql.plan.rows.window_functions import window_calls
 from cepsql.plan.tree.join_order import own_columns, relations
 from cepsql.plan.tree.markers import join_kind
 
@@ -94,9 +94,9 @@ class SubqueryJoins:
         for branch in _branches(query):
             for call in window_calls(branch):
                 if not is_ranking(call):
-                    spoken = sql_of(without_tables(call.this))
+                    text = sql_of(without_tables(call.this))
                     raise NotSupportedError(
-                        f"the window function {spoken} in a subquery over a table that changes is not supported",
+                        f"the window function {text} in a subquery over a table that changes is not supported",
                         span_of(call, self.place),
                         "ROW_NUMBER, RANK and DENSE_RANK are",
                     )
@@ -146,15 +146,15 @@ class SubqueryJoins:
         """Write EXISTS and IN that WHERE asks for as semi-joins."""
         where = select.args.get("where")
         parts = conjuncts(where.this) if where is not None else []
-        kept = []
+        others = []
         for part in parts:
             join = self._semi_join(part, select) if self._next([part]) is not None else None
             if join is None:
-                kept.append(part)
+                others.append(part)
             else:
                 select.append("joins", join)
-        if len(kept) < len(parts):
-            select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in kept))) if kept else None)
+        if len(others) < len(parts):
+            select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in others))) if others else None)
 
     def _semi_join(self, condition: exp.Expr, select: exp.Select) -> exp.Join | None:
         """Return the join that a condition is, None for one that is no EXISTS or IN of rows."""
@@ -241,8 +241,8 @@ class SubqueryJoins:
         plain.set("expressions", [exp.alias_(c.copy(), f"__v{i}", quoted=True) for i, c in enumerate(calls)])
         keyed = self._keyed(plain, select)
         self._beside(keyed, select, "__v0")
-        found = {call: self._of_nothing(call, keyed.column(f"__v{i}")) for i, call in enumerate(calls)}
-        return exp.paren(value.transform(lambda node: found[node].copy() if node in found else node))
+        values = {call: self._of_nothing(call, keyed.column(f"__v{i}")) for i, call in enumerate(calls)}
+        return exp.paren(value.transform(lambda node: values[node].copy() if node in values else node))
 
     def _of_nothing(self, call: exp.Expr, column: exp.Column) -> exp.Expr:
         """Return an aggregate with its value where no row is, for which it has none."""
@@ -303,12 +303,12 @@ class SubqueryJoins:
             exp.EQ(this=value.copy(), expression=different.column("__v0")),
         ]
         select.append("joins", exp.Join(this=different.relation(), side="LEFT", on=exp.and_(*conditions)))
-        found = different.column("__v0").is_(exp.null()).not_()
+        met = different.column("__v0").is_(exp.null()).not_()
         nothing = exp.EQ(
             this=exp.Coalesce(this=every.copy(), expressions=[exp.Literal.number(0)]), expression=exp.Literal.number(0)
         )
         unknown = exp.cast(exp.null(), "boolean")
-        case = exp.case().when(nothing, exp.false()).when(found, exp.true())
+        case = exp.case().when(nothing, exp.false()).when(met, exp.true())
         case = case.when(value.copy().is_(exp.null()), unknown)
         case = case.when(exp.GT(this=every.copy(), expression=known), unknown.copy()).else_(exp.false())
         return exp.paren(case)
@@ -502,12 +502,12 @@ class SubqueryJoins:
         tables = {column.table.lower() for column in columns}
         items = [item for item in relations(select) if item.alias_or_name.lower() in tables]
         named = [exp.alias_(column.copy(), f"__d{i}", quoted=True) for i, column in enumerate(columns)]
-        found = exp.select(*named).distinct()
+        distinct = exp.select(*named).distinct()
         if len(items) == 1 and not any(join_kind(join) in _EXTENDING for join in joins):
-            return found.from_(items[0].copy())
-        found.set("from_", select.args["from_"].copy())
-        found.set("joins", [join.copy() for join in joins])
-        return found
+            return distinct.from_(items[0].copy())
+        distinct.set("from_", select.args["from_"].copy())
+        distinct.set("joins", [join.copy() for join in joins])
+        return distinct
 
     def _over_groups(self, select: exp.Select) -> exp.Select:
         """Return a SELECT whose groups are made in a subquery."""
@@ -517,8 +517,8 @@ class SubqueryJoins:
         name, inner, outer = self.name("__grouped"), select.copy(), select.copy()
         places: dict[exp.Expr, exp.Column] = {}
         items = []
-        for prefix, found in (("__g", _keys(select)), ("__a", own_aggregates(select))):
-            for number, part in enumerate(found):
+        for prefix, parts in (("__g", _keys(select)), ("__a", own_aggregates(select))):
+            for number, part in enumerate(parts):
                 places.setdefault(part.copy(), _column(name, f"{prefix}{number}"))
                 items.append(exp.alias_(part.copy(), f"{prefix}{number}", quoted=True))
         inner.set("expressions", items)
@@ -548,9 +548,9 @@ class SubqueryJoins:
         outer.set("where", exp.Where(this=exp.and_(*map(over, asked))) if asked else None)
         return outer
 
-    def _refused(self, part: exp.Expr, spoken: str) -> NotSupportedError:
+    def _refused(self, part: exp.Expr, construct: str) -> NotSupportedError:
         return NotSupportedError(
-            f"{spoken} over a table that changes is not supported",
+            f"{construct} over a table that changes is not supported",
             span_of(part, self.place),
             "write it as a relation in FROM, and join its rows",
         )
@@ -622,12 +622,12 @@ def _count() -> exp.Count:
 def _query_of(node: exp.Expr) -> exp.Query | None:
     """Return the subquery that an expression asks: a value, EXISTS or IN; None for other expressions."""
     if isinstance(node, exp.In):
-        found = node.args.get("query")
+        query = node.args.get("query")
     elif isinstance(node, exp.Exists):
-        found = node.this
+        query = node.this
     else:
-        found = node if isinstance(node, exp.Query) else None
-    plain = found.unnest() if found is not None else None
+        query = node if isinstance(node, exp.Query) else None
+    plain = query.unnest() if query is not None else None
     return plain if isinstance(plain, exp.Query) else None
 
 

@@ -6,10 +6,10 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import own_aggregates
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.pair_conditions import check_pair_condition
-from cepsql.analysis.operators.valid_times import asking_parts, is_clock
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.pair_conditions import check_pair_condition
+from cepsql.analysis.clauses.valid_times import asking_parts, is_clock
+from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.fleeting import is_fleeting
 from cepsql.analysis.sql.inner_stars import refuse_inner_stars
 from cepsql.analysis.sql.plain_sql import conjuncts, spoken_type, sql_of, with_shared_equalities, without_tables
@@ -18,10 +18,10 @@ from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, NotSupportedError, Span, answer, granted
-from cepsql.language.temporal_joins import temporal_call
-from cepsql.operators.interval_join import JoinKind
-from cepsql.operators.pair_rows import LEFT, RIGHT
-from cepsql.operators.retracting_groups import GroupCall
+from cepsql.language.rewriting.temporal_joins import temporal_call
+from cepsql.operators.changing.retracting_groups import GroupCall
+from cepsql.operators.pairing.interval_join import JoinKind
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.operator import Change
 from cepsql.plan.changes.composed_aggregates import group_call, with_composed_aggregates
 from cepsql.plan.changes.different_groups import different_groups, is_distinct_of_groups
@@ -29,7 +29,7 @@ from cepsql.plan.changes.framed_rows import framed_select, with_groups_below
 from cepsql.plan.changes.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.changes.nested_joins import with_plain_joins
 from cepsql.plan.changes.rank_limits import with_rank_limits
-from cepsql.plan.changes.ranked_rows import asks_one_rank, is_ranking, ranked_select
+from cepsql.plan.changes.ranked_selects import asks_one_rank, is_ranking, ranked_select
 from cepsql.plan.changes.subquery_joins import SubqueryJoins
 from cepsql.plan.changes.temporal_filters import (
     Now,
@@ -47,7 +47,7 @@ from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import groups_windows, over_groups, window_call
 from cepsql.plan.joins.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.joins.semi_joins import with_semi_joins
-from cepsql.plan.joins.stream_join import joined_events
+from cepsql.plan.joins.stream_joins import joined_events
 from cepsql.plan.joins.value_joins import with_value_joins
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
@@ -55,8 +55,8 @@ from cepsql.plan.operators.retracting_groups import ListedCall, RetractingGroups
 from cepsql.plan.operators.table_join import TableJoin
 from cepsql.plan.operators.temporal_filter import TemporalFilter
 from cepsql.plan.operators.upserts import Upserts
-from cepsql.plan.rows.over import named_item, own_aggregate, window_calls
 from cepsql.plan.rows.top_rows import with_first_rows_ranked
+from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_calls
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.clock import Clock
@@ -159,9 +159,9 @@ class _TableChanges:
         if self.frames and not groups_windows(query, self.nodes):
             query = with_groups_below(query, self._name)
         if window_calls(query) and has_subqueries(query):
-            found = answer(partial(self._selected, query))
-            if not isinstance(found, NotSupportedError):
-                return granted(found)
+            planned = answer(partial(self._selected, query))
+            if not isinstance(planned, NotSupportedError):
+                return granted(planned)
             query = with_values_below(query, self._name("__valued"))
         return self._selected(query)
 
@@ -219,18 +219,18 @@ class _TableChanges:
 
     def _check(self, select: exp.Select) -> None:
         ranked = [id(call) for call in window_calls(select)]
-        for clause, spoken in _CLAUSES.items():
+        for clause, words in _CLAUSES.items():
             if select.args.get(clause) and not (ranked and clause == "qualify"):
-                raise self._refused(select.args[clause], spoken)
+                raise self._refused(select.args[clause], words)
         own = [*select.expressions, select.args.get("qualify"), *(select.args.get("windows") or [])]
-        known = {id(call) for part in own if part is not None for call in part.find_all(exp.Window)}
+        planned = {id(call) for part in own if part is not None for call in part.find_all(exp.Window)}
         by_time = {id(part) for condition in asking_conditions(select) for part in condition.walk()}
         for part in self._own_parts(select):
             if is_clock(part) and id(part) in by_time:
                 continue
             if is_clock(part) and (self.now is not None or is_fleeting(part)):
                 refuse_now(part, self.place)
-            if isinstance(part, exp.Window) and id(part) not in known:
+            if isinstance(part, exp.Window) and id(part) not in planned:
                 raise self._refused(part, "a window function here")
             if window_call(part) is not None:
                 raise self._refused(part, "a window of event time")
@@ -265,10 +265,10 @@ class _TableChanges:
                 elif isinstance(one, exp.Expr) and name not in ("from_", "joins"):
                     yield from one.walk()
 
-    def _refused(self, part: exp.Expr | list, spoken: str) -> NotSupportedError:
+    def _refused(self, part: exp.Expr | list, construct: str) -> NotSupportedError:
         place = span_of(part[0] if isinstance(part, list) else part, self.place)
         return NotSupportedError(
-            f"{spoken} over a table that changes is not supported",
+            f"{construct} over a table that changes is not supported",
             place,
             "filters, computed columns, UNION ALL, joins by equal keys, GROUP BY and DISTINCT are",
         )
@@ -288,17 +288,17 @@ class _TableChanges:
                  for key, item in zip(keys, query.selects, strict=True)]  # fmt: skip
         if not query.args.get("distinct"):
             return self._repeated(exp.select(*keys).from_(both).group_by(*keys), named, query)
-        found = exp.select(*named).from_(both).group_by(*keys)
+        groups = exp.select(*named).from_(both).group_by(*keys)
         marked = exp.column(side, table=name)
         match query:
             case exp.Intersect():
-                return found.having(
+                return groups.having(
                     exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(1)),
                     exp.EQ(this=exp.Min(this=marked.copy()), expression=exp.Literal.number(0)),
                 )
             case exp.Except():
-                return found.having(exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(0)))
-        return found
+                return groups.having(exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(0)))
+        return groups
 
     def _repeated(self, groups: exp.Select, named: list[exp.Expr], query: exp.SetOperation) -> exp.Select:
         """Return each row of an INTERSECT ALL or EXCEPT ALL as often as it is there."""
@@ -328,8 +328,8 @@ class _TableChanges:
             own = [column.name for column in branch.properties.columns if column.name not in _HIDDEN]
             columns = [exp.alias_(exp.column(c, table=name, quoted=True), n, quoted=True)
                        for c, n in zip(own, names, strict=True)]  # fmt: skip
-            told = exp.func("concat", exp.Literal.string(f"{number} "), exp.column(IDENTITY, table=name))
-            columns += [exp.alias_(told, IDENTITY), exp.column(CHANGE, table=name)]
+            identity = exp.func("concat", exp.Literal.string(f"{number} "), exp.column(IDENTITY, table=name))
+            columns += [exp.alias_(identity, IDENTITY), exp.column(CHANGE, table=name)]
             parts.append(exp.select(*columns).from_(exp.to_table(name)))
         return self._sql(exp.union(*parts, distinct=False))
 
@@ -354,8 +354,8 @@ class _TableChanges:
             own = key[1] if key[1] not in taken else f"{key[0]}__{key[1]}"
             names.setdefault(key, exp.to_identifier(own, quoted=True))
             column.set("this", names[key].copy())
-        given = [exp.alias_(exp.column(name, table=table, quoted=True), new) for (table, name), new in names.items()]
-        items = given or [exp.alias_(exp.Literal.number(1), "__one")]
+        renamed = [exp.alias_(exp.column(name, table=table, quoted=True), new) for (table, name), new in names.items()]
+        items = renamed or [exp.alias_(exp.Literal.number(1), "__one")]
         events = joined_events(select, items, self.nodes, self.checked, self.place)
         if isinstance(events, Error):
             return select
@@ -399,8 +399,8 @@ class _TableChanges:
             columns = [column for column in own_columns(copy) if column.table.lower() == alias.lower()]
             names = dict.fromkeys(column.name.lower() for column in columns)
             named = [exp.column(name, table=alias, quoted=True) for name in names]
-            given = [exp.alias_(column, column.name, quoted=True) for column in named]
-            inner = exp.select(*given or [exp.alias_(exp.Literal.number(1), "__one")]).from_(item.copy())
+            items = [exp.alias_(column, column.name, quoted=True) for column in named]
+            inner = exp.select(*items or [exp.alias_(exp.Literal.number(1), "__one")]).from_(item.copy())
             item.replace(exp.alias_(exp.to_table(self._added_rows(inner)), alias, table=True))
         return copy if tables else None
 
@@ -487,19 +487,19 @@ class _TableChanges:
     ) -> exp.Select:
         """Return a SELECT over the join of two relations in place of the first one."""
         name = self._name("__join")
-        kept: list[tuple[str, ...]] = []
+        columns_of: list[tuple[str, ...]] = []
         inputs = []
         select.set("from_", exp.From(this=exp.to_table(name)))
         for number, (item, prefix) in enumerate(zip(sides, (LEFT, RIGHT), strict=True)):
             alias = item.alias_or_name.lower()
             columns = [column for column in own_columns(select) if column.table.lower() == alias]
-            kept.append(tuple(dict.fromkeys(column.name.lower() for column in columns)))
+            columns_of.append(tuple(dict.fromkeys(column.name.lower() for column in columns)))
             compared = [c for pair in pairing.keys for c in pair[number].find_all(exp.Column)]
             asked = [c for part in filters[number] for c in part.find_all(exp.Column)]
             compared = [c for c in compared if c.table.lower() == alias]
             if pairing.condition is not None:
                 compared += [c for c in pairing.condition.find_all(exp.Column) if c.table == SIDES[number]]
-            names = dict.fromkeys([*kept[-1], *(c.name.lower() for c in compared)])
+            names = dict.fromkeys([*columns_of[-1], *(c.name.lower() for c in compared)])
             every = dict.fromkeys([*names, *(c.name.lower() for c in asked)])
             inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names))
             inner = inner.from_(self._item(item, frozenset(every)))
@@ -510,7 +510,7 @@ class _TableChanges:
                 column.set("this", exp.to_identifier(prefix + column.name.lower(), quoted=True))
                 column.set("table", exp.to_identifier(name))
         plain = tuple((without_tables(one), without_tables(other)) for one, other in pairing.keys)
-        given = kept[0], kept[1]
+        given = columns_of[0], columns_of[1]
         self.nodes[name] = TableJoin(
             name, tuple(inputs), plain, given, pairing.kind, pairing.condition, pairing.null_safe
         )
@@ -557,15 +557,17 @@ class _TableChanges:
         """Return what stands in FROM for a relation that changes: a node with hidden columns, under the same alias."""
         alias = item.alias_or_name
         if not isinstance(item, exp.Table):
-            found: Node = self._rows_below(_outermost(item), needed)
+            changes: Node = self._rows_below(_outermost(item), needed)
         elif not isinstance(item.this, exp.Identifier):
             raise self._refused(item, "a table function")
         else:
             node = self.nodes[item.name.lower()]
             if node.properties.changes:
                 return exp.alias_(exp.to_table(item.name), alias, table=True)
-            found = Upserts(item.name, (node,), needed) if is_changelog(node) else self._added(item.name, node, needed)
-        return exp.alias_(exp.to_table(self._enter("__rows", found)), alias, table=True)
+            changes = (
+                Upserts(item.name, (node,), needed) if is_changelog(node) else self._added(item.name, node, needed)
+            )
+        return exp.alias_(exp.to_table(self._enter("__rows", changes)), alias, table=True)
 
     def _rows_below(self, query: exp.Query, needed: frozenset[str]) -> Sql:
         """Return the rows of a subquery as changes; those of one that can only be asked of events are added."""
@@ -611,9 +613,9 @@ class _TableChanges:
         """Return rows that are added to a table, which tell the operators over them how far their stream is."""
         name = self._name("__clock")
         self.nodes[name] = TemporalFilter(name, (rows,), False, False, Clock.EVENT_TIME)
-        given = [exp.column(column, table=name, quoted=True) for column in columns]
+        columns_of = [exp.column(column, table=name, quoted=True) for column in columns]
         hidden = [exp.column(column, table=name) for column in _HIDDEN]
-        return self._sql(exp.select(*given, *hidden).from_(exp.to_table(name)))
+        return self._sql(exp.select(*columns_of, *hidden).from_(exp.to_table(name)))
 
     def _over(self, select: exp.Select) -> exp.Select:
         """Return a SELECT over an operator that ranks the rows of a SELECT, or computes window functions over them."""
@@ -646,17 +648,17 @@ class _TableChanges:
         rows = self._changing(columns.select(select))
         types = {column.name: column for column in rows.properties.columns}
         name = self._name("__groups")
-        given: list[tuple[ColumnDefinition, GroupCall]] = []
+        aggregates: list[tuple[ColumnDefinition, GroupCall]] = []
         listed: list[tuple[ColumnDefinition, ListedCall]] = []
         for call, one in zip(calls, planned, strict=True):
             if isinstance(one, ListedCall):
-                given.append((ColumnDefinition(one.values.name, "unknown"), one.values))
+                aggregates.append((ColumnDefinition(one.values.name, "unknown"), one.values))
                 listed.append((ColumnDefinition(one.name, spoken_type(call)), one))
             else:
-                given.append((ColumnDefinition(one.name, spoken_type(call)), one))
-        spoken = tuple(map(sql_of, calls))
+                aggregates.append((ColumnDefinition(one.name, spoken_type(call)), one))
+        texts = tuple(map(sql_of, calls))
         keyed = tuple(types[key] for key in dict.fromkeys(names.values()))
-        self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(given), spoken, listed=tuple(listed))
+        self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(aggregates), texts, listed=tuple(listed))
         plain = select.copy()
         plain.set("distinct", None)
         named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
@@ -664,12 +666,12 @@ class _TableChanges:
 
     def _time(self, select: exp.Select) -> exp.Column | None:
         """Return the event time of the rows of a SELECT, None if they have none or several."""
-        found = []
+        times = []
         for item in relations(select):
             node = self.nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
             if node is not None and node.properties.streaming and node.properties.watermark is not None:
-                found.append(exp.column(node.properties.watermark.column, table=item.alias_or_name, quoted=True))
-        return found[0] if len(found) == 1 else None
+                times.append(exp.column(node.properties.watermark.column, table=item.alias_or_name, quoted=True))
+        return times[0] if len(times) == 1 else None
 
     def _streams(self) -> set[str]:
         return {name for name, node in self.nodes.items() if node.properties.streaming}

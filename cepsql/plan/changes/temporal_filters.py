@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.valid_times import (
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.valid_times import (
     HINT,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -20,7 +20,7 @@ from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.temporal_joins import temporal_call
+from cepsql.language.rewriting.temporal_joins import temporal_call
 from cepsql.plan.joins.join_condition import without_parts
 from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, TemporalFilter
 from cepsql.plan.tree.clock import Clock
@@ -76,9 +76,9 @@ def now_of(root: Node, place: Span) -> Now | None:
         kind = next((c.type.lower() for c in stream.columns if c.name.lower() == time), "")
         kinds[{"timestamp": TIMESTAMP, "timestamp_ntz": TIMESTAMP_NTZ, "date": TIMESTAMP_NTZ}.get(kind, kind)] = stream
     if len(kinds) > 1 or not kinds.keys() <= {TIMESTAMP, TIMESTAMP_NTZ}:
-        spoken = " and ".join(f"{stream.name} by {kind.upper()}" for kind, stream in kinds.items())
+        clocks = " and ".join(f"{stream.name} by {kind.upper()}" for kind, stream in kinds.items())
         raise NotSupportedError(
-            f"{sql_of(calls[0])} over {spoken} is not supported",
+            f"{sql_of(calls[0])} over {clocks} is not supported",
             span_of(calls[0], place) or place,
             "PROCTIME() goes by the clock of the machine",
         )
@@ -89,19 +89,19 @@ def _asking(root: Node) -> Iterator[exp.Expr]:
     """Yield the conditions over streams that ask the time of now."""
     for node in walk(root):
         if isinstance(node, Sql):
-            found = [part for select in node.query.find_all(exp.Select) for part in asking_conditions(select)]
+            asking = [part for select in node.query.find_all(exp.Select) for part in asking_conditions(select)]
             # What is known of a node that is not planned yet may be an error, and is asked of few.
-            if found and node.properties.streaming:
-                yield from found
+            if asking and node.properties.streaming:
+                yield from asking
 
 
 def asking_conditions(select: exp.Select) -> list[exp.Expr]:
     """Return the conditions of a SELECT that ask the time of now, those that must all hold each by itself."""
-    found = [select.args[clause].this for clause in _CLAUSES if select.args.get(clause)]
+    conditions = [select.args[clause].this for clause in _CLAUSES if select.args.get(clause)]
     for item in relations(select):
         if isinstance(item.parent, exp.Join):
-            found += [part for part in conjuncts(item.parent.args.get("on")) if not temporal_call(part)]
-    return [part for condition in found for part in asking_parts(condition)]
+            conditions += [part for part in conjuncts(item.parent.args.get("on")) if not temporal_call(part)]
+    return [part for condition in conditions for part in asking_parts(condition)]
 
 
 def refuse_now(part: exp.Expr, place: Span) -> None:
@@ -141,16 +141,16 @@ def timed_select(
     inner = columns.select(select)
     bounds = [*times.enters, *times.leaves]
     # A row whose time is unknown is never there.
-    known = [exp.not_(bound.copy().is_(exp.null())) for bound in bounds]
+    not_null = [exp.not_(bound.copy().is_(exp.null())) for bound in bounds]
     rest = [part.copy() for part in (*without_parts(parts, asking), *times.others)]
-    inner.set("where", exp.Where(this=exp.and_(*rest, *known)))
+    inner.set("where", exp.Where(this=exp.and_(*rest, *not_null)))
     if times.enters:
         inner = inner.select(exp.alias_(_extreme(exp.Greatest, times.enters), ENTER))
     if times.leaves:
         inner = inner.select(exp.alias_(_extreme(exp.Least, times.leaves), LEAVE))
-    spoken = tuple(sql_of(without_tables(part)) for part in asking)
+    texts = tuple(sql_of(without_tables(part)) for part in asking)
     rows = changes(inner)
-    node = TemporalFilter(name, (rows,), bool(times.enters), bool(times.leaves), now.clock, spoken)
+    node = TemporalFilter(name, (rows,), bool(times.enters), bool(times.leaves), now.clock, texts)
     return node, exp.select(*items).from_(exp.to_table(name))
 
 
@@ -188,13 +188,13 @@ def _asking_branch(query: exp.Expr, names: list[str], alias: str, parts: list[ex
     renamed = dict(zip((name.lower() for name in names), own, strict=True))
     columns = [exp.alias_(exp.column(one, table=alias, quoted=True), name, quoted=True)
                for one, name in zip(own, names, strict=True)]  # fmt: skip
-    found = exp.select(*columns).from_(inner.copy().subquery(alias))
+    branch = exp.select(*columns).from_(inner.copy().subquery(alias))
     for part in parts:
         condition = part.copy()
         for column in condition.find_all(exp.Column):
             column.set("this", exp.to_identifier(renamed[column.name.lower()], quoted=True))
-        found = found.where(condition)
-    return found
+        branch = branch.where(condition)
+    return branch
 
 
 def _reads_only(part: exp.Expr, alias: str) -> bool:
@@ -220,8 +220,8 @@ def without_clock(rows: Node) -> Node:
     if mark.column.lower() not in {item.alias_or_name.lower() for item in query.selects}:
         alias = next(item.alias_or_name for item in relations(query) if item.name.lower() == name)
         query = query.select(exp.column(mark.column, table=alias, quoted=True))
-    found = Sql(query, {name: stream})
-    return found if found.properties.watermark is not None else rows
+    unclocked = Sql(query, {name: stream})
+    return unclocked if unclocked.properties.watermark is not None else rows
 
 
 def _extreme(function: type[exp.Expr], times: list[exp.Expr]) -> exp.Expr:

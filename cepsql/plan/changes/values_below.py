@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.plan.rows.over import named_item
+from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.rows_below import RowsBelow
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregate_call, own_aggregates
-from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS
-from cepsql.plan.rows.over import window_calls, with_own_window
+from cepsql.analysis.clauses.frame_reach import OF_ALL_ROWS, RANKS
+from cepsql.analysis.row_pattern.aggregate_calls import aggregate_call, own_aggregates
+from cepsql.plan.rows.window_functions import window_calls, with_own_window
 from cepsql.plan.tree.rows_below import RowsBelow
 
 _OF_ONE_ROW = ("FIRSTVALUE", "FIRST_VALUE", "LASTVALUE", "LAST_VALUE")

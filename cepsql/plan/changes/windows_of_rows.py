@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp, parse_one
 
-from cepsql.analysis.operators.window_sql import window_structs
+from cepsql.analysis.clauses.window_sql import window_structs
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
@@ -51,13 +51,13 @@ def _is_bound(column: exp.Column) -> bool:
 
 def _parts(select: exp.Select) -> list[exp.Expr]:
     """Return the parts of a SELECT that may read its windows."""
-    found = [*select.expressions, *(select.args.get(part) for part in ("group", "having", "qualify", "order"))]
-    return [part for part in found if part is not None]
+    parts = [*select.expressions, *(select.args.get(part) for part in ("group", "having", "qualify", "order"))]
+    return [part for part in parts if part is not None]
 
 
 def _type(time: exp.Expr, nodes: Mapping[str, Node]) -> str:
     """Return the type of the time of windows, as far as a column's name tells."""
     named = time.name.lower() if isinstance(time, exp.Column) else ""
     columns = [column for node in nodes.values() for column in node.properties.columns]
-    found = next((column.type.lower() for column in columns if column.name.lower() == named), "timestamp")
-    return "timestamp_ntz" if found == "timestamp_ntz" else "timestamp"
+    kind = next((column.type.lower() for column in columns if column.name.lower() == named), "timestamp")
+    return "timestamp_ntz" if kind == "timestamp_ntz" else "timestamp"

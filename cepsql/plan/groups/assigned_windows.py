@@ -10,21 +10,21 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.assigned_windows import (
+from cepsql.analysis.clauses.assigned_window_calls import (
     CUMULATING,
     HOPPING,
     SESSION,
     AssignedWindows,
     plan_assigned_windows,
 )
-from cepsql.analysis.operators.window_groups import FixedWindow, GivenWindow, SessionWindow, Window, plan_window_groups
-from cepsql.analysis.operators.window_sql import windowed_query
+from cepsql.analysis.clauses.grouped_windows import FixedWindow, GivenWindow, SessionWindow, Window, plan_window_groups
+from cepsql.analysis.clauses.window_sql import windowed_query
 from cepsql.analysis.sql.plain_sql import without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.statements import Query, WindowClause
-from cepsql.operators.windows import END, START, TIME
+from cepsql.language.statements import ParsedQuery, WindowClause
+from cepsql.operators.windowing.windows import END, START, TIME
 from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.tree.changelogs import changelog_read
 from cepsql.plan.tree.join_order import relations
@@ -71,7 +71,7 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
     return Sql(windowed_query(below.query, windows), below.inputs, windows=RowWindows(windows, below))
 
 
-def implied_partition(clause: WindowClause, query: Query) -> WindowClause:
+def implied_partition(clause: WindowClause, query: ParsedQuery) -> WindowClause:
     """Return a clause whose sessions are those of the keys beside the window in the GROUP BY around it.
 
     Without GROUP BY they are those of all rows.
@@ -151,8 +151,8 @@ def read_windows(select: exp.Select, nodes: Mapping[str, Node]) -> tuple[exp.Tab
     tables = {
         table: nodes.get(flat_name(table_name(table))) for table in relations(select) if isinstance(table, exp.Table)
     }
-    found = [(table, n.windows) for table, n in tables.items() if isinstance(n, Sql) and n.windows is not None]
-    return found[0] if len(found) == 1 else None
+    windowed = [(table, n.windows) for table, n in tables.items() if isinstance(n, Sql) and n.windows is not None]
+    return windowed[0] if len(windowed) == 1 else None
 
 
 def refuse_groups_beside(root: Sql) -> None:
@@ -188,11 +188,11 @@ def hold_windows(below: Sql, reader: Reader, checked: Checked) -> Sql:
         return below
     names = [item.this.name.lower() for item in reader.order_by]
     traced = {name: _traced_output(name, resolved.qualified, nodes) for name in names}
-    found = next((node for node in traced.values() if node is not None), None)
-    if found is None or found.windows is None:
+    holding = next((node for node in traced.values() if node is not None), None)
+    if holding is None or holding.windows is None:
         return below
-    given = _given(names, resolved.qualified, nodes)
-    return _with(below, found, _held(found.windows, given, checked))
+    output = _given(names, resolved.qualified, nodes)
+    return _with(below, holding, _held(holding.windows, output, checked))
 
 
 def _given(names: list[str], query: exp.Select, nodes: Mapping[str, Node]) -> str:
@@ -254,19 +254,19 @@ def _traced_output(name: str, select: exp.Select, nodes: Mapping[str, Node]) -> 
     return traced_window(item.unalias(), select, nodes) if item is not None else None
 
 
-def _held(windows: RowWindows, given: str, checked: Checked) -> Sql:
+def _held(windows: RowWindows, time_column: str, checked: Checked) -> Sql:
     """Return rows with their windows, kept until these are over."""
     assigned = windows.assigned
     rows, keys, window = _rows_to_hold(windows)
     order = exp.Ordered(this=exp.column(exp.to_identifier(assigned.time, quoted=True)), nulls_first=True)
     rows = checked(RowsInOrder((order,), assigned.span), rows, "WINDOW")
-    found = rows.properties
-    if given == START and assigned.kind == SESSION:
+    properties = rows.properties
+    if time_column == START and assigned.kind == SESSION:
         raise NotSupportedError(
             "over a stream, window_start alone does not identify a session", assigned.span, "use window_end, too"
         )
-    assert found.watermark is not None
-    groups = plan_window_groups(_HELD, found.columns, found.watermark, keys, window, None, given)
+    assert properties.watermark is not None
+    groups = plan_window_groups(_HELD, properties.columns, properties.watermark, keys, window, None, time_column)
     names = [column.name for column in windows.rows.properties.columns]
     selected = [exp.column(exp.to_identifier(name, quoted=True)) for name in [*names, *assigned.columns]]
     query = exp.select(*selected).from_(exp.to_table(_HELD))

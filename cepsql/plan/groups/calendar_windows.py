@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from sqlglot import exp, parse_one
 
-from cepsql.analysis.operators.assigned_windows import HOPPING, TUMBLING, AssignedWindows, check_lengths
-from cepsql.analysis.operators.window_sql import window_structs
+from cepsql.analysis.clauses.assigned_window_calls import HOPPING, TUMBLING, AssignedWindows, check_lengths
+from cepsql.analysis.clauses.window_sql import window_structs
 from cepsql.analysis.sql.lengths import DAYS, WEEKS, Length, window_length
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import Span
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.tree.nodes import Sql
@@ -32,12 +32,12 @@ def calendar_windows(
     lengths = [_length(argument, place) for argument in arguments]
     if None in lengths:
         return None
-    known = [length for length in lengths if length is not None]
+    constants = [length for length in lengths if length is not None]
     if time_type == "timestamp_ntz":
-        known = [_of_days(length) for length in known]
-    if not fixed and all(length.fixed for length in known):
+        constants = [_of_days(length) for length in constants]
+    if not fixed and all(length.fixed for length in constants):
         return None
-    size, step, offset = [*known, *(known[:1] if len(known) == 1 else []), Length(0)][:3]
+    size, step, offset = [*constants, *(constants[:1] if len(constants) == 1 else []), Length(0)][:3]
     kind = TUMBLING if step == size else HOPPING
     windows = AssignedWindows(kind, time, time_type, size, step, offset, None, False, place)
     check_lengths(windows, *[*arguments, None, None][:3])
@@ -52,9 +52,9 @@ def with_calendar_windows(root: Sql) -> Sql:
     query = root.query.copy()
     for select in query.find_all(exp.Select):
         own = [call for call in select.find_all(exp.Anonymous) if call.find_ancestor(exp.Select) is select]
-        found = [call for call in own if _is_of_calendar(root, call)]
-        if found:
-            _as_column(root, select, found)
+        calendar_calls = [call for call in own if _is_of_calendar(root, call)]
+        if calendar_calls:
+            _as_column(root, select, calendar_calls)
     return replace(root, query=query)
 
 
@@ -85,8 +85,8 @@ def _type(root: Sql, time: exp.Expr) -> str:
     """Return the type of the time of windows, as far as a column's name tells."""
     columns = [column for node in root.inputs.values() for column in node.properties.columns]
     named = time.name.lower() if isinstance(time, exp.Column) else ""
-    found = next((c.type.lower() for c in columns if c.name.lower() == named), "timestamp")
-    return "timestamp_ntz" if found == "timestamp_ntz" else "timestamp"
+    kind = next((c.type.lower() for c in columns if c.name.lower() == named), "timestamp")
+    return "timestamp_ntz" if kind == "timestamp_ntz" else "timestamp"
 
 
 def _length(argument: exp.Expr, place: Span) -> Length | None:
@@ -100,8 +100,8 @@ def _length(argument: exp.Expr, place: Span) -> Length | None:
         interval = argument
     else:
         return None
-    found = window_length(interval, span_of(argument, place))
-    return Length(found.count * 7, DAYS) if found.unit == WEEKS else found
+    length = window_length(interval, span_of(argument, place))
+    return Length(length.count * 7, DAYS) if length.unit == WEEKS else length
 
 
 def _of_days(length: Length) -> Length:

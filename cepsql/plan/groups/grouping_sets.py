@@ -5,7 +5,7 @@ from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import is_group_aggregate
+from cepsql.analysis.row_pattern.aggregate_calls import is_group_aggregate
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
@@ -69,10 +69,10 @@ class _Sets:
         """Return the key that an expression is, perhaps a new one; a number is an item of the SELECT."""
         number = int(key.this) if isinstance(key, exp.Literal) and key.this.isdigit() else 0
         meant = self._select.selects[number - 1].unalias() if 0 < number <= len(self._select.selects) else key
-        known = self._key(meant)
-        if known is None:
+        own_key = self._key(meant)
+        if own_key is None:
             self.keys.append(meant)
-        return meant if known is None else known
+        return meant if own_key is None else own_key
 
     def _item(self, item: exp.Expr) -> exp.Expr:
         made = self._replaced(item.copy())
@@ -131,8 +131,8 @@ def _sets(group: exp.Group) -> list[list[exp.Expr]]:
             # GROUP BY a, b WITH ROLLUP, or GROUP BY a, b GROUPING SETS (...).
             own = part.expressions if part.expressions else plain
             return _of_part(type(part)(expressions=[one.copy() for one in own]))
-    found = product(*map(_of_part, plain))
-    return [list(dict.fromkeys(key for keys in one for key in keys)) for one in found]
+    combined = product(*map(_of_part, plain))
+    return [list(dict.fromkeys(key for keys in one for key in keys)) for one in combined]
 
 
 def _of_part(part: exp.Expr) -> list[list[exp.Expr]]:

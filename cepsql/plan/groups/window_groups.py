@@ -7,10 +7,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregates_of
-from cepsql.analysis.operators.assigned_windows import CUMULATING, HOPPING, SESSION, TUMBLING, AssignedWindows
-from cepsql.analysis.operators.emission import ON_CLOSE, OPERATION, Emission
-from cepsql.analysis.operators.window_groups import (
+from cepsql.analysis.clauses.assigned_window_calls import CUMULATING, HOPPING, SESSION, TUMBLING, AssignedWindows
+from cepsql.analysis.clauses.emit_clause import ON_CLOSE, OPERATION, Emission
+from cepsql.analysis.clauses.grouped_windows import (
     FixedWindow,
     GivenWindow,
     Instants,
@@ -18,14 +17,15 @@ from cepsql.analysis.operators.window_groups import (
     plan_window,
     plan_window_groups,
 )
-from cepsql.analysis.operators.window_sql import windowed_query
+from cepsql.analysis.clauses.window_sql import windowed_query
+from cepsql.analysis.row_pattern.aggregate_calls import aggregates_of
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name, flatten_names
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.operators.windows import END, REPEATED, START, TIME
+from cepsql.operators.windowing.windows import END, REPEATED, START, TIME
 from cepsql.plan.groups.assigned_windows import (
     fixed_window,
     group_keys,
@@ -35,11 +35,11 @@ from cepsql.plan.groups.assigned_windows import (
     with_counted_rows,
 )
 from cepsql.plan.groups.calendar_windows import calendar_windows
-from cepsql.plan.joins.stream_join import joins_streams
+from cepsql.plan.joins.stream_joins import joins_streams
 from cepsql.plan.names.ungrouped import ungrouped
 from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
-from cepsql.plan.rows.over import named_item
+from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Node, Ordered, Read, Sql
@@ -68,14 +68,14 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
         # Of groups below a join the join says by which time they are followed, unless the reader does.
         return _is_windowed(checked, select, nodes) and (bool(names) or not _is_below_join(select, nodes))
 
-    def hoisted(given: str) -> Sql:
-        return hoist_selects(below, wanted, partial(_hoisted, given, checked), reader.span)
+    def hoisted(time: str) -> Sql:
+        return hoist_selects(below, wanted, partial(_hoisted, time, checked), reader.span)
 
     query = hoisted(END)
     if query is below:
         return below
-    known = {id(node) for node in below.inputs.values()}
-    new = (node for node in query.inputs.values() if id(node) not in known)
+    before = {id(node) for node in below.inputs.values()}
+    new = (node for node in query.inputs.values() if id(node) not in before)
     made = [node for node in new if isinstance(node, Ordered) and node.windowed]
     return pick(_offers(query, made, hoisted), names)
 
@@ -89,8 +89,8 @@ def _offers(query: Sql, made: list[Ordered], hoisted: Callable[[str], Sql]) -> I
         yield from offers(query, made, OF_WINDOWS)
         return
     yield query
-    for given in OF_WINDOWS[1:]:
-        yield hoisted(given)
+    for time in OF_WINDOWS[1:]:
+        yield hoisted(time)
 
 
 def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
@@ -111,9 +111,9 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
         return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
 
     def hoist(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select | Error | None:
-        call, found = _window_key(select), _hoisted(END, checked, select, nodes, where, whole)
-        of_spark = isinstance(found, NotSupportedError) and call is not None and not calendar(call)
-        return None if of_spark else found
+        call, grouped = _window_key(select), _hoisted(END, checked, select, nodes, where, whole)
+        of_spark = isinstance(grouped, NotSupportedError) and call is not None and not calendar(call)
+        return None if of_spark else grouped
 
     below = hoist_selects(below, wanted, hoist, place)
     streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
@@ -154,8 +154,8 @@ def groups_windows(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
 def _assigned_keys(select: exp.Select, nodes: Mapping[str, Node]) -> list[exp.Column]:
     """Return the columns of assigned windows in GROUP BY, ends first, as they tell best when a window is over."""
     keys = [key for key in group_keys(select) if isinstance(key, exp.Column)]
-    found = [key for key in keys if traced_window(key, select, nodes) is not None]
-    return sorted(found, key=lambda key: key.name.lower() != END)
+    traced = [key for key in keys if traced_window(key, select, nodes) is not None]
+    return sorted(traced, key=lambda key: key.name.lower() != END)
 
 
 def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) -> exp.Column | None:
@@ -165,7 +165,7 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
     grouped = any(inner is not select for inner in select.find_all(exp.Select))
     if group is None or not (grouped or any(not isinstance(node, Read) for node in below.values())):
         return None
-    found: list[tuple[int, exp.Column]] = []
+    ends: list[tuple[int, exp.Column]] = []
     for key in group.expressions:
         if isinstance(key, exp.Column) and window_call(key) is None:
             columns = RowsBelow()
@@ -174,9 +174,9 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
             rows = Sql(inner, read_nodes(inner, nodes))
             asked = followed_by(time.name, rows, checked, span_of(select) or Span(0, 0), "GROUP BY")
             if asked is not None:
-                found.append((asked.properties.event_time.delay, key))
+                ends.append((asked.properties.event_time.delay, key))
     # Of the two bounds of a window, the end tells sooner that a group is complete.
-    return min(found, key=lambda pair: pair[0])[1] if found else None
+    return min(ends, key=lambda pair: pair[0])[1] if ends else None
 
 
 def _window_key(select: exp.Select) -> exp.Anonymous | None:
@@ -204,7 +204,7 @@ def _is_bound(node: exp.Expr) -> bool:
 
 
 def _hoisted(
-    given: str,
+    offered: str,
     checked: Checked,
     select: exp.Select,
     nodes: dict[str, Node],
@@ -215,14 +215,14 @@ def _hoisted(
     """Return a SELECT over the groups, which are a new entry of `nodes`, or why no operator makes them; Spark may."""
     fixed = _over_fixed_windows(select, nodes)
     select = select if fixed is None else fixed
-    found = _groups(given, checked, select, nodes, place)
-    place = span_of(found.key, place) or place
+    rows_of_groups = _groups(offered, checked, select, nodes, place)
+    place = span_of(rows_of_groups.key, place) or place
     refusal = _refused(select, place)
     if refusal is not None:
         return refusal
-    columns, time = found.columns, found.time
+    columns, time = rows_of_groups.columns, rows_of_groups.time
     keys = [key for key in select.args["group"].expressions if window_call(key) is None and not _is_bound(key)]
-    bounds = _assigned_keys(select, nodes) if isinstance(found.window, GivenWindow) else []
+    bounds = _assigned_keys(select, nodes) if isinstance(rows_of_groups.window, GivenWindow) else []
     names = {key: columns.take(key).name for key in keys if key not in bounds}
     calls = aggregates_of(select)
     aggregates = [
@@ -243,21 +243,25 @@ def _hoisted(
     if known.watermark is None or known.watermark.column.lower() != time.name.lower():
         raise ProgrammingError(
             "windows of a stream must be of its event time",
-            span_of(found.call.expressions[0] if found.call is not None else found.key, place),
+            span_of(
+                rows_of_groups.call.expressions[0] if rows_of_groups.call is not None else rows_of_groups.key, place
+            ),
             "window(ts, '1 minute') of the column that WATERMARK FOR names in CREATE STREAM, unchanged",
         )
-    dates = found.call is None and known.event_time_type.lower() == "date"
+    dates = rows_of_groups.call is None and known.event_time_type.lower() == "date"
     if not dates and not known.event_time_type.lower().startswith("timestamp"):
         return NotSupportedError(
             f"windows of a stream by a {known.event_time_type.upper()} are not supported",
-            span_of(found.call.expressions[0] if found.call is not None else found.key, place),
+            span_of(
+                rows_of_groups.call.expressions[0] if rows_of_groups.call is not None else rows_of_groups.key, place
+            ),
             "declare a computed column, such as at TIMESTAMP AS CAST(... AS TIMESTAMP), with the watermark",
         )
-    window = found.window
-    if found.call is not None:
-        calendar = calendar_windows(found.call, time.name, known.event_time_type.lower(), place)
+    window = rows_of_groups.window
+    if rows_of_groups.call is not None:
+        calendar = calendar_windows(rows_of_groups.call, time.name, known.event_time_type.lower(), place)
         if calendar is None:
-            planned = plan_window(found.call, place)
+            planned = plan_window(rows_of_groups.call, place)
             if isinstance(planned, NotSupportedError):
                 return planned
             window = planned
@@ -268,10 +272,10 @@ def _hoisted(
     refusal = _refused_bounds([*calls, *names], window, place) or _refused_qualify(select)
     if refusal is not None:
         return refusal
-    groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
+    groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, offered)
     groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
-    outer = over_groups(select, given_names, found.call, name, whole)
+    outer = over_groups(select, given_names, rows_of_groups.call, name, whole)
     return outer.select(exp.column(OPERATION, table=name)) if emission.changing else outer
 
 
@@ -314,8 +318,8 @@ def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str
 
 def _of_session(key: exp.Column, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
     """Tell whether a column is of a session, which is not known by its beginning."""
-    found = traced_window(key, select, nodes)
-    return found is not None and found.windows is not None and found.windows.assigned.kind == SESSION
+    traced = traced_window(key, select, nodes)
+    return traced is not None and traced.windows is not None and traced.windows.assigned.kind == SESSION
 
 
 def _tell_windows(assigned: AssignedWindows, keys: set[str]) -> bool:
@@ -431,10 +435,10 @@ def _refused(select: exp.Select, place: Span) -> NotSupportedError | None:
 
 def _refused_bounds(read: Sequence[exp.Expr], window: Window, place: Span) -> NotSupportedError | None:
     """Refuse aggregates and keys that read the window, unless the time of a row alone tells which one it is."""
-    told = isinstance(window, FixedWindow) and window.size == window.slide
+    tumbling = isinstance(window, FixedWindow) and window.size == window.slide
     for part in (part for one in read for part in one.walk()):
         bound = isinstance(part, exp.Column) and _is_bound(part) and part.table != _ASSIGNED
-        if bound or (is_window_call(part) and not told):
+        if bound or (is_window_call(part) and not tumbling):
             return NotSupportedError(
                 "the bounds of a window in an aggregate or another key over a stream are not supported here",
                 span_of(part, place),
@@ -515,12 +519,12 @@ def _named_subquery(item: exp.Expr) -> exp.Expr:
 
 def _within_subqueries(select: exp.Select) -> set[int]:
     """Return the ids of the parts of subqueries in a SELECT's expressions that are not of its rows."""
-    found: set[int] = set()
+    inner: set[int] = set()
     for query in select.find_all(exp.Query):
         if query is select:
             continue
         for node in query.walk():
             columns = list(node.find_all(exp.Column))
             if not columns or any(is_of_subquery(column, select) for column in columns):
-                found.add(id(node))
-    return found
+                inner.add(id(node))
+    return inner

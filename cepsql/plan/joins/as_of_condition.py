@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.ddl.records import code_column, keyed_by_record
+from cepsql.analysis.ddl.record_formats import code_column, keyed_by_record
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import DELETED
 from cepsql.catalog import Source
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import ProgrammingError, Span
-from cepsql.language.temporal_joins import AS_OF, temporal_call
+from cepsql.language.rewriting.temporal_joins import AS_OF, temporal_call
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.joins.join_condition import equal_sides, only_side
 from cepsql.plan.tree.nodes import Node, Read
@@ -71,9 +71,9 @@ def as_of_condition(
     others = [part for part in on if part is not call]
     compared = call.expressions[0].unnest() if call.expressions else None
     if compared is None:
-        found = [part for part in others if _compares(part, left, right)]
-        others = [part for part in others if not any(part is one for one in found)]
-        compared = found[0].unnest() if len(found) == 1 else None
+        nearest = [part for part in others if _compares(part, left, right)]
+        others = [part for part in others if not any(part is one for one in nearest)]
+        compared = nearest[0].unnest() if len(nearest) == 1 else None
     turned = None if compared is None else _turned(compared, right[0])
     if turned is not None and _is_time(turned[0], left) and _is_time(turned[1], right):
         one, other, (forward, strict) = turned
@@ -94,13 +94,13 @@ def as_of_condition(
 def compared_columns(on: Sequence[exp.Expr], right: str) -> list[exp.Column]:
     """Return the columns of the one condition that compares a column of a relation with one of another, none if there
     is not exactly one such condition."""
-    found: list[list[exp.Column]] = []
+    compared: list[list[exp.Column]] = []
     for part in on:
         turned = _turned(part.unnest(), right)
         columns = [side for side in (turned or ())[:2] if isinstance(side, exp.Column)]
         if len(columns) == 2 and sum(column.table.lower() == right for column in columns) == 1:
-            found.append(columns)
-    return found[0] if len(found) == 1 else []
+            compared.append(columns)
+    return compared[0] if len(compared) == 1 else []
 
 
 def _turned(compared: exp.Expr, right: str) -> tuple[exp.Expr, exp.Expr, tuple[bool, bool]] | None:
@@ -162,8 +162,8 @@ def version_condition(
     equal, own, pairs, safe = _split([part for part in on if part is not call], left[0], right[0])
     asked = {name.lower() for name in versions.key}
     keys = tuple(pair for pair in equal if _name(pair[1]) in asked)
-    found = {_name(pair[1]) for pair in keys}
-    missing = [name for name in versions.key if name.lower() not in found]
+    names = {_name(pair[1]) for pair in keys}
+    missing = [name for name in versions.key if name.lower() not in names]
     if missing:
         raise ProgrammingError(
             f"ON must compare {missing[0]}, which is in the PRIMARY KEY of {versions.name}",

@@ -39,14 +39,14 @@ def find_in_lists(
             "leave the column out in a subquery",
         )
     names = [time, *(column.name for column in columns if column.name.lower() != time)]
-    found = _nearest(condition, left, right)
+    nearest = _nearest(condition, left, right)
     for column in list(select.find_all(exp.Column)):
         if (
             column.table.lower() == right
             and column.find_ancestor(exp.Join) is not join
             and _is_own(column, select, right)
         ):
-            column.replace(exp.Dot(this=found.copy(), expression=column.this.copy()))
+            column.replace(exp.Dot(this=nearest.copy(), expression=column.this.copy()))
     fields = [exp.alias_(exp.column(name, table=right, quoted=True), name, quoted=True) for name in names]
     listed = exp.Anonymous(
         this="sort_array",
@@ -65,7 +65,7 @@ def find_in_lists(
         for i, (one, _) in enumerate(condition.keys)
     ]
     if join_kind(join) != "LEFT":
-        met.append(found.copy().is_(exp.null()).not_())
+        met.append(nearest.copy().is_(exp.null()).not_())
     join.set("this", lists.subquery(right))
     join.set("on", exp.and_(*met) if met else exp.true())
     join.set("kind", None)

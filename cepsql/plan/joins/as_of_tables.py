@@ -9,7 +9,7 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.temporal_joins import AS_OF, VERSION_AT, temporal_call
+from cepsql.language.rewriting.temporal_joins import AS_OF, VERSION_AT, temporal_call
 from cepsql.plan.joins.as_of_condition import (
     NO_VERSIONS,
     AsOfCondition,
@@ -21,7 +21,7 @@ from cepsql.plan.joins.as_of_condition import (
 from cepsql.plan.joins.as_of_lists import find_in_lists
 from cepsql.plan.joins.view_versions import join_versions, view_read
 from cepsql.plan.names.hidden_column import carry_column
-from cepsql.plan.tree.arrival import keeps_arrival
+from cepsql.plan.tree.arrival_order import keeps_arrival
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.markers import join_kind
 from cepsql.plan.tree.nodes import Node, Read, Sql
@@ -87,8 +87,8 @@ def _is_lookup(select: exp.Select, parts: list[exp.Expr], nodes: dict[str, Node]
         for item in relations(select):
             node = nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
             if item.alias_or_name.lower() == time.table.lower() and isinstance(node, Read):
-                known = {column.name.lower(): column.expression for column in node.relation.columns}
-                return bool(_PROCESSING_TIME.fullmatch(known.get(time.name.lower()) or ""))
+                computed = {column.name.lower(): column.expression for column in node.relation.columns}
+                return bool(_PROCESSING_TIME.fullmatch(computed.get(time.name.lower()) or ""))
         return False
     return bool(_PROCESSING_TIME.fullmatch(time.sql()))
 

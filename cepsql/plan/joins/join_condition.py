@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.sql.fleeting import random_call
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.operators.interval_join import UNBOUNDED, JoinKind
+from cepsql.operators.pairing.interval_join import UNBOUNDED, JoinKind
 from cepsql.plan.tree.time_bound import TimeUpTo, missing_bounds, own_limit, time_limits
 
 KINDS = {
@@ -43,14 +43,14 @@ class JoinCondition:
 
 
 def split_condition(
-    conditions: Sequence[exp.Expr], times: Mapping[str, str], spoken: Callable[[str, str], str], place: Span | None
+    conditions: Sequence[exp.Expr], times: Mapping[str, str], message: Callable[[str, str], str], place: Span | None
 ) -> JoinCondition | Error:
     """Take the condition of a join of two streams apart, or return why it cannot be: it has no bound on these times, or
     bounds that no pair keeps.
 
     conditions: what must all hold, with the table of every column.
     times:      the aliases of the left and of the right side with their event-time columns, lower case.
-    spoken:     what the user calls a column of an alias.
+    message:     what the user calls a column of an alias.
     """
     left, right = times
     keys: list[tuple[exp.Expr, exp.Expr]] = []
@@ -61,21 +61,21 @@ def split_condition(
     missing = missing_bounds(conditions, times)
     conditions, said = _own_limits(conditions, times, missing)
     for part in conditions:
-        found, whole = time_limits(part, times, months=True)
-        for limit in found:
+        of_part, whole = time_limits(part, times, months=True)
+        for limit in of_part:
             order = (limit.earlier, limit.later)
             limits[order] = min(limits[order], limit.widest)
         pair = equal_sides(part, left, right)
-        if whole and all(limit.exact for limit in found):
+        if whole and all(limit.exact for limit in of_part):
             equal_times += [] if pair is None else [pair]
-        elif pair is not None and not found:
+        elif pair is not None and not of_part:
             keys.append(pair)
         elif (side := only_side(part, times)) is not None:
             own[side].append(part)
         else:
             further.append(part)
     for earlier, later in (pair for pair in missing if pair not in said and limits[pair] == UNBOUNDED):
-        before, after = spoken(earlier, times[earlier]), spoken(later, times[later])
+        before, after = message(earlier, times[earlier]), message(later, times[later])
         added = f"add AND {after} <= {before} + INTERVAL '1' HOUR"
         # USING, and a comma between two relations, have no condition that something could be added to.
         if not any(span_of(column) for part in conditions for column in part.find_all(exp.Column)):
@@ -106,9 +106,11 @@ def _own_limits(
     rest = []
     for part in conditions:
         halves = _halves(part)
-        found = [own_limit(half, times) for half in halves]
-        wanted = [one is not None and one[:2] in missing and one[:2] not in said for one in found]
-        said |= {one[:2]: one[2] for one, taken in zip(found, wanted, strict=True) if one is not None and taken}
+        limits_of_halves = [own_limit(half, times) for half in halves]
+        wanted = [one is not None and one[:2] in missing and one[:2] not in said for one in limits_of_halves]
+        said |= {
+            one[:2]: one[2] for one, taken in zip(limits_of_halves, wanted, strict=True) if one is not None and taken
+        }
         rest += [half for half, taken in zip(halves, wanted, strict=True) if not taken] if any(wanted) else [part]
     return rest, said
 

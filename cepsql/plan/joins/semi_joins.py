@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import own_aggregates
+from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.plan.tree.join_order import relations
@@ -21,13 +21,13 @@ def with_semi_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
     where = select.args.get("where")
     parts = conjuncts(where.this) if where is not None else []
     taken = {item.alias_or_name.lower() for item in relations(select)}
-    found = [_join(part, streams, taken) for part in parts]
-    if not any(found):
+    joins = [_join(part, streams, taken) for part in parts]
+    if not any(joins):
         return select
     copy = select.copy()
-    rest = [part.copy() for part, join in zip(parts, found, strict=True) if join is None]
+    rest = [part.copy() for part, join in zip(parts, joins, strict=True) if join is None]
     copy.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
-    copy.set("joins", [*(copy.args.get("joins") or []), *filter(None, found)])
+    copy.set("joins", [*(copy.args.get("joins") or []), *filter(None, joins)])
     return copy
 
 

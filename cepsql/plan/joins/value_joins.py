@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregate_call, is_group_aggregate, own_aggregates
+from cepsql.analysis.row_pattern.aggregate_calls import aggregate_call, is_group_aggregate, own_aggregates
 from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.analysis.sql.strict import is_strict
@@ -41,28 +41,28 @@ def with_value_joins(select: exp.Select, streams: Collection[str]) -> exp.Select
     if not any(_asked(part, streams) for part in parts):
         return select
     copy = select.copy()
-    joins, kept = [*(copy.args.get("joins") or [])], []
+    joins, conditions = [*(copy.args.get("joins") or [])], []
     for part in parts:
         asked = _asked(part, streams)
         join = None if asked is None else _joined(asked.this, f"__compared_{len(joins)}")
         if join is None:
-            kept.append(part.copy())
+            conditions.append(part.copy())
             continue
         joins.append(join)
         value = exp.column(_VALUE, table=join.alias_or_name, quoted=True)
-        kept.append(part.transform(lambda node, asked=asked, value=value: value if node == asked else node))
+        conditions.append(part.transform(lambda node, asked=asked, value=value: value if node == asked else node))
     copy.set("joins", joins)
-    copy.set("where", exp.Where(this=exp.and_(*kept)))
+    copy.set("where", exp.Where(this=exp.and_(*conditions)))
     return copy
 
 
 def _asked(part: exp.Expr, streams: Collection[str]) -> exp.Subquery | None:
     """Return the subquery over a stream with which a condition compares."""
     sides = (part.this, part.expression) if isinstance(part, _COMPARISONS) else ()
-    found = [side for side in sides if isinstance(side, exp.Subquery)]
-    if len(found) != 1 or not any(table_name(table) in streams for table in catalog_tables(found[0])):
+    subqueries = [side for side in sides if isinstance(side, exp.Subquery)]
+    if len(subqueries) != 1 or not any(table_name(table) in streams for table in catalog_tables(subqueries[0])):
         return None
-    return found[0]
+    return subqueries[0]
 
 
 def _joined(query: exp.Expr, name: str) -> exp.Join | None:

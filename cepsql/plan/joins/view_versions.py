@@ -9,7 +9,7 @@ from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.positions import span_of
 from cepsql.catalog.view_store import ViewSource, view_versions
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.temporal_joins import VERSION_AT, temporal_call
+from cepsql.language.rewriting.temporal_joins import VERSION_AT, temporal_call
 from cepsql.plan.tree.nodes import Node, Read, Sql
 from cepsql.plan.tree.rows_below import read_nodes
 
@@ -32,16 +32,16 @@ def join_versions(
     """
     view = view_read(join.this, nodes)
     assert view is not None
-    spoken, where = view.view.name, span_of(join.this, place)
+    view_name, where = view.view.name, span_of(join.this, place)
     if not any(table.name.lower() in streams for item in left for table in item.find_all(exp.Table)):
         raise NotSupportedError(
-            f"a join of a table with the versions of view {spoken} is not supported",
+            f"a join of a table with the versions of view {view_name} is not supported",
             where,
-            f"replay the table as a stream, or read one version: {spoken} FOR SYSTEM_TIME AS OF TIMESTAMP '...'",
+            f"replay the table as a stream, or read one version: {view_name} FOR SYSTEM_TIME AS OF TIMESTAMP '...'",
         )
     if not view.view.key:
         raise ProgrammingError(
-            f"FOR SYSTEM_TIME AS OF needs view {spoken} to have a key",
+            f"FOR SYSTEM_TIME AS OF needs view {view_name} to have a key",
             where,
             "CREATE MATERIALIZED VIEW ... PRIMARY KEY (...) names its columns",
         )
@@ -61,5 +61,5 @@ def _time_type(join: exp.Join, left: Sequence[exp.Expr], nodes: dict[str, Node])
         return "timestamp"
     query = exp.select("*").from_(item.copy())
     columns = Sql(query, read_nodes(query, nodes)).properties.columns
-    found = next((column.type for column in columns if column.name.lower() == time.name.lower()), "timestamp")
-    return found if found.lower() == "timestamp_ntz" else "timestamp"
+    kind = next((column.type for column in columns if column.name.lower() == time.name.lower()), "timestamp")
+    return kind if kind.lower() == "timestamp_ntz" else "timestamp"

@@ -7,14 +7,14 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from cepsql.analysis.match.subqueries import with_hidden_columns
+from cepsql.analysis.row_pattern.subqueries import with_hidden_columns
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import CTES, recursive_ctes, table_name, used_ctes, visible_ctes
 from cepsql.analysis.sql.written import Written, with_relations, written_input, written_query
 from cepsql.catalog import Relation, View
 from cepsql.errors import Error, NotSupportedError, Span, answer, with_view_text
-from cepsql.language.statements import Clause, MatchClause, MeasureClause, Query, WindowPattern
+from cepsql.language.statements import Clause, MatchClause, MeasureClause, ParsedQuery, WindowPattern
 from cepsql.language.translate import emitted_below, one_query
 from cepsql.plan.names.recursion import refuse_recursion, refuse_recursive_operators
 
@@ -39,7 +39,7 @@ class Expanded:
     streaming: whether it reads a stream.
     """
 
-    query: Query
+    query: ParsedQuery
     root: Written | None
     inputs: Mapping[str, Written | None]
     streaming: bool
@@ -61,10 +61,10 @@ class Expander:
         self.windows: list[WindowPattern] = []
         self._lookup = lookup
         self._relations: dict[str, Relation] = {}
-        self._parsed: dict[str, Query] = {}
+        self._parsed: dict[str, ParsedQuery] = {}
         self._named: dict[str, list[exp.Table]] = {}
 
-    def expand(self, query: Query) -> Expanded:
+    def expand(self, query: ParsedQuery) -> Expanded:
         """Return a query as one tree.
 
         Raises ProgrammingError for unknown relations, and NotSupportedError for WITH RECURSIVE over a stream, and for
@@ -108,7 +108,7 @@ class Expander:
             return False
         return self._has_operator(self.parsed(relation)) or any(map(self.is_stream, self._named_in(relation)))
 
-    def parsed(self, view: View) -> Query:
+    def parsed(self, view: View) -> ParsedQuery:
         """Return the query of a view, with its places in `text`."""
         name = view.name.lower()
         if name not in self._parsed:
@@ -122,7 +122,7 @@ class Expander:
             self.windows += query.windows
         return self._parsed[name]
 
-    def without_subqueries(self, query: Query) -> Query:
+    def without_subqueries(self, query: ParsedQuery) -> ParsedQuery:
         """Return a query whose patterns have no subqueries: their values are columns of what the pattern reads."""
         clauses = tuple(
             with_hidden_columns(clause, partial(self.check_subquery, clause))
@@ -156,7 +156,7 @@ class Expander:
                 "join the table before MATCH_RECOGNIZE, or after it",
             )
 
-    def _has_operator(self, query: Query) -> bool:
+    def _has_operator(self, query: ParsedQuery) -> bool:
         if query.operators or query.windows:
             return True
         read = map(self.relation, _relations_named(query))
@@ -174,12 +174,12 @@ class Expander:
 class _Scope:
     """What names in a tree may mean: operators of a query, and CTEs around the tree, each with its own scope."""
 
-    query: Query
+    query: ParsedQuery
     ctes: Mapping[str, tuple[exp.CTE, "_Scope"]] = field(default_factory=dict)
 
 
 @dataclass
-class _Part:
+class _RelationsOfText:
     """What a text says of the relations in a tree.
 
     names:  new names of operators.
@@ -209,27 +209,31 @@ class _Trees:
         self.operators: list[Clause] = []
         self.inputs: dict[str, Written | None] = {}
 
-    def of_query(self, query: Query) -> tuple[exp.Query, Written | None]:
+    def of_query(self, query: ParsedQuery) -> tuple[exp.Query, Written | None]:
         """Return the tree of a whole query, and its text."""
-        part, used = _Part(), used_ctes(query.expression)
+        part, used = _RelationsOfText(), used_ctes(query.expression)
         tree = self._expanded(query.expression, _Scope(query), part)
         return tree, with_relations(written_query(query, used), tree, part.names, part.bodies) if part.known else None
 
-    def of_window(self, window: WindowPattern, query: Query) -> WindowPattern:
+    def of_window(self, window: WindowPattern, query: ParsedQuery) -> WindowPattern:
         """Return a window whose row pattern names no CTEs of a query."""
         clause, scope = window.clause, self._around(query.expression, _Scope(query))
-        defines = tuple((name, self._expanded(condition, scope, _Part())) for name, condition in clause.defines)
-        measures = tuple(MeasureClause(self._expanded(m.expression, scope, _Part()), m.name) for m in clause.measures)
+        defines = tuple(
+            (name, self._expanded(condition, scope, _RelationsOfText())) for name, condition in clause.defines
+        )
+        measures = tuple(
+            MeasureClause(self._expanded(m.expression, scope, _RelationsOfText()), m.name) for m in clause.measures
+        )
         return replace(window, clause=replace(clause, defines=defines, measures=measures))
 
-    def _expanded(self, tree: _Tree, scope: _Scope, part: _Part) -> _Tree:
+    def _expanded(self, tree: _Tree, scope: _Scope, part: _RelationsOfText) -> _Tree:
         """Return a copy of a tree with subqueries in place of CTEs and views, and with the new operators."""
         copy = tree.copy()
         clauses = {clause.name: clause for clause in scope.query.operators}
         pairs = zip(tree.find_all(exp.Table), copy.find_all(exp.Table), strict=True)
         own = [pair for pair in pairs if _is_name(pair[0]) and not _in_with(pair[0], tree)]
         # Operators are numbered in the order of the text.
-        for table, place in sorted(own, key=lambda pair: pair[0].this.meta.get("start", 0)):
+        for table, place in sorted(own, key=lambda pair: pair[0].this.meta_get("start", 0)):
             cte = _cte_named(table, scope)
             if cte is not None and _is_recursive(cte[0]):
                 continue
@@ -252,11 +256,11 @@ class _Trees:
 
     def _operator(self, clause: Clause, place: exp.Table, scope: _Scope) -> str:
         """Enter an operator that stands at a place, over an expanded input; return its name."""
-        part, written = _Part(), written_input(scope.query, clause, clause.input)
+        part, written = _RelationsOfText(), written_input(scope.query, clause, clause.input)
         tree = self._expanded(clause.input, self._around(place, scope), part)
         for cte in filter(_is_recursive, visible_ctes(place)):
             part.known = False
-            body = self._expanded(cte.this, scope, _Part())
+            body = self._expanded(cte.this, scope, _RelationsOfText())
             tree.with_(cte.args["alias"].copy(), as_=body, recursive=True, copy=False)
         tree = used_ctes(tree)
         name = f"{clause.name.rstrip('0123456789')}{len(self.operators)}"
@@ -270,7 +274,7 @@ class _Trees:
         return replace(scope, ctes={**scope.ctes, **{cte.alias.lower(): (cte, scope) for cte in visible}})
 
 
-def _at_rest(query: Query) -> Expanded:
+def _at_rest(query: ParsedQuery) -> Expanded:
     tree = used_ctes(query.expression)
     return Expanded(replace(query, expression=tree), written_query(query, tree), {}, False)
 
@@ -302,21 +306,21 @@ def put_in_place(table: exp.Table, body: exp.Query, columns: list[exp.Identifier
     table.replace(exp.Subquery(this=body, alias=alias.copy(), **further))
 
 
-def _relations_named(query: Query) -> list[exp.Table]:
+def _relations_named(query: ParsedQuery) -> list[exp.Table]:
     """Return the names in a query that mean relations of the catalog."""
     operators = {clause.name for clause in query.operators}
-    found = []
+    tables = []
     for holder, text in _texts(query):
         around = {cte.alias.lower() for cte in _ctes_around(holder, query)}
         for table in filter(_is_name, text.find_all(exp.Table)):
             ctes = around | {cte.alias.lower() for cte in visible_ctes(table)}
             if table.name not in operators and (len(table.parts) > 1 or table.name.lower() not in ctes):
                 table.meta[CTES] = [cte.alias for cte in query.expression.find_all(exp.CTE)]
-                found.append(table)
-    return found
+                tables.append(table)
+    return tables
 
 
-def _ctes_around(operator: str | None, query: Query) -> list[exp.CTE]:
+def _ctes_around(operator: str | None, query: ParsedQuery) -> list[exp.CTE]:
     """Return the CTEs that are visible where an operator stands, which may be in the input of another one."""
     if operator is None:
         return []
@@ -327,14 +331,14 @@ def _ctes_around(operator: str | None, query: Query) -> list[exp.CTE]:
     return []
 
 
-def _texts(query: Query) -> Iterator[tuple[str | None, exp.Query]]:
+def _texts(query: ParsedQuery) -> Iterator[tuple[str | None, exp.Query]]:
     """Yield the query around the operators, and what each of these reads, by its name."""
     yield None, query.expression
     for clause in query.operators:
         yield clause.name, clause.input
 
 
-def _with_window_names(query: Query, first: int) -> Query:
+def _with_window_names(query: ParsedQuery, first: int) -> ParsedQuery:
     """Return a query whose windows with a row pattern are numbered from `first`, in place."""
     names = {window.name: f"__pattern_{number}" for number, window in enumerate(query.windows, first)}
     for _, text in _texts(query):

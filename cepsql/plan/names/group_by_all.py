@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import aggregates_of
+from cepsql.analysis.row_pattern.aggregate_calls import aggregates_of
 
 
 def with_group_by_all(query: exp.Query) -> exp.Query:
@@ -33,6 +33,6 @@ def _aggregates(item: exp.Expr) -> list[exp.Expr]:
 
 def _mixed(item: exp.Expr) -> bool:
     """Tell whether an item computes with an aggregate and with columns outside of it."""
-    found = _aggregates(item)
-    inside = sum(len(list(call.find_all(exp.Column))) for call in found)
-    return bool(found) and len(list(item.find_all(exp.Column))) > inside
+    aggregates = _aggregates(item)
+    inside = sum(len(list(call.find_all(exp.Column))) for call in aggregates)
+    return bool(aggregates) and len(list(item.find_all(exp.Column))) > inside

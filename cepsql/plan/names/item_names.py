@@ -21,22 +21,22 @@ def with_item_names(columns: Columns, query: exp.Query) -> exp.Query:
     """
     wanted = False
     for select in query.find_all(exp.Select):
-        known = known_names(select, columns)
-        if known is None:
+        columns_of = known_names(select, columns)
+        if columns_of is None:
             _refuse_made_twice(select, columns)
             continue
         if not _is_value(select):
-            _refuse_items(select, {name for names in known.values() for name in names})
-        wanted = wanted or any(_field(column, select, known) for column in _own(select))
+            _refuse_items(select, {name for names in columns_of.values() for name in names})
+        wanted = wanted or any(_field(column, select, columns_of) for column in _own(select))
     return _with_fields(columns, query.copy()) if wanted else query
 
 
 def _with_fields(columns: Columns, query: exp.Query) -> exp.Query:
     """Put fields in the place of what looks like columns of relations, in the tree itself."""
     for select in list(query.find_all(exp.Select)):
-        known = known_names(select, columns)
-        for column in list(_own(select)) if known is not None else ():
-            field = _field(column, select, known or {})
+        columns_of = known_names(select, columns)
+        for column in list(_own(select)) if columns_of is not None else ():
+            field = _field(column, select, columns_of or {})
             if field is not None:
                 column.replace(exp.alias_(field, column.name, quoted=True) if column.parent is select else field)
     return query
@@ -83,17 +83,17 @@ def _refuse_made_twice(select: exp.Select, columns: Columns) -> None:
             )
 
 
-def _field(column: exp.Column, select: exp.Select, known: dict[str, list[str]]) -> exp.Expr | None:
+def _field(column: exp.Column, select: exp.Select, columns_of: dict[str, list[str]]) -> exp.Expr | None:
     """Return the field of a column, or of an earlier item, that looks like a column of a relation; None for others."""
     table, name = column.table.lower(), column.name.lower()
-    if not table or isinstance(column.this, exp.Star) or len(column.parts) > 2 or name in known.get(table, ()):
+    if not table or isinstance(column.this, exp.Star) or len(column.parts) > 2 or name in columns_of.get(table, ()):
         return None
-    owners = [relation for relation, names in known.items() if table in names]
-    if len(owners) == 1 and table in known:
+    owners = [relation for relation, names in columns_of.items() if table in names]
+    if len(owners) == 1 and table in columns_of:
         whole: exp.Expr = exp.column(column.args["table"].copy(), table=exp.to_identifier(owners[0], quoted=True))
     elif (
         not owners
-        and table not in known
+        and table not in columns_of
         # Of those the fields are the bounds of the windows in GROUP BY.
         and table not in WINDOW_CALLS
         and (item := _earlier(column, select, table)) is not None
@@ -106,12 +106,12 @@ def _field(column: exp.Column, select: exp.Select, known: dict[str, list[str]]) 
 
 def _earlier(column: exp.Column, select: exp.Select, name: str) -> exp.Expr | None:
     """Return the item of a name that stands before the one in which a column is, None if there is none, or two."""
-    found: list[exp.Expr] = []
+    earlier: list[exp.Expr] = []
     for item in select.expressions:
         if any(part is column for part in item.find_all(exp.Column)):
-            return found[0] if len(found) == 1 else None
+            return earlier[0] if len(earlier) == 1 else None
         if item.alias.lower() == name:
-            found.append(item)
+            earlier.append(item)
     return None
 
 

@@ -33,13 +33,13 @@ def known_names(select: exp.Select, columns: Columns, laterals: bool = True) -> 
     """
     if laterals and select.args.get("laterals"):
         return None
-    found: dict[str, list[str]] = {}
+    columns_of: dict[str, list[str]] = {}
     for source in _sources(select):
         names = [name.lower() for name in _columns_of(source, columns)]
         if not names or not all(names) or not _is_closed(source, columns):
             return None
-        found[source.alias_or_name.lower()] = names
-    return found
+        columns_of[source.alias_or_name.lower()] = names
+    return columns_of
 
 
 def _is_closed(source: exp.Expr, columns: Columns) -> bool:
@@ -85,10 +85,10 @@ def names_given(query: exp.Expr, columns: Columns) -> list[str]:
         select = select.this
     if not isinstance(select, exp.Select):
         return []
-    found: list[str] = []
+    names: list[str] = []
     for item in select.expressions:
-        found += _names_of_star(select, item, columns) if item.is_star else [item.alias_or_name]
-    return found
+        names += _names_of_star(select, item, columns) if item.is_star else [item.alias_or_name]
+    return names
 
 
 def names_of_stars(select: exp.Select, columns: Columns) -> set[str]:

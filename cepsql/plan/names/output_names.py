@@ -88,8 +88,8 @@ def _refuse_order(select: exp.Select) -> None:
 
 def _own(select: exp.Select, clause: str) -> list[exp.Column]:
     """Return the names without a relation in a clause of a SELECT's own."""
-    found = select.args[clause].find_all(exp.Column)
-    return [column for column in found if not column.table and column.parent_select is select]
+    named = select.args[clause].find_all(exp.Column)
+    return [column for column in named if not column.table and column.parent_select is select]
 
 
 def _items(select: exp.Select, column: exp.Column) -> list[exp.Expr]:

@@ -5,10 +5,10 @@ from sqlglot import exp
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import recursive_ctes
 from cepsql.errors import NotSupportedError
-from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, Query
+from cepsql.language.statements import Clause, DeduplicateClause, EmittedClause, MatchClause, ParsedQuery
 
 
-def refuse_recursive_operators(query: Query) -> None:
+def refuse_recursive_operators(query: ParsedQuery) -> None:
     """Raise NotSupportedError for a clause that reads the rows of an operator within a CTE that reads itself."""
     clauses = {clause.name: clause for clause in query.operators}
     for text in (query.expression, *(clause.input for clause in query.operators)):
@@ -23,7 +23,7 @@ def refuse_recursive_operators(query: Query) -> None:
                 )
 
 
-def refuse_recursion(query: Query, streaming: bool) -> None:
+def refuse_recursion(query: ParsedQuery, streaming: bool) -> None:
     """Raise NotSupportedError for WITH RECURSIVE in a query over streams, whose rows never have all been there."""
     texts = (query.expression, *(clause.input for clause in query.operators))
     cte = next((cte for text in texts for cte in recursive_ctes(text)), None)
@@ -35,12 +35,12 @@ def refuse_recursion(query: Query, streaming: bool) -> None:
 
 def _recursive_around(table: exp.Table) -> list[exp.CTE]:
     """Return the CTEs of WITH RECURSIVE in which a table stands."""
-    found, node = [], table.parent
+    ctes, node = [], table.parent
     while node is not None:
         if isinstance(node, exp.CTE) and node.parent is not None and node.parent.args.get("recursive"):
-            found.append(node)
+            ctes.append(node)
         node = node.parent
-    return found
+    return ctes
 
 
 def _names_read(text: exp.Expr, clauses: dict[str, Clause]) -> set[str]:

@@ -26,7 +26,7 @@ def with_row_times(time: Callable[[exp.Table], str | None], columns: Columns, qu
         of = column.table.lower()
         named_so = [one for one in relations(select) if not of or one.alias_or_name.lower() == of]
         tables = [one for one in named_so if isinstance(one, exp.Table)]
-        times = [found for table in tables if (found := time(table)) is not None]
+        times = [time_column for table in tables if (time_column := time(table)) is not None]
         if len(times) != 1:
             continue
         named = exp.column(times[0], table=column.args.get("table"), quoted=True)

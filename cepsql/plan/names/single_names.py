@@ -17,26 +17,26 @@ def refuse_names_twice(query: exp.Query) -> None:
         _refuse_twice(windows, "windows", True)
         _refuse_other_case(select, {window.name for window in windows})
     for part in query.find_all(exp.CTE, exp.Subquery):
-        alias, given = part.args.get("alias"), part.this
-        while isinstance(given, exp.SetOperation | exp.Subquery):
-            given = given.this
-        if not isinstance(alias, exp.TableAlias) or not alias.columns or not isinstance(given, exp.Select):
+        alias, named = part.args.get("alias"), part.this
+        while isinstance(named, exp.SetOperation | exp.Subquery):
+            named = named.this
+        if not isinstance(alias, exp.TableAlias) or not alias.columns or not isinstance(named, exp.Select):
             continue
-        if not any(_is_open(item) for item in given.expressions) and len(alias.columns) != len(given.expressions):
+        if not any(_is_open(item) for item in named.expressions) and len(alias.columns) != len(named.expressions):
             raise ProgrammingError(
-                f"{alias.name} names {len(alias.columns)} columns of {len(given.expressions)}",
+                f"{alias.name} names {len(alias.columns)} columns of {len(named.expressions)}",
                 span_of(alias),
                 "name all columns, or none",
             )
 
 
-def _refuse_twice(names: Iterable[exp.Expr], spoken: str, case: bool) -> None:
+def _refuse_twice(names: Iterable[exp.Expr], kind: str, case: bool) -> None:
     seen = set[str]()
     for name in names:
-        known = name.name if case else name.name.lower()
-        if known in seen:
-            raise ProgrammingError(f"two {spoken} are named {name.name}", span_of(name), "give one another name")
-        seen.add(known)
+        key = name.name if case else name.name.lower()
+        if key in seen:
+            raise ProgrammingError(f"two {kind} are named {name.name}", span_of(name), "give one another name")
+        seen.add(key)
 
 
 def _refuse_other_case(select: exp.Select, windows: set[str]) -> None:

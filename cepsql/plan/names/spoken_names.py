@@ -32,9 +32,9 @@ def _names(scope: Scope, relations: Mapping[str, Names]) -> list[str]:
 def _name(item: exp.Expr, scope: Scope, relations: Mapping[str, Names]) -> str:
     known, column = item.alias_or_name, item.unalias()
     alias = item.args.get("alias")
-    written = alias.meta.get(SPOKEN) if isinstance(alias, exp.Identifier) else None
+    written = alias.meta_get(SPOKEN) if isinstance(alias, exp.Identifier) else None
     if written is None and isinstance(column, exp.Column):
-        written = column.this.meta.get(SPOKEN) or _of_source(column, scope, relations)
+        written = column.this.meta_get(SPOKEN) or _of_source(column, scope, relations)
     return written if written is not None and written.lower() == known.lower() else known
 
 
@@ -43,5 +43,5 @@ def _of_source(column: exp.Column, scope: Scope, relations: Mapping[str, Names])
     if isinstance(source, exp.Table):
         return relations.get(source.name.lower(), {}).get(name)
     if isinstance(source, Scope) and isinstance(source.expression, exp.Query):
-        return next((found for found in _names(source, relations) if found.lower() == name), None)
+        return next((names for names in _names(source, relations) if names.lower() == name), None)
     return None

@@ -8,9 +8,9 @@ from sqlglot import exp
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS
 from cepsql.errors import ProgrammingError, suggestion
-from cepsql.language.foreign_functions import INSTEAD
+from cepsql.language.foreign.foreign_functions import INSTEAD
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
-from cepsql.operators.windows import END, START
+from cepsql.operators.windowing.windows import END, START
 
 
 def ungrouped(column: exp.Column, select: exp.Select, names: Mapping[exp.Expr, str]) -> ProgrammingError:
@@ -20,8 +20,8 @@ def ungrouped(column: exp.Column, select: exp.Select, names: Mapping[exp.Expr, s
         hint = suggestion(column.name, ("start", "end"), "columns")
         return ProgrammingError(f"{column.table} has no column {column.name}", place, hint)
     if not column.table and not select.find(exp.Lateral, exp.Unnest, exp.Values, exp.Pivot):
-        known = [*keys, *(item.alias for item in select.expressions if item.alias), START, END]
-        hint = suggestion(column.name, dict.fromkeys(known), "columns of the groups")
+        available = [*keys, *(item.alias for item in select.expressions if item.alias), START, END]
+        hint = suggestion(column.name, dict.fromkeys(available), "columns of the groups")
         return ProgrammingError(f"there is no column {column.name}", place, hint)
     call = column.find_ancestor(exp.Anonymous, exp.Select)
     if isinstance(call, exp.Anonymous):

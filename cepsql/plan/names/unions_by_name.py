@@ -18,8 +18,8 @@ def with_unions_by_name(columns: Columns, query: exp.Query) -> exp.Query:
         if not union.args.get("by_name"):
             continue
         left, right = (names_given(side, columns) for side in (union.left, union.right))
-        known = [name.lower() for name in left]
-        names = [*left, *(name for name in right if name.lower() not in known)]
+        lower_names = [name.lower() for name in left]
+        names = [*left, *(name for name in right if name.lower() not in lower_names)]
         if not (left and right and all(names)):
             continue
         union.set("this", _ordered(union.left, left, names))
@@ -28,13 +28,13 @@ def with_unions_by_name(columns: Columns, query: exp.Query) -> exp.Query:
     return copy
 
 
-def _ordered(side: exp.Expr, given: list[str], names: list[str]) -> exp.Expr:
+def _ordered(side: exp.Expr, wanted: list[str], names: list[str]) -> exp.Expr:
     """Return a side of a UNION with columns of these names."""
-    if [name.lower() for name in given] == [name.lower() for name in names]:
+    if [name.lower() for name in wanted] == [name.lower() for name in names]:
         return side
-    known = {name.lower() for name in given}
+    lower_names = {name.lower() for name in wanted}
     items = [
-        exp.column(name, quoted=True) if name.lower() in known else exp.alias_(exp.null(), name, quoted=True)
+        exp.column(name, quoted=True) if name.lower() in lower_names else exp.alias_(exp.null(), name, quoted=True)
         for name in names
     ]
     inner = side.unnest()

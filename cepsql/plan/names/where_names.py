@@ -24,7 +24,7 @@ def refuse_made_in_where(query: exp.Query, nodes: Mapping[str, Node]) -> None:
     functions = any(table_name(table).lower() not in named for table in query.find_all(exp.Table))
     if functions or query.find(*_OPAQUE) or not all(relation.columns for relation in relations):
         return
-    given = {column.name.lower() for relation in relations for column in relation.columns}
+    input_columns = {column.name.lower() for relation in relations for column in relation.columns}
     columns = {name: [column.name for column in node.properties.columns] for name, node in nodes.items()}
     for select in query.find_all(exp.Select):
         where = select.args.get("where")
@@ -32,7 +32,7 @@ def refuse_made_in_where(query: exp.Query, nodes: Mapping[str, Node]) -> None:
             item = next((i for i in select.expressions if i.alias.lower() == column.name.lower()), None)
             if column.table or item is None or column.parent_select is not select:
                 continue
-            if column.name.lower() not in given | _named_below(query, select):
+            if column.name.lower() not in input_columns | _named_below(query, select):
                 raise ProgrammingError(
                     f"{column.name} is made by SELECT, which comes after WHERE",
                     span_of(column),
@@ -43,8 +43,8 @@ def refuse_made_in_where(query: exp.Query, nodes: Mapping[str, Node]) -> None:
 
 def _refuse_two_owners(column: exp.Column, select: exp.Select, columns: Columns) -> None:
     """Refuse the name of an item that is also a column of two relations, which it does not decide between."""
-    known = known_names(select, columns) or {}
-    owners = [relation for relation, names in known.items() if column.name.lower() in names]
+    columns_of = known_names(select, columns) or {}
+    owners = [relation for relation, names in columns_of.items() if column.name.lower() in names]
     merged = any(join.args.get("using") or join.method == "NATURAL" for join in select.args.get("joins") or ())
     if len(owners) > 1 and not merged:
         hint = f"write {' or '.join(f'{owner}.{column.name}' for owner in owners)}"

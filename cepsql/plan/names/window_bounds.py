@@ -19,18 +19,18 @@ def with_window_bounds(select: exp.Select) -> exp.Select:
     select: with the table of every column.
     """
     copy = select.copy()
-    found = {}
+    windowed = {}
     for item in relations(copy):
         inner = item.this if isinstance(item, exp.Subquery) else None
         if isinstance(inner, exp.Select) and inner.args.get("group") is not None:
             windows = {one.alias_or_name.lower(): _window(one) for one in inner.expressions}
-            found[item.alias_or_name.lower()] = inner, windows
-    known = {(alias, name) for alias, (_, windows) in found.items() for name, call in windows.items() if call}
+            windowed[item.alias_or_name.lower()] = inner, windows
+    bounds = {(alias, name) for alias, (_, windows) in windowed.items() for name, call in windows.items() if call}
     for pair in list(copy.find_all(exp.EQ)):
         sides = pair.this.unnest(), pair.expression.unnest()
-        if all(isinstance(side, exp.Column) and (side.table.lower(), side.name.lower()) in known for side in sides):
+        if all(isinstance(side, exp.Column) and (side.table.lower(), side.name.lower()) in bounds for side in sides):
             pair.replace(exp.paren(exp.and_(*(_equal(sides, bound) for bound in _BOUNDS))))
-    for alias, (inner, windows) in found.items():
+    for alias, (inner, windows) in windowed.items():
         _give_bounds(copy, inner, alias, windows)
     return copy
 
@@ -55,8 +55,8 @@ def _give_bounds(select: exp.Select, inner: exp.Select, alias: str, windows: Map
         read.this.meta.update(column.this.meta)
         dot.replace(read)
     # The first column that is an event time is the one that rows are followed by.
-    given = [exp.alias_(value, name) for name, value in added.items()]
-    inner.set("expressions", [*given, *inner.expressions])
+    items = [exp.alias_(value, name) for name, value in added.items()]
+    inner.set("expressions", [*items, *inner.expressions])
 
 
 def _window(item: exp.Expr) -> exp.Expr | None:

@@ -8,10 +8,10 @@ from sqlglot import exp
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import CAME, DELETED, Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.tokens import quoted
-from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import OrderColumn, RowLayout
 from cepsql.plan.operators.stream_join import (
     LATER,
@@ -25,8 +25,8 @@ from cepsql.plan.operators.stream_join import (
 from cepsql.plan.tree.nodes import Node
 from cepsql.plan.tree.scans import NESTED, key_types
 from cepsql.plan.tree.spoken_times import spoken_hold, spoken_length
-from cepsql.scalar.tree import Session
-from cepsql.scan.expression import Unlike
+from cepsql.readers.scan.row_expressions import Unlike
+from cepsql.scalar.expressions import Session
 
 DELETION = "o0"
 """The column of the right of an as-of join that tells whether a row deletes."""
@@ -99,10 +99,10 @@ class AsOfJoin(StreamJoin):
         pairs = zip(equal, self.keys, strict=True)
         keys = " AND ".join(f"left.({sql_of(one)}) {sign} right.({sql_of(other)})" for sign, (one, other) in pairs)
         sign = ("<" if self.forward else ">") + ("" if self.strict else "=")
-        kept = "rows of the left that wait for a later one" if self.forward else "one row of the right for each key"
+        state = "rows of the left that wait for a later one" if self.forward else "one row of the right for each key"
         if self.tolerance is not None:
             within = f" for at most {spoken_length(self.tolerance)}"
-            kept = (kept if self.forward or not self.conditions or self.versions else "rows of the right") + within
+            state = (state if self.forward or not self.conditions or self.versions else "rows of the right") + within
         time = self.properties.watermark
         asked = "condition on the version" if self.versions else "among those where"
         lines = [
@@ -112,7 +112,7 @@ class AsOfJoin(StreamJoin):
             *(f"  {asked}: {sql_of(spoken_sides(part))}" for part in self.conditions),
             *([f"  delete when: {self._spoken_deletion(self.deletion)}"] if self.deletion is not None else []),
             f"  watermark: {left.column} - {spoken_length(left.delay)}, {right.column} - {spoken_length(right.delay)}",
-            f"  state: rows not yet released by the watermark; {kept}",
+            f"  state: rows not yet released by the watermark; {state}",
         ]
         return lines if time is None else [*lines, f"  event time: {time.column}, {spoken_hold(time.delay)}"]
 

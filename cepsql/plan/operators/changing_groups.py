@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.operators.emission import OPERATION
-from cepsql.analysis.operators.group_changes import GroupChanges
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.clauses.emitted_groups import GroupChanges
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import Node, Ordered
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.operators.deduplicate import FirstRows
+from cepsql.analysis.clauses.deduplication import FirstRows
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import Watermark
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import Node, Ordered
@@ -61,5 +61,5 @@ def _deduplicate_state(within: int | None) -> str:
     waiting = "rows not yet released by the watermark"
     if within == 1:
         return waiting
-    kept = "every key seen" if within is None else f"the keys of the last {spoken_length(within)}"
-    return f"{waiting}; the time of the last row given out for {kept}"
+    keys = "every key seen" if within is None else f"the keys of the last {spoken_length(within)}"
+    return f"{waiting}; the time of the last row given out for {keys}"

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.operators.fill import FilledGroups
+from cepsql.analysis.clauses.fill_clause import FilledGroups
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import Error, NotSupportedError, Span
-from cepsql.operators.fill import FillKind
-from cepsql.operators.window_grids import CalendarGrid
+from cepsql.operators.windowing.fill import FillKind
+from cepsql.operators.windowing.window_grids import CalendarGrid
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.plan.tree.spoken_times import spoken_length

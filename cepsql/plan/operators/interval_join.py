@@ -8,9 +8,9 @@ from sqlglot import exp
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
-from cepsql.operators.interval_join import JoinKind, time_hold, time_holds
-from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.base.cached_property import cached_property
+from cepsql.operators.pairing.interval_join import JoinKind, time_hold, time_holds
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.operators.stream_join import (
     LATER,
@@ -25,9 +25,9 @@ from cepsql.plan.tree.nodes import Node
 from cepsql.plan.tree.scans import key_types, value_type
 from cepsql.plan.tree.spoken_times import spoken_hold, spoken_length
 from cepsql.plan.tree.time_bound import TimeUpTo
-from cepsql.scalar.tree import Session
+from cepsql.readers.scan.row_expressions import Unlike
+from cepsql.scalar.expressions import Session
 from cepsql.scalar.types import TIMESTAMP
-from cepsql.scan.expression import Unlike
 
 UNTIL = "until"
 """The BIGINT column of a row of a join within a time that says up to which time rows of the other side meet it."""
@@ -86,7 +86,7 @@ class IntervalJoin(StreamJoin):
         """Return its lines in EXPLAIN."""
         left, right = (self.side(side).properties.event_time for side in range(2))
         keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in self.keys)
-        kept = [
+        spans = [
             f"until {sql_of(said.time)}" if said else f"for {spoken_length(max(reach, 0))}"
             for said, reach in zip(self.limits, (self.high, -self.low), strict=True)
         ]
@@ -112,7 +112,7 @@ class IntervalJoin(StreamJoin):
         return [
             *lines,
             f"  watermark: {left.column} - {spoken_length(left.delay)}, {right.column} - {spoken_length(right.delay)}",
-            f"  state: rows not yet released by the watermark; rows of the left {kept[0]} and of the right {kept[1]}"
+            f"  state: rows not yet released by the watermark; rows of the left {spans[0]} and of the right {spans[1]}"
             f"{' after their time' if self.limits[1] is None else ''}",
             f"  event time of pairs: {f'{time.column}, {spoken_hold(time.delay)}' if time else 'none'}",
         ]

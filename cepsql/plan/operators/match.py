@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.canonical import describe_clause
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, Span
-from cepsql.matching.match_operator import row_layout
-from cepsql.matching.reach import reach
+from cepsql.operators.matching.match_operator import row_layout
+from cepsql.operators.matching.reach import reach
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.ir import dump as dump_pattern
 from cepsql.pattern.program import MatchId, MatchNumber, MatchProgram
+from cepsql.pattern.scanning.by_position import by_position, needs_match
 from cepsql.plan.tree.event_time import match_event_time, missing_event_time
 from cepsql.plan.tree.nodes import Node, Ordered
 from cepsql.plan.tree.spoken_times import spoken_delays, spoken_hold, spoken_length

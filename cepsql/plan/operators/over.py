@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.operators.frames import EVERY_ROW
-from cepsql.analysis.operators.over import Frames
+from cepsql.analysis.clauses.frame_reach import EVERY_ROW
+from cepsql.analysis.clauses.over_calls import Frames
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.ordered.row_layout import RowLayout
@@ -48,20 +48,20 @@ class Over(Ordered):
         head = [f"Over {frames.name}", *(f"  {call.column.name}: {sql_of(call.call)}" for call in frames.calls)]
         if not self.properties.streaming:
             return head
-        kept = (
+        states = (
             [f"the last {'row' if reach.before == 1 else f'{reach.before} rows'} of every key"] if reach.before else []
         )
         if reach.groups_before:
-            kept = [f"the rows of the last {reach.groups_before} times of every key", *kept]
+            states = [f"the rows of the last {reach.groups_before} times of every key", *states]
         if reach.before == EVERY_ROW:
-            kept = ["all rows of every key, for ever"]
+            states = ["all rows of every key, for ever"]
         if frames.running:
-            kept = ["for every key how many rows it had, and what each function needs to go on"]
-        kept += [f"rows of the last {spoken_length(reach.micros_before)}"] if reach.micros_before else []
+            states = ["for every key how many rows it had, and what each function needs to go on"]
+        states += [f"rows of the last {spoken_length(reach.micros_before)}"] if reach.micros_before else []
         return [
             *head,
             f"  watermark: {frames.time} - {spoken_delays(self.inputs)}",
-            f"  state: {'; '.join(['rows not yet released by the watermark', *kept])}",
+            f"  state: {'; '.join(['rows not yet released by the watermark', *states])}",
             f"  event time: {time.column}, {spoken_hold(time.delay)}"
             if time
             else "  event time: none, as rows wait for rows",

@@ -7,14 +7,14 @@ from sqlglot import exp
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
-from cepsql.operators.ranked_rows import Ranking
+from cepsql.operators.changing.ranked_rows import Ranking
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.change_layout import ordered_layout
 from cepsql.plan.tree.nodes import ChangeOperator, Node, takes_rows_away
 from cepsql.plan.tree.scans import NESTED
-from cepsql.scan.expression import Unlike
+from cepsql.readers.scan.row_expressions import Unlike
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class RankedRows(ChangeOperator):
     def properties(self) -> Properties:
         """What is known of the changes."""
         wanted = {name.lower() for name in self.columns}
-        given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
+        columns = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
         ranks = [] if self.rank is None else [ColumnDefinition(self.rank, "int")]
-        return self._changing([*given, *ranks])
+        return self._changing([*columns, *ranks])
 
     def describe(self) -> dict:
         """Return what decides its rows, but not what it reads, as data that JSON can hold."""

@@ -7,9 +7,9 @@ from sqlglot import exp
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
-from cepsql.operators.excluded_rows import Exclusion
+from cepsql.operators.framing.excluded_rows import Exclusion
 from cepsql.plan.tree.nodes import ChangeOperator, Node
 
 FrameEnd = tuple[int, exp.Expr | None]
@@ -83,8 +83,8 @@ class RetractingFrames(ChangeOperator):
     def properties(self) -> Properties:
         """What is known of the changes."""
         wanted = {name.lower() for name in self.columns}
-        given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
-        columns = [*given, *(call.column for call in self.calls)]
+        carried = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
+        columns = [*carried, *(call.column for call in self.calls)]
         if not self.inputs[0].properties.streaming:
             return Properties(self.name, tuple(columns), False, None, False)
         return self._changing(columns)
@@ -106,8 +106,8 @@ class RetractingFrames(ChangeOperator):
             f"  order by: {', '.join(map(sql_of, self.order)) or 'nothing'}",
             *(f"  {call.column.name}: {call.spoken}" for call in self.calls),
         ]
-        kept = "  state: all rows; a change computes its partition again, and rows that differ come out"
-        return [*lines, kept] if self.properties.streaming else lines
+        state = "  state: all rows; a change computes its partition again, and rows that differ come out"
+        return [*lines, state] if self.properties.streaming else lines
 
 
 def _describe_window(call: PlannedWindow) -> list:

@@ -6,10 +6,10 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
 from cepsql.language.tokens import quoted
-from cepsql.operators.retracting_groups import GroupCall
+from cepsql.operators.changing.retracting_groups import GroupCall
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
 from cepsql.plan.tree.change_layout import KIND
 from cepsql.plan.tree.nodes import ChangeOperator, Node, takes_rows_away
@@ -21,7 +21,7 @@ class ListedCall:
 
     values: what the operator computes: the list of the arguments of each row, as structs.
     call:   the aggregate over the fields of one struct, whose name is ELEMENT of
-            `cepsql.analysis.match.list_aggregates`.
+            `cepsql.analysis.row_pattern.match_lists`.
     nulls:  IGNORE NULLS, RESPECT NULLS or nothing.
     """
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.operators.row_order import RowOrder
+from cepsql.analysis.clauses.order_by import RowOrder
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import Watermark
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import Node, Ordered

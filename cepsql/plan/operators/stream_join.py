@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.pair_conditions import lower_pair_condition
+from cepsql.analysis.clauses.pair_conditions import lower_pair_condition
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import Properties
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.language.tokens import quoted
-from cepsql.operators.pair_condition import PairColumn
-from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.pairing.pair_condition import PairColumn
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.tree.after_match import JOINED
 from cepsql.plan.tree.nodes import Node, Ordered
-from cepsql.scalar.tree import Call, Expression, Session
+from cepsql.scalar.expressions import Call, Expression, Session
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""
@@ -64,24 +64,24 @@ class StreamJoin(Ordered):
 
     def _given(self) -> tuple[ColumnDefinition, ...]:
         """Return the columns of its rows."""
-        given = [
+        columns = [
             ColumnDefinition(prefix + column.name.lower(), column.type)
             for side, (prefix, names) in enumerate(zip((LEFT, RIGHT), self.columns, strict=True))
             for column in self.side(side).properties.columns
             if column.name.lower() in names
         ]
-        given.append(ColumnDefinition(LATER, self.time_type))
-        return self.with_bound(given)
+        columns.append(ColumnDefinition(LATER, self.time_type))
+        return self.with_bound(columns)
 
     def _followed(self, holds: Mapping[str, int | None]) -> Properties:
         """Return what is known of its rows; `holds`: how long a row can lie behind each event time, microseconds, None
         for any time."""
         columns = self._given()
-        known = {column.name for column in columns}
+        names = {column.name for column in columns}
         offers = {
             time: Watermark(self._time_column(time), hold)
             for time, hold in holds.items()
-            if hold is not None and self._time_column(time) in known
+            if hold is not None and self._time_column(time) in names
         }
         watermark = offers.pop(self.time, None)
         return Properties(self.name, columns, True, watermark, True, others=tuple(offers.values()))
@@ -181,8 +181,8 @@ class TakenValues:
                 return PairColumn(side, f"v{self.names[side].index(name)}")
         values = self.values[side]
         sql = sql_of(plain)
-        known = next((name for name, value in values.items() if value == sql), None)
-        name = known or f"c{len(values)}"
+        taken_name = next((name for name, value in values.items() if value == sql), None)
+        name = taken_name or f"c{len(values)}"
         values[name] = sql
         return PairColumn(side, name)
 

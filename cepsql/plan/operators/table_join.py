@@ -6,22 +6,22 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.pair_conditions import lower_pair_condition
+from cepsql.analysis.clauses.pair_conditions import lower_pair_condition
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
 from cepsql.language.tokens import quoted
-from cepsql.operators.interval_join import JoinKind
-from cepsql.operators.pair_condition import PairColumn
-from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.pairing.interval_join import JoinKind
+from cepsql.operators.pairing.pair_condition import PairColumn
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
 from cepsql.plan.operators.stream_join import key_columns
 from cepsql.plan.tree.change_layout import HIDDEN
 from cepsql.plan.tree.nodes import ChangeOperator, Node
 from cepsql.plan.tree.scans import key_types
-from cepsql.scalar.tree import Expression, Session
+from cepsql.scalar.expressions import Expression, Session
 
 
 @dataclass(frozen=True)

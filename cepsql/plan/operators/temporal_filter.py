@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY, Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.markers import BOUND
 from cepsql.plan.tree.nodes import ChangeOperator, Node

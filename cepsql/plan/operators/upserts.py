@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import Source
 from cepsql.plan.tree.nodes import ChangeOperator, Node, Read
 

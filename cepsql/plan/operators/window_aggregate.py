@@ -2,8 +2,8 @@
 
 from dataclasses import asdict, dataclass, replace
 
-from cepsql.analysis.operators.emission import CLOSE, ON_CLOSE, OPERATION
-from cepsql.analysis.operators.window_groups import (
+from cepsql.analysis.clauses.emit_clause import CLOSE, ON_CLOSE, OPERATION
+from cepsql.analysis.clauses.grouped_windows import (
     END,
     START,
     FixedWindow,
@@ -12,11 +12,11 @@ from cepsql.analysis.operators.window_groups import (
     SessionWindow,
     WindowGroups,
 )
-from cepsql.analysis.operators.window_totals import joins_rows, totals
+from cepsql.analysis.clauses.total_calls import joins_rows, totals
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import Properties
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import Node, Ordered
@@ -107,13 +107,13 @@ class WindowAggregate(Ordered):
 
 def describe_window_groups(groups: WindowGroups) -> dict:
     """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
-    found = None
+    aggregates = None
     if groups.aggregates is not None:
-        found = [[column.name, canonical_sql(call)] for column, call in groups.aggregates]
+        aggregates = [[column.name, canonical_sql(call)] for column, call in groups.aggregates]
     return {
         "windows": asdict(groups.window) | {"of": groups.time},
         "group by": list(groups.keys),
-        "aggregates": found,
+        "aggregates": aggregates,
         "columns": [column.name for column in groups.columns],
         **({"emit": asdict(groups.emission)} if groups.emission != ON_CLOSE else {}),
         **({"state": "totals"} if totals(groups) is not None else {}),
@@ -130,12 +130,12 @@ def _emission_lines(groups: WindowGroups) -> list[str]:
     emission = groups.emission
     if emission == ON_CLOSE:
         summed = totals(groups)
-        kept = "rows" if summed is None else "for every group what each aggregate needs to go on,"
+        held = "rows" if summed is None else "for every group what each aggregate needs to go on,"
         joined = summed is not None and joins_rows(groups, summed)
         waiting = "" if joined else "rows not yet released by the watermark; "
         return [
             *(["  before the shuffle: rows of a group are added up"] if joined else []),
-            f"  state: {waiting}{kept} of windows that are not over",
+            f"  state: {waiting}{held} of windows that are not over",
             "  emit: once, when a window is over",
         ]
     lateness = spoken_length(emission.lateness)

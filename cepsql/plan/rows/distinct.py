@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.deduplicate import plan_distinct
+from cepsql.analysis.clauses.deduplication import plan_distinct
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Error, NotSupportedError, Span, answer
@@ -54,8 +54,8 @@ def hoist_distinct(below: Sql) -> Sql:
 
 def followed_after_distinct(below: Sql) -> Sql | Error:
     """Return rows as `hoist_distinct` gives them, or why nothing can read them."""
-    found = answer(lambda: hoist_distinct(below))
-    return found if isinstance(found, Error) else found.refusal or found
+    hoisted = answer(lambda: hoist_distinct(below))
+    return hoisted if isinstance(hoisted, Error) else hoisted.refusal or hoisted
 
 
 def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
@@ -74,13 +74,13 @@ def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
         return root
     rows = select.copy()
     rows.set("limit", None)
-    found = _first_rows(Sql(rows, _read(rows, root.inputs)), place, checked)
-    if found is None:
+    first_rows = _first_rows(Sql(rows, _read(rows, root.inputs)), place, checked)
+    if first_rows is None:
         return root
-    name = f"__distinct_{len(found[0].inputs)}"
+    name = f"__distinct_{len(first_rows[0].inputs)}"
     table = _all_of(name)
     table.set("limit", limit)
-    operator = _operator(name, *found)
+    operator = _operator(name, *first_rows)
     if select is query:
         return Sql(table, {name: operator})
     select.replace(table)
@@ -117,10 +117,10 @@ def hoist_inner_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
     for select in reversed(_distincts(query, inputs)):
         if not isinstance(select.parent, exp.Subquery) or select.args.get("limit") is not None:
             continue
-        found = _first_rows(Sql(select.copy(), _read(select, inputs)), place, checked)
-        if found is not None:
+        first_rows = _first_rows(Sql(select.copy(), _read(select, inputs)), place, checked)
+        if first_rows is not None:
             name = f"__distinct_{len(inputs)}"
-            inputs[name] = _operator(name, *found)
+            inputs[name] = _operator(name, *first_rows)
             select.replace(_all_of(name))
     return root if len(inputs) == len(root.inputs) else Sql(query, _read(query, inputs))
 
@@ -153,8 +153,8 @@ def _given(select: exp.Select, clauses: Iterable[str]) -> bool:
 
 def _distinct(query: exp.Query, inputs: Mapping[str, Node]) -> exp.Select | None:
     """Return an innermost SELECT DISTINCT that reads a stream."""
-    found = _distincts(query, inputs)
-    return found[-1] if found else None
+    distincts = _distincts(query, inputs)
+    return distincts[-1] if distincts else None
 
 
 def _distincts(query: exp.Query, inputs: Mapping[str, Node]) -> list[exp.Select]:

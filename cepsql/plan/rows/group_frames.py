@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.group_frames import by_number, group_number, of_groups
+from cepsql.analysis.clauses.group_numbers import by_number, group_number, of_groups
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
-from cepsql.language.bloom_filters import is_seen
-from cepsql.plan.rows.over import hoist_seen, named_item, own_aggregate, window_calls, with_own_window
+from cepsql.language.rewriting.bloom_filters import is_seen
+from cepsql.plan.rows.window_functions import hoist_seen, named_item, own_aggregate, window_calls, with_own_window
 from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.reader import Checked
 from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, put_around, read_nodes

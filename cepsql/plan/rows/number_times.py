@@ -7,7 +7,7 @@ from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.window_calls import is_window_call
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.plan.rows.over import with_own_window
+from cepsql.plan.rows.window_functions import with_own_window
 from cepsql.plan.tree.nodes import Sql
 
 _TIMES = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ)

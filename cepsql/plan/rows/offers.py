@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from cepsql.operators.pair_rows import LEFT, RIGHT
-from cepsql.operators.windows import END, START, TIME
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
+from cepsql.operators.windowing.windows import END, START, TIME
 from cepsql.plan.operators.stream_join import LATER
 from cepsql.plan.rows.distinct import followed_after_distinct
 from cepsql.plan.tree.nodes import Node, Ordered, Sql, transform
@@ -24,9 +24,9 @@ def offers(query: Sql, made: Sequence[Node], times: Iterable[str]) -> Iterable[S
         return node.followed_by(time) if isinstance(node, Ordered) and id(node) in own else node
 
     for time in times:
-        found = transform(query, partial(chosen, time))
-        assert isinstance(found, Sql)
-        yield found
+        offer = transform(query, partial(chosen, time))
+        assert isinstance(offer, Sql)
+        yield offer
 
 
 def pick(offered: Iterable[Sql], wanted: Sequence[str] | None) -> Sql:

@@ -2,15 +2,15 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import called_function, is_aggregate
-from cepsql.analysis.match.scope import FIRST, LAST
-from cepsql.analysis.operators.frames import OF_ALL_ROWS, RANKS
+from cepsql.analysis.clauses.frame_reach import OF_ALL_ROWS, RANKS
+from cepsql.analysis.row_pattern.aggregate_calls import called_function, is_aggregate
+from cepsql.analysis.row_pattern.scope import FIRST, LAST
 from cepsql.analysis.sql.function_calls import spoken_function
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.pattern_windows import MEASURE
+from cepsql.language.windows_with_patterns import MEASURE
 
 
 def is_measure(call: exp.Window) -> bool:
@@ -61,9 +61,9 @@ def as_measure(call: exp.Window, place: Span) -> exp.Expr:
 
 
 def _navigation(name: str, function: exp.Expr, *further: exp.Expr) -> exp.Expr:
-    found = exp.Anonymous(this=name, expressions=[function.this.copy(), *further])
-    found.meta.update(function.meta)
-    return found
+    navigation = exp.Anonymous(this=name, expressions=[function.this.copy(), *further])
+    navigation.meta.update(function.meta)
+    return navigation
 
 
 def spoken_call(call: exp.Window) -> str:

@@ -46,8 +46,8 @@ class PatternRows:
         """Return the column of the input for one of the SELECT, which has a table where that is known."""
         item = self.values.get(column.name.lower())
         itself = item is not None and (not column.table or _parts(item.this) == _parts(column))
-        found = self.named(column.name) if itself else None
-        return _placed(found or self.below.take(column), column)
+        own_name = self.named(column.name) if itself else None
+        return _placed(own_name or self.below.take(column), column)
 
     def over(self, expression: N, table: str | None = None, items: frozenset[str] = frozenset()) -> N:
         """Return an expression of the SELECT over the columns of the input, which go by the name of a table.
@@ -56,8 +56,8 @@ class PatternRows:
         """
         held = exp.Paren(this=expression.copy())
         for node in own_nodes(held, exp.Column):
-            given = not node.table and node.name.lower() in items
-            if given or isinstance(node.this, exp.Star) or (table is not None and node.table == table):
+            is_item = not node.table and node.name.lower() in items
+            if is_item or isinstance(node.this, exp.Star) or (table is not None and node.table == table):
                 continue
             column = self.column(node)
             if table is not None:
@@ -69,9 +69,9 @@ class PatternRows:
         """Return a key or an item of ORDER BY of a row pattern over the columns that the SELECT reads."""
         held = exp.Paren(this=expression.copy())
         for node in own_nodes(held, exp.Column):
-            found = None if isinstance(node.this, exp.Star) else self._meant(node)
-            if found is not None:
-                node.replace(_placed(found, node))
+            meaning = None if isinstance(node.this, exp.Star) else self._meant(node)
+            if meaning is not None:
+                node.replace(_placed(meaning, node))
         return held.this
 
     def _meant(self, column: exp.Column) -> exp.Expr | None:
@@ -79,15 +79,15 @@ class PatternRows:
         first, *fields = (part for part in column.parts if isinstance(part, exp.Identifier))
         tables = {_parts(item.this)[0] for item in self.values.values() if isinstance(item.this, exp.Column)}
         if fields and first.name.lower() in tables:
-            found: exp.Expr = exp.column(fields[0].copy(), table=first.copy())
+            meaning: exp.Expr = exp.column(fields[0].copy(), table=first.copy())
             fields = fields[1:]
         elif first.name.lower() in self.values:
-            found = self.values[first.name.lower()].this.copy()
+            meaning = self.values[first.name.lower()].this.copy()
         else:
             return None
         for part in fields:
-            found = exp.Dot(this=found, expression=part.copy())
-        return found
+            meaning = exp.Dot(this=meaning, expression=part.copy())
+        return meaning
 
     def take_named(self, clause: MatchClause) -> None:
         """Let the input have the columns that the conditions and measures of a row pattern name.
@@ -97,15 +97,15 @@ class PatternRows:
         for expression in (*(m.expression for m in clause.measures), *(condition for _, condition in clause.defines)):
             for column in expression.find_all(exp.Column):
                 parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
-                known = [part for part in parts if self.named(part.name) is not None]
+                named = [part for part in parts if self.named(part.name) is not None]
                 unclear = next((part for part in parts if part.name.lower() in self.unclear), None)
-                if unclear is not None and not known:
+                if unclear is not None and not named:
                     raise ProgrammingError(
                         f"it is not clear whose column {unclear.name} is",
                         span_of(unclear, clause.span),
                         "give each a name of its own in a subquery: FROM (SELECT a.x AS ax, b.x AS bx FROM ...)",
                     )
-                if not known:
+                if not named:
                     # The error that follows tells what names there are.
                     for name in self.values:
                         self.named(name)
@@ -136,10 +136,10 @@ def _parts(column: exp.Expr) -> tuple[str, ...]:
     return tuple(part.name.lower() for part in column.parts) if isinstance(column, exp.Column) else ("",)
 
 
-def _placed(found: N, written: exp.Expr) -> N:
+def _placed(node: N, written: exp.Expr) -> N:
     """Let an expression have the place of another one."""
     place = span_of(written)
     if place is not None:
-        target = found.this if isinstance(found, exp.Column) else found
+        target = node.this if isinstance(node, exp.Column) else node
         target.meta.update(start=place.start, end=place.end - 1)
-    return found
+    return node

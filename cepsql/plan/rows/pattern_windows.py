@@ -13,12 +13,12 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import MatchClause, MeasureClause, Name, WindowPattern
-from cepsql.matching.hold import hold
+from cepsql.operators.matching.hold import hold
 from cepsql.plan.operators.match import Match
-from cepsql.plan.rows.over import own_aggregate, refuse_nested, window_calls, with_own_window
 from cepsql.plan.rows.pattern_calls import as_measure, ignores_frame, is_measure, spoken_call
 from cepsql.plan.rows.pattern_rows import PatternRows, own_nodes, pattern_rows
 from cepsql.plan.rows.sought_matches import of_sought_rows
+from cepsql.plan.rows.window_functions import own_aggregate, refuse_nested, window_calls, with_own_window
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.nodes import Node, Sql
 from cepsql.plan.tree.rows_below import AROUND, hoist_selects, read_nodes
@@ -38,21 +38,23 @@ def hoist_patterns(below: Sql, patterns: Iterable[WindowPattern], planned: Plann
 
     Raises NotSupportedError and ProgrammingError for what such windows cannot have, and where they cannot stand.
     """
-    known = {pattern.name: pattern for pattern in patterns}
-    if not known or below.query.find(exp.Window) is None:
+    patterns_by_name = {pattern.name: pattern for pattern in patterns}
+    if not patterns_by_name or below.query.find(exp.Window) is None:
         return below
     for call in filter(is_measure, below.query.find_all(exp.Window)):
-        _refuse_without_pattern(call, known)
-    hoist = partial(_hoisted, known, planned)
-    found = hoist_selects(below, lambda select, _: _has_pattern(select, known), hoist, place, of_streams=False)
-    return found if found is below else replace(found, query=_with_names(found.query))
+        _refuse_without_pattern(call, patterns_by_name)
+    hoist = partial(_hoisted, patterns_by_name, planned)
+    hoisted = hoist_selects(
+        below, lambda select, _: _has_pattern(select, patterns_by_name), hoist, place, of_streams=False
+    )
+    return hoisted if hoisted is below else replace(hoisted, query=_with_names(hoisted.query))
 
 
-def _refuse_without_pattern(call: exp.Window, known: Mapping[str, WindowPattern]) -> None:
+def _refuse_without_pattern(call: exp.Window, patterns: Mapping[str, WindowPattern]) -> None:
     """Refuse a measure over a window that has no row pattern, or is not there."""
     select = call.parent_select
     assert isinstance(select, exp.Select)
-    if _pattern_of(call, select, known) is None:
+    if _pattern_of(call, select, patterns) is None:
         with_own_window(call, select)
         raise ProgrammingError(
             f"{call.this.expressions[0].name} is not a function, and the window has no row pattern with a measure of "
@@ -61,25 +63,25 @@ def _refuse_without_pattern(call: exp.Window, known: Mapping[str, WindowPattern]
         )
 
 
-def _has_pattern(select: exp.Select, known: Mapping[str, WindowPattern]) -> bool:
+def _has_pattern(select: exp.Select, patterns: Mapping[str, WindowPattern]) -> bool:
     windows = [node for node in select.find_all(exp.Window) if node.find_ancestor(exp.Query) is select]
-    return any(_pattern_of(window, select, known) is not None for window in windows)
+    return any(_pattern_of(window, select, patterns) is not None for window in windows)
 
 
-def _pattern_of(window: exp.Window, select: exp.Select, known: Mapping[str, WindowPattern]) -> WindowPattern | None:
+def _pattern_of(window: exp.Window, select: exp.Select, patterns: Mapping[str, WindowPattern]) -> WindowPattern | None:
     """Return the row pattern of the window that a call, or a definition, names; None without one."""
     named, seen = window.args.get("alias"), set()
     further = any(window.args.get(part) for part in _PARTS)
     while named is not None and named.name.lower() not in seen:
-        found = known.get(named.name)
-        if found is not None and further:
+        pattern = patterns.get(named.name)
+        if pattern is not None and further:
             raise ProgrammingError(
                 "nothing can be added to a window with a row pattern",
-                span_of(window, found.clause.span),
+                span_of(window, pattern.clause.span),
                 "write OVER w",
             )
-        if found is not None:
-            return found
+        if pattern is not None:
+            return pattern
         seen.add(named.name.lower())
         definitions = select.args.get("windows") or []
         window = next((w for w in definitions if w.name.lower() == named.name.lower()), exp.Window())
@@ -109,7 +111,7 @@ class _Window:
 
 
 def _hoisted(
-    known: Mapping[str, WindowPattern],
+    window_patterns: Mapping[str, WindowPattern],
     planned: Planned,
     select: exp.Select,
     nodes: dict[str, Node],
@@ -117,50 +119,50 @@ def _hoisted(
     _: bool,
 ) -> exp.Select:
     """Return a SELECT over the rows of the operators of its windows, which are new entries of `nodes`."""
-    patterns = {call: _pattern_of(call, select, known) for call in window_calls(select, _READERS)}
+    patterns = {call: _pattern_of(call, select, window_patterns) for call in window_calls(select, _READERS)}
     said: dict[str, WindowPattern] = {}
     for call, pattern in patterns.items():
         if pattern is not None:
             # One operator serves all calls over windows that say the same.
             patterns[call] = said.setdefault(_said(pattern), pattern)
-    defined = [_pattern_of(window, select, known) for window in select.args.get("windows") or []]
-    _refuse(select, known, patterns, place)
+    defined = [_pattern_of(window, select, window_patterns) for window in select.args.get("windows") or []]
+    _refuse(select, window_patterns, patterns, place)
     rows = pattern_rows(select, nodes)
     taken = {*rows.values, *rows.unclear}
     asked = {pattern.name: pattern for pattern in (*defined, *patterns.values()) if pattern is not None}
-    windows = {name: _window(pattern, select, rows, known, taken) for name, pattern in asked.items()}
-    given: dict[exp.Window, str] = {}
+    windows = {name: _window(pattern, select, rows, window_patterns, taken) for name, pattern in asked.items()}
+    results: dict[exp.Window, str] = {}
     used: dict[str, None] = {}
     whole: dict[exp.Window, exp.Window] = {}
     for call, pattern in patterns.items():
         if pattern is None:
-            given[call] = rows.below.take(with_own_window(call, select)).name
+            results[call] = rows.below.take(with_own_window(call, select)).name
             continue
         window = windows[pattern.name]
         if ignores_frame(call):
             whole[call] = _of_partition(call, window)
-            given[call] = rows.below.take(whole[call]).name
+            results[call] = rows.below.take(whole[call]).name
             continue
         used[pattern.name] = None
         if is_measure(call):
-            given[call] = _measure(call.this, pattern, window)
+            results[call] = _measure(call.this, pattern, window)
         else:
-            given[call] = _free(f"__over_{len(given)}", taken)
-            name = Name(given[call], span_of(call, place) or place)
+            results[call] = _free(f"__over_{len(results)}", taken)
+            name = Name(results[call], span_of(call, place) or place)
             window.calls.append(MeasureClause(rows.over(as_measure(call, place)), name))
     # Only now it is known what the input must have.
-    needed = {column.name for column in _outer(select, rows, given, "__rows").find_all(exp.Column)}
+    needed = {column.name for column in _outer(select, rows, results, "__rows").find_all(exp.Column)}
     for window in windows.values():
         rows.take_named(window.clause)
     inner = rows.below.select(select)
     # The relations of FROM may have such windows, too.
-    below = hoist_patterns(Sql(inner, read_nodes(inner, nodes)), known.values(), planned, place)
+    below = hoist_patterns(Sql(inner, read_nodes(inner, nodes)), window_patterns.values(), planned, place)
     clauses = {name: window.whole(rows.names) for name, window in windows.items()}
     for unread in clauses.keys() - used.keys():
         # Only what is wrong with it is told.
         planned(replace(clauses[unread], input=below.query), below)
     if not used:
-        return _without_patterns(select, known, whole)
+        return _without_patterns(select, window_patterns, whole)
     order = _together([clauses[name] for name in used])
     if len(order) > 1 and below.resolved.streaming:
         # What another operator reads must tell how late its rows come out.
@@ -177,13 +179,13 @@ def _hoisted(
     for number, one in enumerate(order):
         later = {column for other in order[number + 1 :] for each in (other, *other.beside) for column in _read(each)}
         table = _free(one.name, {*nodes})
-        kept = tuple(column for column in one.kept if column in needed or column.lower() in later)
-        clause = replace(one, name=table, input=below.query, kept=(*before, *kept))
+        carried = tuple(column for column in one.kept if column in needed or column.lower() in later)
+        clause = replace(one, name=table, input=below.query, kept=(*before, *carried))
         nodes[table] = planned(clause, below)
         before += [measure.name.text for each in (clause, *clause.beside) for measure in each.measures]
         again = exp.alias_(exp.to_table(table), relations(select)[0].alias_or_name, table=True)
         below = Sql(exp.select("*").from_(again), {table: nodes[table]})
-    return _outer(select, rows, given, table)
+    return _outer(select, rows, results, table)
 
 
 def _together(clauses: list[MatchClause]) -> list[MatchClause]:
@@ -199,7 +201,7 @@ def _together(clauses: list[MatchClause]) -> list[MatchClause]:
 
 def _refuse(
     select: exp.Select,
-    known: Mapping[str, WindowPattern],
+    window_patterns: Mapping[str, WindowPattern],
     patterns: Mapping[exp.Window, WindowPattern | None],
     place: Span,
 ) -> None:
@@ -218,7 +220,7 @@ def _refuse(
     inside = {id(node) for part in parts if part is not None for node in part.walk()}
     for window in select.find_all(exp.Window):
         called = window.find_ancestor(exp.Query) is select and window.args.get("over") is not None
-        if called and id(window) not in inside and _pattern_of(window, select, known) is not None:
+        if called and id(window) not in inside and _pattern_of(window, select, window_patterns) is not None:
             raise NotSupportedError(
                 "a function over a window with a row pattern stands in SELECT, QUALIFY and ORDER BY only",
                 span_of(window, place),
@@ -237,7 +239,7 @@ def _refuse(
 
 
 def _without_patterns(
-    select: exp.Select, known: Mapping[str, WindowPattern], whole: Mapping[exp.Window, exp.Window]
+    select: exp.Select, patterns: Mapping[str, WindowPattern], whole: Mapping[exp.Window, exp.Window]
 ) -> exp.Select:
     """Return a SELECT that reads no match, without its row patterns.
 
@@ -247,20 +249,24 @@ def _without_patterns(
     for call in list(copy.find_all(exp.Window)):
         if call in whole and call.find_ancestor(exp.Query) is copy:
             call.replace(whole[call].copy())
-    left = [window for window in copy.args.get("windows") or [] if _pattern_of(window, copy, known) is None]
+    left = [window for window in copy.args.get("windows") or [] if _pattern_of(window, copy, patterns) is None]
     copy.set("windows", left or None)
     return copy
 
 
 def _window(
-    pattern: WindowPattern, select: exp.Select, rows: PatternRows, known: Mapping[str, WindowPattern], taken: set[str]
+    pattern: WindowPattern,
+    select: exp.Select,
+    rows: PatternRows,
+    patterns: Mapping[str, WindowPattern],
+    taken: set[str],
 ) -> _Window:
     """Return a window with what it goes on from, and its measures under names that are free."""
     clause = pattern.clause
     keys = tuple(rows.written(key) for key in clause.partition_by)
     order = tuple(rows.written(item) for item in clause.order_by)
     if pattern.base is not None:
-        keys, order = _based(pattern.base, keys, order, select, known)
+        keys, order = _based(pattern.base, keys, order, select, patterns)
     columns = (rows.column(key) if isinstance(key, exp.Column) else rows.below.take(key) for key in keys)
     measures = (replace(m, name=Name(_free(m.name.text, taken), m.name.span)) for m in clause.measures)
     return _Window(
@@ -285,17 +291,17 @@ def _based(
     keys: tuple[exp.Expr, ...],
     order: tuple[exp.Ordered, ...],
     select: exp.Select,
-    known: Mapping[str, WindowPattern],
+    patterns: Mapping[str, WindowPattern],
 ) -> tuple[tuple[exp.Expr, ...], tuple[exp.Ordered, ...]]:
     """Return PARTITION BY and ORDER BY of a window that goes on from another one."""
     named = exp.to_identifier(base.text)
     named.meta.update(start=base.span.start, end=base.span.end - 1)
     begun = exp.Window(this=exp.null(), alias=named)
-    if _pattern_of(begun, select, known) is not None:
+    if _pattern_of(begun, select, patterns) is not None:
         raise ProgrammingError(f"{base.text} has a row pattern, so no other window can be based on it", base.span)
-    found = with_own_window(begun, select)
-    ordered = found.args["order"].expressions if found.args.get("order") else []
-    clashes = {"a frame": found.args.get("spec"), "its keys": keys, "an ORDER BY": order and ordered}
+    merged = with_own_window(begun, select)
+    ordered = merged.args["order"].expressions if merged.args.get("order") else []
+    clashes = {"a frame": merged.args.get("spec"), "its keys": keys, "an ORDER BY": order and ordered}
     wrong = next((said for said, there in clashes.items() if there), None)
     if wrong is not None:
         raise ProgrammingError(
@@ -303,14 +309,14 @@ def _based(
             base.span,
             "a window that is based on it may add ORDER BY, if it has none, and its own frame",
         )
-    return tuple(found.args.get("partition_by") or ()), order or tuple(ordered)
+    return tuple(merged.args.get("partition_by") or ()), order or tuple(ordered)
 
 
 def _measure(call: exp.Expr, pattern: WindowPattern, window: _Window) -> str:
     """Return the column of the measure that a call names."""
     name = call.expressions[0].name
     names = [measure.name.text for measure in pattern.clause.measures]
-    place = next((i for i, known in enumerate(names) if known.lower() == name.lower()), None)
+    place = next((i for i, measured in enumerate(names) if measured.lower() == name.lower()), None)
     if place is None:
         hint = suggestion(name, names, "measures") if names else "its MEASURES name what may stand before OVER"
         raise ProgrammingError(f"the window has no measure {name}", span_of(call), hint)
@@ -340,14 +346,14 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _outer(select: exp.Select, rows: PatternRows, given: Mapping[exp.Window, str], table: str) -> exp.Select:
+def _outer(select: exp.Select, rows: PatternRows, results: Mapping[exp.Window, str], table: str) -> exp.Select:
     """Return the SELECT over the rows of the last operator, which has a column for each window function."""
 
     def over(part: exp.Expr, names: frozenset[str] = frozenset()) -> exp.Expr:
         held = exp.Paren(this=part.copy())
         for call in own_nodes(held, exp.Window):
-            if call in given:
-                call.replace(stand_in(exp.column(given[call], table=table), spoken_call(call)))
+            if call in results:
+                call.replace(stand_in(exp.column(results[call], table=table), spoken_call(call)))
         return rows.over(held.this, table, names)
 
     outer = exp.select(*map(over, select.expressions)).from_(exp.to_table(table))

@@ -2,14 +2,14 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.operators.row_order import plan_order
+from cepsql.analysis.clauses.order_by import plan_order
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.plan.operators.sort import Sort
-from cepsql.plan.rows.over import named_item
 from cepsql.plan.rows.top_rows import order_of_selected, place_of_selected, spread_order
+from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.nodes import Sql
 from cepsql.plan.tree.reader import Checked, RowsInOrder, followed_by
 from cepsql.plan.tree.rows_below import read_nodes
@@ -42,8 +42,8 @@ def hoist_order(root: Sql, place: Span, checked: Checked) -> Sql:
     further = [replaced for replaced, _ in items[1:]]
     sort = Sort(plan_order(_SORTED, rows.properties.columns, time, further), (rows,))
     outer = exp.select(*map(_named, names)).from_(_SORTED)
-    for clause, given in around.items():
-        outer.set(clause, given)
+    for clause, part in around.items():
+        outer.set(clause, part)
     return Sql(outer, {_SORTED: sort}, root.view)
 
 
@@ -56,10 +56,10 @@ def _column_of(
     extended: the rows may get a missing column.
     """
     at = span_of(item, place) or place
-    found = place_of_selected(item.this, written)
+    selected = place_of_selected(item.this, written)
     copy = item.copy()
     assert isinstance(copy, exp.Ordered)
-    if found is None:
+    if selected is None:
         if not extended:
             raise NotSupportedError(
                 f"ORDER BY {sql_of(without_tables(item.this))} over a stream names no column of the result",
@@ -70,7 +70,7 @@ def _column_of(
         name = _free_name(value, query)
         query.append("expressions", exp.alias_(value.copy(), name, quoted=True))
     else:
-        name = query.selects[found].alias_or_name
+        name = query.selects[selected].alias_or_name
     copy.set("this", _named(name))
     return copy, at
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import is_aggregate
-from cepsql.analysis.match.scope import FIRST, LAST, navigation_name
+from cepsql.analysis.row_pattern.aggregate_calls import is_aggregate
+from cepsql.analysis.row_pattern.scope import FIRST, LAST, navigation_name
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError
-from cepsql.language.pattern_windows import SOUGHT
 from cepsql.language.statements import MatchClause
+from cepsql.language.windows_with_patterns import SOUGHT
 
 
 def of_sought_rows(clause: MatchClause) -> MatchClause:

@@ -2,11 +2,11 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.match.aggregate_calls import own_aggregates
+from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
-from cepsql.plan.rows.over import window_calls
+from cepsql.plan.rows.window_functions import window_calls
 
 _TOP = "__top"
 
@@ -71,10 +71,10 @@ def spread_order(order: exp.Order, columns: int) -> exp.Order:
 
 def order_of_selected(item: exp.Expr, selected: list[exp.Expr]) -> exp.Expr:
     """Return an item of ORDER BY that names what it goes by, not columns of the result."""
-    found = place_of_selected(item.this, selected)
-    if found is not None:
+    selected_place = place_of_selected(item.this, selected)
+    if selected_place is not None:
         copy = item.copy()
-        copy.set("this", selected[found].unalias().copy())
+        copy.set("this", selected[selected_place].unalias().copy())
         return copy
 
     def named(node: exp.Expr) -> exp.Expr:
@@ -99,8 +99,8 @@ def _around(query: exp.Query, order: exp.Order, place: Span) -> exp.Select:
     selected = query.selects
     items = []
     for item in order.expressions:
-        found = place_of_selected(item.this, selected)
-        if found is None:
+        selected_place = place_of_selected(item.this, selected)
+        if selected_place is None:
             raise NotSupportedError(
                 f"ORDER BY {sql_of(without_tables(item.this))} of groups that change is not supported: the result has "
                 "no such column",
@@ -108,7 +108,7 @@ def _around(query: exp.Query, order: exp.Order, place: Span) -> exp.Select:
                 "select it, too",
             )
         items.append(item.copy())
-        items[-1].set("this", exp.column(f"__{found}", table=_TOP))
+        items[-1].set("this", exp.column(f"__{selected_place}", table=_TOP))
     names = [item.alias_or_name for item in selected]
     inner = query
     while isinstance(inner, exp.SetOperation):
@@ -122,6 +122,6 @@ def _around(query: exp.Query, order: exp.Order, place: Span) -> exp.Select:
 
 def whole_number(query: exp.Query, clause: str) -> int | None:
     """Return the number of rows that LIMIT or OFFSET says, None if it says none that is constant."""
-    found = query.args.get(clause)
-    value = found.expression if found is not None else None
+    clause_node = query.args.get(clause)
+    value = clause_node.expression if clause_node is not None else None
     return int(value.this) if isinstance(value, exp.Literal) and value.this.isdigit() else None

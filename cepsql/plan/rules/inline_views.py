@@ -24,21 +24,21 @@ def _inlined(node: Node, windows: bool) -> Node:
         return node
     plain = {name: below for name, below in node.inputs.items() if isinstance(below, Sql) and _is_plain(below)}
     views = {name: below for name, below in plain.items() if windows or below.windows is None}
-    query, kept = node.query, set(node.inputs)
+    query, inlined_query = node.query, set(node.inputs)
     for name, view in views.items():
         if not _hides_names(query, name, view):
             query = _with_body(query, name, view.query)
-            kept.discard(name)
+            inlined_query.discard(name)
     if query is node.query:
         return node
-    bodies = {name: views[name].written for name in set(node.inputs) - kept}
-    known = {name: body for name, body in bodies.items() if body is not None}
-    below = {name: node.inputs[name] for name in kept}
-    for name in set(node.inputs) - kept:
+    bodies = {name: views[name].written for name in set(node.inputs) - inlined_query}
+    inlined = {name: body for name, body in bodies.items() if body is not None}
+    below = {name: node.inputs[name] for name in inlined_query}
+    for name in set(node.inputs) - inlined_query:
         below |= views[name].inputs
     # In the order in which the query names them.
     names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
-    text = with_relations(node.written, query, {}, known) if len(known) == len(bodies) else None
+    text = with_relations(node.written, query, {}, inlined) if len(inlined) == len(bodies) else None
     return replace(node, query=query, inputs={name: below[name] for name in names}, text=text)
 
 

@@ -40,8 +40,8 @@ class _Query:
 
     def streams(self, scope: Scope) -> dict[str, exp.Table | Scope]:
         """Return the streams that a SELECT reads itself, by alias."""
-        found = {alias.lower(): source for alias, (_, source) in scope.selected_sources.items()}
-        return {alias: source for alias, source in found.items() if any(r.streaming for r in self.below(source))}
+        sources = {alias.lower(): source for alias, (_, source) in scope.selected_sources.items()}
+        return {alias: source for alias, source in sources.items() if any(r.streaming for r in self.below(source))}
 
     def below(self, source: exp.Table | Scope) -> list[Properties]:
         """Return the relations below a source, each as often as it is read."""
@@ -56,7 +56,9 @@ class _Query:
     def spoken(self, below: Iterable[Properties]) -> str:
         """Return what the rows are in words that some relations give, of which one is read from an operator."""
         read = {id(relation) for relation in below if relation.streaming and relation.ordered}
-        return next((self.words[name] for name, found in self.relations.items() if id(found) in read), "a stream")
+        return next(
+            (self.words[name] for name, candidate in self.relations.items() if id(candidate) in read), "a stream"
+        )
 
     def time(self, source: exp.Table | Scope, follower: str, place: Span | None) -> Watermark:
         """Return the event time of a source.
@@ -64,19 +66,19 @@ class _Query:
         Raises the error that says how to get one if it has none.
         """
         if isinstance(source, exp.Table):
-            found = self.relations[source.name.lower()].watermark
+            watermark = self.relations[source.name.lower()].watermark
         else:
-            found = event_time(source, self.relations, unions=False)
-        if found is not None:
+            watermark = event_time(source, self.relations, unions=False)
+        if watermark is not None:
             if any(relation.ordered and relation.merged for relation in self.below(source)):
                 raise _of_union(follower, place)
-            return found
+            return watermark
         relation = next(r for r in self.below(source) if r.streaming)
         if isinstance(source, Scope) and isinstance(source.expression, exp.SetOperation):
             raise _of_union(follower, place)
         if relation.ordered:
             # What is known of an operator's rows has no name, or that of a view.
-            name = next(name for name, found in self.relations.items() if found is relation)
+            name = next(name for name, watermark in self.relations.items() if watermark is relation)
             raise self.missing_time(name, follower, place)
         raise ProgrammingError(
             f"{follower} needs the event time of {relation.name}",
@@ -119,10 +121,10 @@ def check_after_matches(
     return bool(stateful)
 
 
-def _twice(found: Scope, query: _Query) -> NotSupportedError:
+def _twice(scope: Scope, query: _Query) -> NotSupportedError:
     return NotSupportedError(
-        f"one aggregation over {query.spoken(query.below(found))} is supported",
-        span_of(found.expression, query.place),
+        f"one aggregation over {query.spoken(query.below(scope))} is supported",
+        span_of(scope.expression, query.place),
         "run two queries",
     )
 
@@ -157,20 +159,20 @@ def _aggregation(select: exp.Expr, rows: str, query: _Query) -> exp.Expr | None:
 
     Raises NotSupportedError for DISTINCT and window functions.
     """
-    found = None
+    aggregation = None
     for node in select.find_all(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Anonymous):
         if node.find_ancestor(exp.Query) is not select:
             continue
         if isinstance(node, exp.Anonymous) and node.name.upper() not in KEPT_AGGREGATES:
             continue
         if isinstance(node, exp.Distinct | exp.Window):
-            spoken = "DISTINCT" if isinstance(node, exp.Distinct) else "a window function"
+            construct = "DISTINCT" if isinstance(node, exp.Distinct) else "a window function"
             hint = None if isinstance(node, exp.Window) else _UNTIL
             if isinstance(node.parent, exp.AggFunc):
                 hint = "approx_count_distinct is"
-            raise NotSupportedError(f"{spoken} over {rows} is not supported", span_of(node, query.place), hint)
-        found = found or node
-    return found
+            raise NotSupportedError(f"{construct} over {rows} is not supported", span_of(node, query.place), hint)
+        aggregation = aggregation or node
+    return aggregation
 
 
 def _check_aggregation(select: exp.Expr, grouping: exp.Expr, streams: dict, query: _Query) -> None:

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.language.tokens import quoted
-from cepsql.operators import change_rows
+from cepsql.operators.changing import change_rows
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 from cepsql.plan.tree.nodes import Node, takes_rows_away
 

@@ -6,7 +6,7 @@ from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, Span
-from cepsql.language.temporal_joins import temporal_call
+from cepsql.language.rewriting.temporal_joins import temporal_call
 from cepsql.plan.tree.nodes import Node, Read, Sql
 
 
@@ -34,19 +34,19 @@ def emitted_read(root: Sql) -> bool:
     return any(node.properties.changes or emitted_read(node) for node in read)
 
 
-def refuse_changelog(root: Sql, spoken: str | None, place: Span | None) -> None:
+def refuse_changelog(root: Sql, reader: str | None, place: Span | None) -> None:
     """Raise NotSupportedError for a query over a table that changes, whose changes would be taken for rows.
 
-    spoken: what reads the rows of the query, None if nothing does.
+    reader: what reads the rows of the query, None if nothing does.
     """
     name = changelog_read(root)
     if name is None:
         if emitted_read(root):
-            raise _refused_emission(spoken, place)
+            raise _refused_emission(reader, place)
         return
     again = f"define a stream without PRIMARY KEY over the source of {name}: its rows are the changes, as events"
-    if spoken is not None:
-        raise NotSupportedError(f"{spoken} over {name}, a table that changes, is not supported", place, again)
+    if reader is not None:
+        raise NotSupportedError(f"{reader} over {name}, a table that changes, is not supported", place, again)
     raise NotSupportedError(
         f"{name} has a PRIMARY KEY: it is a table that changes, and so is the result of a query over it",
         place,
@@ -54,10 +54,10 @@ def refuse_changelog(root: Sql, spoken: str | None, place: Span | None) -> None:
     )
 
 
-def _refused_emission(spoken: str | None, place: Span | None) -> NotSupportedError:
+def _refused_emission(reader: str | None, place: Span | None) -> NotSupportedError:
     hint = "without EMIT in the subquery its windows come out once, when they are complete"
-    if spoken is not None:
-        return NotSupportedError(f"{spoken} over windows with EMIT, whose rows change, is not supported", place, hint)
+    if reader is not None:
+        return NotSupportedError(f"{reader} over windows with EMIT, whose rows change, is not supported", place, hint)
     said = "a subquery with EMIT gives rows that change, and so does a query over it"
     return NotSupportedError(said, place, f"end the query with EMIT CHANGES; or {hint}")
 

@@ -7,14 +7,14 @@ from sqlglot import exp
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.matching.hold import hold, looks_ahead
+from cepsql.operators.matching.hold import hold, looks_ahead
 from cepsql.pattern.program import MatchProgram, Navigation
 
 
 def match_event_time(program: MatchProgram, output: Iterable, time: str | None) -> Watermark | None:
     """Return the column with the event time of a program's matches, and its hold; None if there is none of either.
 
-    output: the columns that the clause gives (`cepsql.analysis.match.match.OutputColumn`); time: the input's event
+    output: the columns that the clause gives (`match_clause.OutputColumn`); time: the input's event
             time.
     ONE ROW PER MATCH gives the event time as MATCH_ROWTIME(), ALL ROWS PER MATCH as the input's own column.
     """
@@ -24,8 +24,8 @@ def match_event_time(program: MatchProgram, output: Iterable, time: str | None) 
     if program.all_rows:
         return next((Watermark(column.name, delay) for column in output if column.name == time), None)
     last = [measure.name for measure in program.measures if measure.source == Navigation("t")]
-    given = {sql_of(exp.func("timestamp_micros", exp.column(name))) for name in last}
-    return next((Watermark(column.name, delay) for column in output if column.sql in given), None)
+    times = {sql_of(exp.func("timestamp_micros", exp.column(name))) for name in last}
+    return next((Watermark(column.name, delay) for column in output if column.sql in times), None)
 
 
 def missing_event_time(

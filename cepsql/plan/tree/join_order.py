@@ -94,8 +94,8 @@ def _join_first(select: exp.Select) -> None:
             columns.setdefault(key, exp.to_identifier(f"{key[0]}__{key[1]}", quoted=True))
             column.set("this", columns[key].copy())
             column.set("table", exp.to_identifier(alias))
-    given = [exp.alias_(exp.column(name, table=table), new.copy()) for (table, name), new in columns.items()]
-    inner = exp.select(*given).from_(both[0].copy())
+    items = [exp.alias_(exp.column(name, table=table), new.copy()) for (table, name), new in columns.items()]
+    inner = exp.select(*items).from_(both[0].copy())
     inner.set("joins", [joins[0].copy()])
     select.set("from_", exp.From(this=inner.subquery(alias)))
     select.set("joins", joins[1:])

@@ -59,17 +59,17 @@ def _inline(query: exp.Expr, visible: dict[str, exp.CTE]) -> None:
     """
     waiting = [(query, visible)]
     while waiting:
-        node, known = waiting.pop()
+        node, ctes = waiting.pop()
         clause = node.args.get("with_")
         if clause is not None and not recursive_ctes(clause):
             clause.pop()
-            known = dict(known)
+            ctes = dict(ctes)
             for cte in clause.expressions:
-                _inline(cte.this, known)
-                known[cte.alias.lower()] = cte
-        children = [(child, known) for child in node.iter_expressions()]
-        if isinstance(node, exp.Table) and _is_one_name(node) and node.name.lower() in known:
-            _replace(node, known[node.name.lower()])
+                _inline(cte.this, ctes)
+                ctes[cte.alias.lower()] = cte
+        children = [(child, ctes) for child in node.iter_expressions()]
+        if isinstance(node, exp.Table) and _is_one_name(node) and node.name.lower() in ctes:
+            _replace(node, ctes[node.name.lower()])
         waiting += children
 
 
@@ -150,12 +150,12 @@ def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, around:
     for number, join in enumerate(joins, 1):
         kind = join_kind(join)
         if number < place:
-            kept = kind in ("INNER", "CROSS", "LEFT")
+            keeps = kind in ("INNER", "CROSS", "LEFT")
         elif number == place:
-            kept = kind in ("INNER", "CROSS", "RIGHT")
+            keeps = kind in ("INNER", "CROSS", "RIGHT")
         else:
-            kept = kind in ("INNER", "CROSS", "LEFT", "LEFT ANTI", "ANTI")
-        if not kept:
+            keeps = kind in ("INNER", "CROSS", "LEFT", "LEFT ANTI", "ANTI")
+        if not keeps:
             raise NotSupportedError(
                 f"{kind} JOIN {around.words} is not supported here",
                 span_of(join, around.span),

@@ -9,7 +9,7 @@ from cepsql.language import statements as st
 from cepsql.language.translate import statements
 
 
-def matched_series(query: st.Query, variable: str, match: str) -> tuple[st.Query, tuple[str, ...]]:
+def matched_series(query: st.ParsedQuery, variable: str, match: str) -> tuple[st.ParsedQuery, tuple[str, ...]]:
     """Return the query of all rows of a query's one MATCH_RECOGNIZE, and the names of the columns of PARTITION BY.
 
     variable, match: the columns that say of each row which variable of which match it is, NULL for neither.
@@ -37,7 +37,7 @@ def _template(variable: str, match: str) -> tuple[st.Rows, tuple[st.MeasureClaus
         f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES CLASSIFIER() AS {variable}, MATCH_NUMBER() AS {match} "
         "ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A))"
     )
-    assert isinstance(parsed, st.Query)
+    assert isinstance(parsed, st.ParsedQuery)
     (clause,) = parsed.operators
     assert isinstance(clause, st.MatchClause)
     return clause.rows, clause.measures

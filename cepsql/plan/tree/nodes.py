@@ -7,21 +7,21 @@ from typing import Any, ClassVar, Self, cast
 
 from sqlglot import exp
 
-from cepsql.analysis.match.match import MatchPlan
-from cepsql.analysis.operators.assigned_windows import AssignedWindows
-from cepsql.analysis.operators.emission import OPERATION
+from cepsql.analysis.clauses.assigned_window_calls import AssignedWindows
+from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY, Properties
 from cepsql.analysis.sql.resolve import Resolved, flat_name, resolve, table_name
 from cepsql.analysis.sql.written import Written
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Registered, Source
 from cepsql.errors import Error, NotSupportedError, Span, answer, granted
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.after_match import check_after_matches
 from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.markers import BOUND, without_ctes
-from cepsql.scalar.tree import Session
-from cepsql.scan.expression import Unlike
+from cepsql.readers.scan.row_expressions import Unlike
+from cepsql.scalar.expressions import Session
 
 _ROWS = "a stream"
 """What messages call rows of no operator."""
@@ -117,8 +117,8 @@ class Sql:
         )
 
     def _missing_time(self, name: str, follower: str, place: Span | None) -> Error:
-        found = next(node for key, node in self.inputs.items() if flat_name(key) == name)
-        return missing_time(found, follower, place)
+        input_node = next(node for key, node in self.inputs.items() if flat_name(key) == name)
+        return missing_time(input_node, follower, place)
 
 
 @dataclass(frozen=True)
@@ -413,9 +413,9 @@ def unshared(root: Sql) -> Sql:
         seen.add(id(node))
         return with_inputs(node, own)
 
-    found = own(root)
-    assert isinstance(found, Sql)
-    return found
+    copied = own(root)
+    assert isinstance(copied, Sql)
+    return copied
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -425,14 +425,14 @@ def walk(node: Node) -> Iterator[Node]:
 
 def reads(node: Node) -> list[Source | Registered]:
     """Return the relations that are read below a node, each once."""
-    found = {part.relation.name.lower(): part.relation for part in walk(node) if isinstance(part, Read)}
-    return list(found.values())
+    relations = {part.relation.name.lower(): part.relation for part in walk(node) if isinstance(part, Read)}
+    return list(relations.values())
 
 
 def matches_of(node: Node) -> list[MatchPlan]:
     """Return the searches for row patterns up to a node, inner ones first."""
-    found = (part.pattern_match for part in walk(node) if isinstance(part, Ordered))
-    return [match for match in found if match is not None]
+    matches = (part.pattern_match for part in walk(node) if isinstance(part, Ordered))
+    return [match for match in matches if match is not None]
 
 
 def takes_rows_away(node: Node) -> bool:
@@ -452,9 +452,9 @@ def row_words(node: Node) -> str:
     return node.row_words if isinstance(node, Ordered) else _ROWS
 
 
-def _gather(node: Node, found: dict[int, Node]) -> dict[int, Node]:
-    if id(node) not in found:
+def _gather(node: Node, nodes: dict[int, Node]) -> dict[int, Node]:
+    if id(node) not in nodes:
         for below in inputs(node):
-            _gather(below, found)
-        found[id(node)] = node
-    return found
+            _gather(below, nodes)
+        nodes[id(node)] = node
+    return nodes

@@ -156,7 +156,7 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
                 return number
         return None
 
-    number, found = find(), False
+    number, hoisted_query = find(), False
     if number is None:
         return below
     query = query.copy()
@@ -169,12 +169,12 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
         if outer is None:
             left.append(select)
         elif select is query:
-            query, found = outer, True
+            query, hoisted_query = outer, True
         else:
             select.replace(outer)
-            found = True
+            hoisted_query = True
         number = find()
-    if not found:
+    if not hoisted_query:
         return below
     query = without_types(query)
     return Sql(query, read_nodes(query, nodes), below.view)

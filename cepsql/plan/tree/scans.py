@@ -11,14 +11,14 @@ from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.errors import answer
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, walk
+from cepsql.readers.scan import choose
+from cepsql.readers.scan.choose import Choice
+from cepsql.readers.scan.plain import PlainScan
+from cepsql.readers.scan.projection import ROW_IDENTITY, ArrowScan
+from cepsql.readers.scan.row_expressions import Unlike
 from cepsql.scalar.coercion import common_type
-from cepsql.scalar.tree import STANDARD_SESSION, Session
+from cepsql.scalar.expressions import STANDARD_SESSION, Session
 from cepsql.scalar.types import INTEGERS, UNKNOWN, Type, parse_type
-from cepsql.scan import choose
-from cepsql.scan.choose import Choice
-from cepsql.scan.expression import Unlike
-from cepsql.scan.plain import PlainScan
-from cepsql.scan.projection import ROW_IDENTITY, ArrowScan
 
 _STATELESS = {"expressions", "from_", "joins", "where", "hint"}
 """The parts of a SELECT for which Spark remembers no row of a stream."""
@@ -76,8 +76,8 @@ def choose_plain_scan(
     joined = joined_stream(root)
     if joined is not None:
         return choose.choose_column_scan(*joined, session)
-    found = list(walk(root))
-    if not root.properties.streaming or not all(isinstance(node, Read | Sql) for node in found):
+    nodes = list(walk(root))
+    if not root.properties.streaming or not all(isinstance(node, Read | Sql) for node in nodes):
         return None
     query, relations = _read(root)
     untyped = [ColumnDefinition(column.name, "unknown") for column in root.properties.columns]
@@ -89,9 +89,9 @@ def joined_stream(root: Node) -> tuple[Source, tuple[str, ...]] | None:
     read; None for another plan."""
     if not isinstance(root, Sql) or not isinstance(root.query, exp.Select):
         return None
-    given = {part for part, value in root.query.args.items() if value}
+    clauses = {part for part, value in root.query.args.items() if value}
     streams = {name: node for name, node in root.inputs.items() if node.properties.streaming}
-    if "joins" not in given or not given <= _STATELESS or len(streams) != 1:
+    if "joins" not in clauses or not clauses <= _STATELESS or len(streams) != 1:
         return None
     ((name, stream),) = streams.items()
     named = [table for table in catalog_tables(root.query) if table_name(table) == name]
@@ -108,8 +108,8 @@ def _columns_read(query: exp.Select, columns: Sequence[str]) -> tuple[str, ...]:
     stars = (star for star in query.find_all(exp.Star) if star.parent_select is query)
     if any(stars) or any(join.args.get("method") for join in query.args["joins"]):
         return tuple(columns)
-    spoken = {part.name.lower() for part in query.find_all(exp.Identifier)}
-    return tuple(column for column in columns if column.lower() in spoken) or tuple(columns)
+    names = {part.name.lower() for part in query.find_all(exp.Identifier)}
+    return tuple(column for column in columns if column.lower() in names) or tuple(columns)
 
 
 def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice[ArrowScan]:
@@ -137,11 +137,11 @@ def _with_short_identities(query: exp.Query) -> exp.Query:
     """Return a query that does not write rows that are added as texts in order to tell them from one another."""
     if not any(map(_is_identity, query.find_all(exp.Alias))):
         return query
-    found = query.copy()
-    for item in filter(_is_identity, list(found.find_all(exp.Alias))):
+    short = query.copy()
+    for item in filter(_is_identity, list(short.find_all(exp.Alias))):
         columns = [column.copy() for column in item.this.find_all(exp.Column)]
         item.set("this", exp.Anonymous(this=ROW_IDENTITY, expressions=columns))
-    return found
+    return short
 
 
 def _is_identity(item: exp.Alias) -> bool:
@@ -153,18 +153,18 @@ def key_types(
     keys: Sequence[tuple[exp.Expr, exp.Expr]], inputs: Sequence[Node], sides: Sequence[int], session: Session
 ) -> list[str]:
     """Return the types in which the keys of a join are compared; raises Unlike for those of different kinds."""
-    found = []
+    kinds = []
     for pair in keys:
         types = {value_type(below, pair[side], session) for below, side in zip(inputs, sides, strict=True)}
         compared = common_type(types, session) if types <= set(INTEGERS) or len(types) == 1 else None
         if compared is None:
             raise Unlike(f"a join compares {' with '.join(sorted(str(kind).upper() for kind in types))}")
-        found.append(str(compared).upper())
+        kinds.append(str(compared).upper())
     for side in set(sides):
         alike = {below.properties.columns for below, own in zip(inputs, sides, strict=True) if own == side}
         if len(alike) > 1:
             raise Unlike("the streams of a UNION ALL have columns of different types")
-    return found
+    return kinds
 
 
 def value_type(below: Node, key: exp.Expr, session: Session) -> Type:

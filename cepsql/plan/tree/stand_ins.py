@@ -18,7 +18,7 @@ def with_written(expression: exp.Expr) -> exp.Expr:
     """Return an expression in which what they stand for is in place of columns that operators made up."""
     held = exp.Paren(this=expression.copy())
     for column in list(held.find_all(exp.Column)):
-        if _WRITTEN in column.meta:
+        if column.meta_get(_WRITTEN) is not None:
             column.replace(exp.Var(this=column.meta[_WRITTEN]))
     return held.this
 
@@ -30,6 +30,6 @@ def stand_ins(root: Node) -> dict[str, str]:
         for node in walk(root)
         if isinstance(node, Sql)
         for column in node.query.find_all(exp.Column)
-        if _WRITTEN in column.meta
+        if column.meta_get(_WRITTEN) is not None
         for name in (column.name, sql_of(column))
     }

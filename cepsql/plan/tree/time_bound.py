@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cepsql.analysis.sql.constant_intervals import LONGEST_MONTH, interval_micros, interval_months
 from cepsql.analysis.sql.fleeting import random_call
-from cepsql.analysis.sql.intervals import LONGEST_MONTH, interval_micros, interval_months
 from cepsql.analysis.sql.strict import is_strict
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import ProgrammingError, answer
 
 _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
@@ -122,8 +122,8 @@ class _Time:
 
 
 def _all(parts: Iterable[exp.Expr], times: Mapping[str, str], months: bool) -> tuple[list[TimeLimit], bool]:
-    found = [time_limits(part, times, months) for part in parts]
-    return [limit for limits, _ in found for limit in limits], all(whole for _, whole in found)
+    part_limits = [time_limits(part, times, months) for part in parts]
+    return [limit for limits, _ in part_limits for limit in limits], all(whole for _, whole in part_limits)
 
 
 def _sides(part: exp.Expr) -> tuple[exp.Expr, exp.Expr]:

@@ -40,12 +40,12 @@ def _of_union(union: exp.Union) -> list[exp.Query] | None:
     plain = {name for name, value in union.args.items() if value} <= {"this", "expression", "distinct"}
     if union.args.get("distinct") or not plain:
         return None
-    found: list[exp.Query] = []
+    branches: list[exp.Query] = []
     for side in (union.left, union.right):
         whole = side.unnest()
         assert isinstance(side, exp.Query) and isinstance(whole, exp.Query)
-        found += _branches(side) or [whole]
-    return found
+        branches += _branches(side) or [whole]
+    return branches
 
 
 def _named_alike(branches: list[exp.Query], source: exp.Subquery) -> list[exp.Subquery]:

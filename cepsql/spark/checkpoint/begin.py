@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from cepsql.base.temporary import temporary_folder
 from cepsql.language.tokens import quoted
 from cepsql.ordered.packet import empty_packet
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, write_whole
-from cepsql.temporary import temporary_folder
 
 _FOLDER, _FILE, _BEGUN = "begin", "begin.txt", "__begun"
 

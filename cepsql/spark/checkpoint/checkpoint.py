@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from cepsql.analysis.sql.canonical import canonical_json, digest
+from cepsql.base.temporary import remove_temporary, temporary_folder
+from cepsql.catalog.mounts import check_mounted, covering, mount_point
 from cepsql.errors import OperationalError
-from cepsql.mounts import check_mounted, covering, mount_point
 from cepsql.plan.identity import kept_description
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.checkpoint.begin import write_begin
@@ -22,7 +23,6 @@ from cepsql.spark.checkpoint.host_files import HostFiles
 from cepsql.spark.checkpoint.planned_files import forget_unplanned
 from cepsql.spark.checkpoint.rebuilding import begin_rebuilding, put_in_place
 from cepsql.spark.frames.buckets import Buckets
-from cepsql.temporary import remove_temporary, temporary_folder
 
 FORMAT = 5
 """Of plan.json and of all that stands beside it; what an earlier format left is refused, never misread."""
@@ -40,8 +40,8 @@ _FIRST_FILES = {"lock", ".lock", CONTROL, "begin", ".plan.json.new"} | _LOCKS
 class Checkpoint:
     """folder/spark is Spark's own (in an object store, which moves no folder, it may have another name), folder/control
     ends the input, folder/begin lets operators begin without rows (`cepsql.spark.checkpoint.begin`), folder/plan.json
-    says whose checkpoint it is, folder/progress.json what has been counted (`cepsql.spark.checkpoint.kept_progress`);
-    folder/tables and folder/history hold what was read of tables (`cepsql.spark.sources.snapshots`,
+    says whose checkpoint it is, folder/progress.json what has been counted (`cepsql.spark.checkpoint.saved_progress`);
+    folder/tables and folder/history hold what was read of tables (`cepsql.spark.sources.tables_at_rest.snapshots`,
     `cepsql.spark.sources.backfill`).
 
     identity: what the query is, as data that JSON can hold (`cepsql.plan.identity.describe_plan`).
@@ -50,7 +50,7 @@ class Checkpoint:
     lock:     keeps others from using it.
     rebuilds: whether its first batch was read before, under another text of the query, and makes the state anew.
     part:     the name of the folder that is Spark's own.
-    shared:   which operators share a stage, and a state (`cepsql.spark.stages.neighbours.Sharing`); None: it is not
+    shared:   which operators share a stage, and a state (`cepsql.spark.building.neighbours.Sharing`); None: it is not
               known yet.
     tasks:    the same of operators that share a task.
     files:    what it keeps of tables; None: nothing.

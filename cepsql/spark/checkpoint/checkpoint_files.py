@@ -20,7 +20,7 @@ from cepsql.spark.checkpoint.checkpoint_path import (
     write_whole,
 )
 from cepsql.spark.checkpoint.planned_files import forget_unplanned
-from cepsql.spark.jvm.full_disk import Place, explain_full
+from cepsql.spark.jvm.messages.full_disk import Place, explain_full
 
 LOGGER = logging.getLogger("cepsql")
 UNBEGUN, SPARK = "unbegun.json", "spark"
@@ -232,7 +232,7 @@ def _is_log(file: CheckpointPath) -> bool:
     if not re.fullmatch(r"v\d+", version) or not lines:
         return False
     settings = [part["conf"] for part in said if isinstance(part, dict) and isinstance(part.get("conf"), dict)]
-    return all(re.fullmatch("[1-9][0-9]*", str(found.get(_PARTITIONS, 1))) for found in settings)
+    return all(re.fullmatch("[1-9][0-9]*", str(name.get(_PARTITIONS, 1))) for name in settings)
 
 
 def _names_query(metadata: CheckpointPath) -> bool:

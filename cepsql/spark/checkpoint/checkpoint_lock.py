@@ -41,12 +41,12 @@ class FileLock:
             # It was released, perhaps just now by another thread.
             return
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except FileNotFoundError:
             raise gone(self.folder) from None
         except OSError as error:
             raise OperationalError(f"the checkpoint {self.folder} cannot be read: {error.strerror}") from error
-        if not os.path.samestat(found, held):
+        if not os.path.samestat(status, held):
             raise taken_over(self.folder)
 
     @contextlib.contextmanager

@@ -40,14 +40,14 @@ def checkpoint_path(location: str | Path, spark: "Callable[[], SparkSession]") -
     Raises NotSupportedError for a file system that cannot hold checkpoints, OperationalError if it is not to be
     reached.
     """
-    known = checkpoint_location(location)
-    if is_local(known):
-        return Path(known)
+    place = checkpoint_location(location)
+    if is_local(place):
+        return Path(place)
     try:
-        return HadoopFiles(spark(), known).path(known)
+        return HadoopFiles(spark(), place).path(place)
     except OSError as error:
-        hint = _JARS if is_object_store(known) and _NO_CLASS.search(str(error)) else None
-        raise OperationalError(f"the checkpoint {known} cannot be reached: {error}", hint=hint) from error
+        hint = _JARS if is_object_store(place) and _NO_CLASS.search(str(error)) else None
+        raise OperationalError(f"the checkpoint {place} cannot be reached: {error}", hint=hint) from error
 
 
 def on_object_store(path: CheckpointPath) -> bool:

@@ -13,7 +13,7 @@ from cepsql.language.tokens import quoted
 from cepsql.ordered.packet import heartbeat_time
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, write_whole
-from cepsql.spark.frames.rows import column_type
+from cepsql.spark.frames.operator_rows import column_type
 from cepsql.spark.jvm.spark_plan import analyzed, has_more_matches
 
 _END = "end.txt"
@@ -32,7 +32,7 @@ Below a watermark the conditions of the user would drop the rows that are there 
 
 
 @dataclass(frozen=True)
-class Heartbeat:
+class ClockReading:
     """What a query was told at a heartbeat, in microseconds since 1970.
 
     clock:  what the clock of the query showed.
@@ -69,7 +69,7 @@ def give_heartbeat(control: CheckpointPath, clock: int, system: int | None = Non
     write_whole(control / _HEARTBEATS.replace("*", str(clock)), text, clock / 1_000_000)
 
 
-def last_heartbeat(control: CheckpointPath) -> Heartbeat | None:
+def last_heartbeat(control: CheckpointPath) -> ClockReading | None:
     """Return the last heartbeat that was given in this folder, None if there was none.
 
     Raises OSError if it cannot be read.
@@ -78,7 +78,7 @@ def last_heartbeat(control: CheckpointPath) -> Heartbeat | None:
     if last is None:
         return None
     system = last.read_text("utf-8").partition(" ")[0]
-    return Heartbeat(_clock(last), int(system) if system.isdecimal() else _clock(last))
+    return ClockReading(_clock(last), int(system) if system.isdecimal() else _clock(last))
 
 
 def control_times(spark: SparkSession, control: str) -> DataFrame:

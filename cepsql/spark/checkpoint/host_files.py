@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from cepsql.base.temporary import remove_temporary, temporary_folder
 from cepsql.errors import NotSupportedError
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, copy_tree, synchronize
 from cepsql.spark.jvm.hadoop_path import HadoopPath
-from cepsql.spark.jvm.settings import tasks_share_files
-from cepsql.temporary import remove_temporary, temporary_folder
+from cepsql.spark.jvm.lent_settings import tasks_share_files
 
 TABLES, HISTORY = "tables", "history"
 """The folders, in that of a checkpoint, in which there are such files."""
@@ -38,9 +38,9 @@ class HostFiles:
     def put(self, written: Path, file: Path) -> None:
         """Give a file that is written its name. The checkpoint has it before any task does. Raises OSError."""
         if self.are_copies:
-            kept = self._kept(file)
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_whole(written)
+            copy = self._kept(file)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_whole(written)
         synchronize(written)
         os.replace(written, file)
         synchronize(file.parent)
@@ -57,11 +57,11 @@ class HostFiles:
             remove_temporary(self.folder)
 
     def _kept(self, file: Path) -> HadoopPath:
-        kept = self.checkpoint
-        assert isinstance(kept, HadoopPath)
+        copy = self.checkpoint
+        assert isinstance(copy, HadoopPath)
         for part in file.relative_to(self.folder).parts:
-            kept = kept / part
-        return kept
+            copy = copy / part
+        return copy
 
 
 def check_on_host(checkpoint: CheckpointPath, spark: SparkSession, what: str) -> None:
@@ -84,8 +84,8 @@ def host_files(checkpoint: CheckpointPath) -> HostFiles:
     files = HostFiles(checkpoint, temporary_folder("cepsql-tables-"))
     try:
         for name in (TABLES, HISTORY):
-            if (kept := checkpoint / name).exists():
-                copy_tree(kept, files.folder / name)
+            if (copy := checkpoint / name).exists():
+                copy_tree(copy, files.folder / name)
     except BaseException:
         files.discard()
         raise

@@ -10,8 +10,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cepsql.errors import OperationalError
-from cepsql.spark.jvm.java_classes import ship_own
-from cepsql.spark.jvm.settings import CHECKPOINT_WRITER, checkpoint_writers
+from cepsql.spark.jvm.launching.java_classes import ship_own
+from cepsql.spark.jvm.lent_settings import CHECKPOINT_WRITER, checkpoint_writers
 
 _CLASS = "ObjectStoreWriter"
 _SOURCE = """

@@ -104,11 +104,11 @@ def _of_stage(name: str, values: Mapping[str, Any]) -> OperatorProgress:
 
 def phases(event: StreamingQueryProgress) -> dict[str, float]:
     """Return the seconds of a batch by what they were spent on: input, planning, rows and commit."""
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     for name, millis in event.durationMs.items():
         if name in _PHASES:
-            found[_PHASES[name]] = found.get(_PHASES[name], 0.0) + millis / 1000
-    return found
+            seconds[_PHASES[name]] = seconds.get(_PHASES[name], 0.0) + millis / 1000
+    return seconds
 
 
 def _rows(number: int) -> str:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import ParseResult, unquote, urlparse
 
 from cepsql.errors import OperationalError
-from cepsql.scan.damaged import WHOLE_FILE
+from cepsql.readers.scan.damaged import WHOLE_FILE
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, remove_checksum, write_whole
-from cepsql.spark.jvm.folder_names import refuse_mixed_files
 from cepsql.spark.jvm.hadoop_path import HadoopFiles
+from cepsql.spark.jvm.messages.folder_names import refuse_mixed_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,14 +60,14 @@ def file_of(entry: bytes) -> ParseResult:
 
 def changed_at(entry: bytes) -> int | None:
     """Return when the file of an entry had been changed as Spark found it, in milliseconds; None if it does not say."""
-    found = _TIME.findall(entry)
-    return int(found[-1]) if found else None
+    times = _TIME.findall(entry)
+    return int(times[-1]) if times else None
 
 
-def rewrite_log(log: SourceLog, kept: list[bytes]) -> None:
+def rewrite_log(log: SourceLog, entries: list[bytes]) -> None:
     """Let a file of the log have these entries only."""
     remove_checksum(log.place)
-    write_whole(log.place, b"\n".join([log.version, *kept]))
+    write_whole(log.place, b"\n".join([log.version, *entries]))
 
 
 def forget_unplanned(spark: CheckpointPath, planned: int | None) -> None:

@@ -26,8 +26,8 @@ from cepsql.spark.checkpoint.checkpoint_path import (
     synchronize_tree,
     used,
 )
-from cepsql.spark.checkpoint.kept_progress import move_record, restarted_totals
 from cepsql.spark.checkpoint.planned_files import file_of, read_log
+from cepsql.spark.checkpoint.saved_progress import move_record, restarted_totals
 
 _BEGUN_ANEW = f"{SPARK}-"
 """What the name of Spark's part of a checkpoint begins with before it is in place; the checkpoint's id follows. In an

@@ -35,9 +35,9 @@ class RowLimit:
             return rows.slice(0, 0)
         self._before = self._before if batch == self._batch else self._given
         self._batch = batch
-        kept = rows.slice(0, self._limit - self._before)
-        self._given = self._before + kept.num_rows
-        return kept
+        first_rows = rows.slice(0, self._limit - self._before)
+        self._given = self._before + first_rows.num_rows
+        return first_rows
 
     def save(self) -> None:
         """Remember that the rows of the last batch were given out."""

@@ -6,8 +6,8 @@ import shutil
 import uuid
 from pathlib import Path
 
+from cepsql.catalog.mounts import check_mounted
 from cepsql.errors import OperationalError
-from cepsql.mounts import check_mounted
 from cepsql.spark.checkpoint.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint.checkpoint_files import (
     SPARK,
@@ -120,12 +120,12 @@ def _uncopied(source: CheckpointPath, target: CheckpointPath, error: Exception) 
 def _object(file: CheckpointPath) -> dict:
     """Return the JSON object that a file has; raises OperationalError if it has none."""
     with contextlib.suppress(ValueError):
-        found = json.loads(file.read_bytes())
-        if isinstance(found, dict):
-            return found
+        parsed = json.loads(file.read_bytes())
+        if isinstance(parsed, dict):
+            return parsed
     raise OperationalError(f"the checkpoint file {file} is damaged", hint="put the folder back from a copy")
 
 
-def _renewed(found: dict) -> bytes:
+def _renewed(record: dict) -> bytes:
     """Return a JSON object with another `id`."""
-    return json.dumps(found | {"id": str(uuid.uuid4())}).encode()
+    return json.dumps(record | {"id": str(uuid.uuid4())}).encode()

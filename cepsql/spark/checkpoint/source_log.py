@@ -18,9 +18,9 @@ _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86
 
 def longest_file_age(options: Iterable[Iterable[tuple[str, str]]]) -> float | None:
     """Return after how many seconds Spark forgets files of all streams that have these options, None for never."""
-    ages = [file_age({name.lower(): value for name, value in given}) for given in options]
-    known = [age for age in ages if age is not None]
-    return max(known) if ages and len(known) == len(ages) else None
+    ages = [file_age({name.lower(): value for name, value in source_options}) for source_options in options]
+    ages_known = [age for age in ages if age is not None]
+    return max(ages_known) if ages and len(ages_known) == len(ages) else None
 
 
 def old_files(spark: CheckpointPath, age: float) -> list[tuple[SourceLog, list[bytes]]]:
@@ -29,13 +29,13 @@ def old_files(spark: CheckpointPath, age: float) -> list[tuple[SourceLog, list[b
 
     `rewrite_log` forgets them; no batch may be planned meanwhile.
     """
-    found = []
+    logs = []
     for folder in (spark / "sources").glob("*"):
         whole: list[CheckpointPath] = sorted(folder.glob("[0-9]*.compact"), key=lambda path: int(path.stem))
         log = read_log(whole[-1]) if whole else None
-        if log is not None and len(kept := _kept(log, age)) < len(log.entries):
-            found.append((log, kept))
-    return found
+        if log is not None and len(entries := _kept(log, age)) < len(log.entries):
+            logs.append((log, entries))
+    return logs
 
 
 def _kept(log: SourceLog, age: float) -> list[bytes]:
@@ -56,7 +56,7 @@ def file_age(options: Mapping[str, str]) -> float | None:
     cannot read it."""
     if options.get("latestfirst", "false").lower() == "true":
         return None
-    given = options.get("maxfileage", "7d")
-    found = re.fullmatch(r"(\d+)([a-z]+)?", given.strip().lower())
-    unit = _UNITS.get(found[2] or "ms") if found else None
-    return int(found[1]) * unit if found and unit is not None else None
+    duration = options.get("maxfileage", "7d")
+    parts = re.fullmatch(r"(\d+)([a-z]+)?", duration.strip().lower())
+    unit = _UNITS.get(parts[2] or "ms") if parts else None
+    return int(parts[1]) * unit if parts and unit is not None else None

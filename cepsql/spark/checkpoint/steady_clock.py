@@ -4,8 +4,8 @@ import datetime
 import logging
 import time
 
-from cepsql.calendar import time_text
-from cepsql.spark.checkpoint.control import Heartbeat
+from cepsql.base.calendar import time_text
+from cepsql.spark.checkpoint.control import ClockReading
 
 LOGGER = logging.getLogger("cepsql")
 
@@ -25,11 +25,11 @@ class SteadyClock:
     last: the last heartbeat of an earlier run, from which it goes on; None: there was none.
     """
 
-    def __init__(self, last: Heartbeat | None):
+    def __init__(self, last: ClockReading | None):
         self._begun, self._wall = _monotonic(), _system()
         self._start = self._wall if last is None else last.clock + _pause(last.system, self._wall)
 
-    def read(self) -> Heartbeat:
+    def read(self) -> ClockReading:
         """Return what the clock shows, and the system clock; warn once of each step of the latter."""
         passed, system = _monotonic() - self._begun, _system()
         step = system - self._wall - passed
@@ -41,7 +41,7 @@ class SteadyClock:
                 "ahead" if step > 0 else "back",
                 _span(abs(step)),
             )
-        return Heartbeat(self._start + passed, system)
+        return ClockReading(self._start + passed, system)
 
 
 def _pause(before: int, now: int) -> int:

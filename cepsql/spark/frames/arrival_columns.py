@@ -74,5 +74,5 @@ def _read_marks(marks: pa.Array, name: str, last: dict | None) -> pa.RunEndEncod
 def _origin(text: str, name: str) -> dict | None:
     if not text:
         return None
-    rank, part, told = text.split(SEPARATOR, 2)
-    return {"rank": int(rank), "part": int(part), name: told}
+    rank, part, parts = text.split(SEPARATOR, 2)
+    return {"rank": int(rank), "part": int(part), name: parts}

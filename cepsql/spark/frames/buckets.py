@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from cepsql.spark.jvm.settings import setting
+from cepsql.spark.jvm.lent_settings import setting
 
 _MASK = 0xFFFFFFFF
 

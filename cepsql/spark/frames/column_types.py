@@ -19,9 +19,9 @@ def struct_of(ddl: str) -> StructType:
 
     It must not be changed.
     """
-    found = StructType.fromDDL(ddl)
-    assert isinstance(found, StructType)
-    return found
+    struct = StructType.fromDDL(ddl)
+    assert isinstance(struct, StructType)
+    return struct
 
 
 def frame_columns(frame: DataFrame) -> tuple[ColumnDefinition, ...]:

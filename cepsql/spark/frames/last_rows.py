@@ -7,7 +7,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.frames.arrow import arrow_columns, handed_out, map_rows, serialized
+from cepsql.spark.frames.arrow_rows import arrow_columns, handed_out, map_rows, serialized
 from cepsql.spark.frames.worker import settle
 
 
@@ -30,16 +30,16 @@ def last_rows(frame: DataFrame, most: int) -> tuple[int, list[pa.Table]]:
 def _last(most: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Give the number of rows of a task, and the last of them."""
     settle()
-    kept: deque[pa.RecordBatch] = deque()
+    batches_held: deque[pa.RecordBatch] = deque()
     rows = held = 0
     for batch in batches:
         rows, held = rows + batch.num_rows, held + batch.num_rows
-        kept.append(batch)
-        while held - kept[0].num_rows >= most:
-            held -= kept.popleft().num_rows
-            if not kept:
+        batches_held.append(batch)
+        while held - batches_held[0].num_rows >= most:
+            held -= batches_held.popleft().num_rows
+            if not batches_held:
                 break
-    for batch in kept:
+    for batch in batches_held:
         if batch.num_rows:
             yield _handed(0, serialized(batch))
     yield _handed(rows, None)

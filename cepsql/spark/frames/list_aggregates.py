@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from cepsql.analysis.match.list_aggregates import ELEMENT, ListAggregate
+from cepsql.analysis.row_pattern.match_lists import ELEMENT, ListAggregate
 from cepsql.language.tokens import quoted
 from cepsql.spark.frames.nullable_types import with_nulls_inside
-from cepsql.spark.jvm.failures import translate_failure
+from cepsql.spark.jvm.messages.failures import translate_failure
 from cepsql.spark.jvm.spark_plan import analyzed, jvm
 
 _ROW, _PLACE = "__cepsql_row", "__place"

@@ -15,10 +15,10 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from cepsql.base.temporary import temporary_folder
 from cepsql.ordered.packet import PACKET_SCHEMA, pack
 from cepsql.ordered.row_layout import Reduction
-from cepsql.spark.jvm.settings import local_folders
-from cepsql.temporary import temporary_folder
+from cepsql.spark.jvm.lent_settings import local_folders
 
 LEAST_BYTES = 2**16
 """Below that Spark is as fast as a file."""
@@ -79,8 +79,8 @@ def empty(folder: Path) -> None:
 def _written(packets: pa.RecordBatch, folder: Path) -> pa.RecordBatch:
     if packets.nbytes < LEAST_BYTES:
         return packets
-    given = [_name_of(packet, folder) for packet in packets["packet"]]
-    return pa.RecordBatch.from_arrays([packets["bucket"], pa.array(given, pa.binary())], schema=PACKET_SCHEMA)
+    packet_names = [_name_of(packet, folder) for packet in packets["packet"]]
+    return pa.RecordBatch.from_arrays([packets["bucket"], pa.array(packet_names, pa.binary())], schema=PACKET_SCHEMA)
 
 
 def _name_of(packet: pa.BinaryScalar, folder: Path) -> bytes:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.frames.arrow import arrow_columns, handed_out, map_rows, serialized
+from cepsql.spark.frames.arrow_rows import arrow_columns, handed_out, map_rows, serialized
 from cepsql.spark.frames.worker import settle
-from cepsql.spark.jvm.settings import tasks_share_files
+from cepsql.spark.jvm.lent_settings import tasks_share_files
 
 PIECE_BYTES = 4 * 2**20
 """Bytes of rows that come along with the result of a task."""
@@ -49,7 +49,7 @@ class Pieces:
 
 
 def collect_pieces(frame: DataFrame) -> Pieces:
-    """Run a frame once and return its rows; columns as `cepsql.spark.frames.arrow.to_arrow` gives them.
+    """Run a frame once and return its rows; columns as `cepsql.spark.frames.arrow_rows.to_arrow` gives them.
 
     Only where the workers share this machine's files can much be brought: on a cluster all rows are held in memory.
     """

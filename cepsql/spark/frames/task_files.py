@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
+from cepsql.readers.scan.task_file import write_rows
 from cepsql.scalar.zone import Zone
-from cepsql.scan.task_file import write_rows
 
 _FOLDER = "cepsql.taskFolder."
 """What the local property of Spark's is called that says where tasks write, before the name of who writes."""
@@ -30,7 +30,7 @@ def writing_tasks(spark: SparkSession, writer: str, folder: Path) -> Iterator[No
 def written_or_given(
     writer: str | None, rows: Iterator[pa.RecordBatch], columns: int, zone: Zone
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a task, or write them; arguments as of `cepsql.scan.task_file.write_rows`.
+    """Yield the rows of a task, or write them; arguments as of `cepsql.readers.scan.task_file.write_rows`.
 
     writer: whose rows they are; None: they are nobody's who could write them.
     """

@@ -13,10 +13,10 @@ _NEEDED = (
     "pandas",
     "pyarrow.compute",
     "cepsql.spark.sources.arrow_scan",
-    "cepsql.spark.stages.bounds",
+    "cepsql.spark.staging.bounds",
     "cepsql.spark.stages.match",
-    "cepsql.spark.stages.stage",
-    "cepsql.spark.stages.window_groups",
+    "cepsql.spark.staging.spark_stage",
+    "cepsql.spark.stages.window_aggregate",
 )
 _ARCHIVES = ("pyspark", "python", "lib")
 

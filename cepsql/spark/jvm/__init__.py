@@ -1,1 +1,1 @@
-"""Spark's Java process: its session, settings and functions, and what it says when something fails."""
+"""Spark's Java process, seen through private members of PySpark: plans, settings, files, running queries."""

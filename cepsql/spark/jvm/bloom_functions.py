@@ -7,9 +7,9 @@ import weakref
 
 from pyspark.sql import SparkSession
 
-from cepsql.language.bloom_filters import AGGREGATE, MEMBER
+from cepsql.language.rewriting.bloom_filters import AGGREGATE, MEMBER
 from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
-from cepsql.spark.jvm.java_classes import ship_own
+from cepsql.spark.jvm.launching.java_classes import ship_own
 from cepsql.spark.jvm.spark_plan import jvm
 
 _CLASS = "BloomFilters"

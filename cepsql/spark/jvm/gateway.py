@@ -169,9 +169,9 @@ def _answers(context: SparkContext) -> bool:
 def last_words() -> str | None:
     """Return what Java said of its end, in a few words, None if it said nothing."""
     for log in _LOG:
-        found = re.findall(r"java\.lang\.(OutOfMemoryError(?:: [^\n]*)?)", _text(log))
-        if found:
-            return found[-1]
+        errors = re.findall(r"java\.lang\.(OutOfMemoryError(?:: [^\n]*)?)", _text(log))
+        if errors:
+            return errors[-1]
     return None
 
 

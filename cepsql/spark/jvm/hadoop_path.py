@@ -110,10 +110,10 @@ class HadoopPath:
     def iterdir(self) -> Iterator["HadoopPath"]:
         """Yield what is in a folder; raises NotADirectoryError for a file."""
         with self.files.calling() as (system, java):
-            found = [str(status.getPath().toString()) for status in system.listStatus(java(self.uri))]
-        if found == [self.uri]:
+            uris = [str(status.getPath().toString()) for status in system.listStatus(java(self.uri))]
+        if uris == [self.uri]:
             raise NotADirectoryError(f"{self} is a file")
-        yield from (self / path.rpartition("/")[2] for path in found)
+        yield from (self / path.rpartition("/")[2] for path in uris)
 
     def glob(self, pattern: str) -> Iterator["HadoopPath"]:
         """Yield what matches below a folder, nothing if it is not there; a pattern has one part for each level."""
@@ -291,9 +291,9 @@ class HadoopFiles:
     def renaming(self, how: str) -> Any:
         """Return Hadoop's way to rename, as its variable arguments are passed."""
         kind = getattr(self.jvm.org.apache.hadoop.fs, "Options$Rename")
-        given = self._gateway.new_array(kind, 1)
-        given[0] = kind.valueOf(how)
-        return given
+        rename_options = self._gateway.new_array(kind, 1)
+        rename_options[0] = kind.valueOf(how)
+        return rename_options
 
 
 @contextlib.contextmanager

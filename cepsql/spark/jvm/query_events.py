@@ -16,7 +16,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.spark.jvm.gateway import remember_path
 
 _OFFSETS = ("startOffset", "endOffset", "latestOffset")

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, SparkSession
 
 from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
-from cepsql.spark.jvm.java_classes import ship_own
+from cepsql.spark.jvm.launching.java_classes import ship_own
 from cepsql.spark.jvm.spark_plan import jvm
 
 SEPARATOR = "\n"
@@ -101,8 +101,8 @@ def origin_marks(spark: SparkSession, rank: str, part: str, name: str) -> Column
     Returns None where Java cannot be told.
     """
     # What Java is given in place of NULL may be the value of the row before.
-    given = (f"coalesce({rank}, 0L)", f"coalesce({part}, 0L)", f"coalesce({name}, '')")
-    return _called(spark, "told", "STRING", ("0", *given))
+    marks = (f"coalesce({rank}, 0L)", f"coalesce({part}, 0L)", f"coalesce({name}, '')")
+    return _called(spark, "told", "STRING", ("0", *marks))
 
 
 def row_numbers(spark: SparkSession, part: str, file: str) -> Column | None:

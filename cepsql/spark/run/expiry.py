@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cepsql.operators.temporal_filter import EXPIRED
+from cepsql.operators.changing.temporal_filter import EXPIRED
 from cepsql.spark.checkpoint.progress import Progress
 
 

@@ -81,7 +81,7 @@ def _counted(frame: DataFrame, node, bound: LateBound):
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Aggregation:
     """Where the rows of an aggregation are counted: below the last node of `path`, of nodes with the number of a child.
 
     time: the Catalyst expression of what the rows are grouped by, a time or a struct with `start` and `end`.
@@ -91,7 +91,7 @@ class _Place:
     time: Any
 
 
-def _observed(frame: DataFrame, place: _Place, bound: LateBound):
+def _observed(frame: DataFrame, place: _Aggregation, bound: LateBound):
     below = frame_of(frame.sparkSession, _child(*place.path[-1]))
     begin = end = expression_column(frame.sparkSession, place.time)
     if place.time.dataType().typeName() == "struct":
@@ -107,7 +107,7 @@ def _observed(frame: DataFrame, place: _Place, bound: LateBound):
     return changed
 
 
-def _place(aggregate) -> _Place | None:
+def _place(aggregate) -> _Aggregation | None:
     """Return where to count the rows of an aggregation, None if it does not group by event time.
 
     That is below the step that computes the window, for it leaves rows without time out, and below whatever makes
@@ -121,13 +121,13 @@ def _place(aggregate) -> _Place | None:
     if time is None:
         return None
     path = [(aggregate, 0)]
-    place = _Place(tuple(path), time)
+    place = _Aggregation(tuple(path), time)
     below = _descent(path, time)
     if below is not None:
         time = below
         if _child(*path[-1]).nodeName() == "Filter" and _child(*path[-1]).condition().nodeName() == "IsNotNull":
             path.append((_child(*path[-1]), 0))
-        place = _Place(tuple(path), time)
+        place = _Aggregation(tuple(path), time)
     return _below_multiplying(place, column_ids(time.references().toSeq()))
 
 
@@ -155,7 +155,7 @@ def _descent(path: list, time):
     return None
 
 
-def _below_multiplying(place: _Place, read: list) -> _Place:
+def _below_multiplying(place: _Aggregation, read: list) -> _Aggregation:
     """Return the place below the last node that makes several rows of one and passes the columns of these ids on."""
     path, lowest = list(place.path), place
     node = _child(*path[-1])
@@ -165,7 +165,7 @@ def _below_multiplying(place: _Place, read: list) -> _Place:
             break
         path.append((node, number))
         if node.nodeName() in _MULTIPLYING:
-            lowest = _Place(tuple(path), place.time)
+            lowest = _Aggregation(tuple(path), place.time)
         node = _child(node, number)
     return lowest
 

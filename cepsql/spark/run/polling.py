@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.spark.jvm.stream_execution import polling_delay
 
 _SHARE, _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.05, 0.05, 0.5

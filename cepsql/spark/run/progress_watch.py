@@ -21,17 +21,17 @@ from pyspark.sql.streaming.listener import (
 )
 
 from cepsql.catalog.working_for import QUERY
-from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import COUNTS, Counts
 from cepsql.ordered.row_layout import END_OF_TIME, IDLE, UNTIMED
+from cepsql.readers.kafka.lag import records_behind
 from cepsql.spark.checkpoint.control import says_end
 from cepsql.spark.checkpoint.operator_progress import WORKED, OperatorTotals, phases
 from cepsql.spark.checkpoint.progress import EPOCH, Progress
 from cepsql.spark.jvm.query_events import TextListener, remember_names_of_events
 from cepsql.spark.run.late_counts import LEFT_OUT
-from cepsql.spark.sources.notices import warn
-from cepsql.spark.sources.time_alerts import LateAlert, TimeAlerts
-from cepsql.spark.stages.observations import BELOW_MATCH, INPUT_COUNTS, OBSERVATION, PART, SAID, STANDING
+from cepsql.spark.sources.watching.notices import warn
+from cepsql.spark.sources.watching.time_alerts import LateAlert, TimeAlerts
+from cepsql.spark.staging.observations import BELOW_MATCH, INPUT_COUNTS, OBSERVATION, PART, SAID, STANDING
 
 _COUNTED = {
     "read": "rows_read",
@@ -112,8 +112,8 @@ class Watch:
         """
         with self._lock:
             self._due[batch] = rows_out
-            known = {name: getattr(self.progress, name) for name in ("bound", "state_rows", "state_bytes")}
-            reached = counted(replace(self._reached, **known, rows_out=rows_out), observed)
+            values = {name: getattr(self.progress, name) for name in ("bound", "state_rows", "state_bytes")}
+            reached = counted(replace(self._reached, **values, rows_out=rows_out), observed)
             self._reached = self._uncounted(reached, batch)
             self.late_alerts = self._alerts.judge(_read_and_late(self._reached, self._shares), batch)
             return self._reached
@@ -256,13 +256,13 @@ def observed_by(event: StreamingQueryProgress) -> Observed:
 
 def gathered(observed: Observed) -> dict[str, dict[str, Any]]:
     """Return what was observed, of each stage what its buckets said in one, as SAID tells."""
-    found = {name: dict(values) for name, values in observed.items() if SAID not in values}
+    counts = {name: dict(values) for name, values in observed.items() if SAID not in values}
     for said in (json.loads(text) for values in observed.values() for text in values.get(SAID, ())):
-        totals = found.setdefault(said.pop(OBSERVATION), {})
+        totals = counts.setdefault(said.pop(OBSERVATION), {})
         for name, number in said.items():
             if number is not None:
                 totals[name] = _JOINED.get(name, add)(totals[name], number) if name in totals else number
-    return found
+    return counts
 
 
 def counted(progress: Progress, observed: Observed) -> Progress:

@@ -18,7 +18,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from cepsql.errors import OperationalError
-from cepsql.spark.jvm.settings import setting
+from cepsql.spark.jvm.lent_settings import setting
 
 _GREETING = struct.Struct("<32sI")
 _ARRIVED = b"."

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.frames.arrow import arrow_columns, handed_out, map_rows, to_arrow
+from cepsql.spark.frames.arrow_rows import arrow_columns, handed_out, map_rows, to_arrow
 from cepsql.spark.jvm.classic import frame_has_java
-from cepsql.spark.jvm.settings import stage_settings
+from cepsql.spark.jvm.lent_settings import stage_settings
 from cepsql.spark.jvm.spark_plan import most_rows
 from cepsql.spark.run.receiver import Receiver, sender
 from cepsql.spark.run.runs import Run

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from cepsql.errors import OperationalError
 from cepsql.spark.jvm.classic import has_java
-from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.interrupts import held_interrupts
+from cepsql.spark.jvm.messages.failures import translate_failure
 from cepsql.spark.jvm.tasks import Tasks, tagged_tasks
 from cepsql.spark.run.run_once import cancel_runs
 

@@ -12,7 +12,7 @@ from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint.row_limit import RowLimit
-from cepsql.spark.frames.arrow import to_arrow
+from cepsql.spark.frames.arrow_rows import to_arrow
 from cepsql.spark.jvm.calls_from_java import CallConnection, calling_connection, forget_error
 
 

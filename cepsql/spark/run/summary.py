@@ -28,13 +28,13 @@ def summarized(frame: DataFrame) -> tuple[tuple[tuple[object, ...], ...], int]:
         mean = F.avg(value).cast("double") if isinstance(field.dataType, NumericType) else F.lit(None).cast("double")
         asked += [F.count(value), least, greatest, different, mean]
     (row,) = named.select(*(column.alias(f"a{i}") for i, column in enumerate(asked))).collect()
-    count, found = row[0], []
+    count, rows = row[0], []
     for number, field in enumerate(frame.schema.fields):
-        known, low, high, unlike, average = row[1 + 5 * number : 6 + 5 * number]
+        values, low, high, unlike, average = row[1 + 5 * number : 6 + 5 * number]
         kind = field.dataType.simpleString()
-        unlike = None if unlike is None else min(unlike, known)
-        found.append((field.name, kind, low, high, unlike, _rounded(average), count - known))
-    return tuple(found), count
+        unlike = None if unlike is None else min(unlike, values)
+        rows.append((field.name, kind, low, high, unlike, _rounded(average), count - values))
+    return tuple(rows), count
 
 
 def _rounded(mean: float | None) -> float | None:

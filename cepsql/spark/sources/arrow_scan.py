@@ -12,18 +12,18 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL
-from cepsql.scalar.tree import Session
-from cepsql.scan.layout import LISTING_OPTIONS, FileLayout
-from cepsql.scan.parquet import parquet_obstacle
-from cepsql.scan.projection import ArrowScan
-from cepsql.scan.read import CONTROL, ListedFile, chunk_rows, read_files
+from cepsql.readers.scan.layout import LISTING_OPTIONS, FileLayout
+from cepsql.readers.scan.parquet import parquet_obstacle
+from cepsql.readers.scan.projection import ArrowScan
+from cepsql.readers.scan.read import CONTROL, ListedFile, chunk_rows, read_files
+from cepsql.scalar.expressions import Session
 from cepsql.spark.checkpoint.control import control_time
 from cepsql.spark.frames.column_types import struct_of
 from cepsql.spark.frames.packet_files import Packing
 from cepsql.spark.frames.worker import settle
-from cepsql.spark.jvm.settings import setting
-from cepsql.spark.jvm.zone import session_zone
-from cepsql.spark.sources.kafka import Records, made_of_records
+from cepsql.spark.jvm.lent_settings import setting
+from cepsql.spark.jvm.session_zone import session_zone
+from cepsql.spark.sources.kafka_frames import Records, made_of_records
 from cepsql.spark.sources.source import is_kafka, located_options
 
 _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
@@ -131,7 +131,7 @@ def _told(path: str) -> str:
 
 
 def _packed_records(scan: ArrowScan, packing: Packing, records: Records) -> Iterator[pa.RecordBatch]:
-    from cepsql.scan.records import read_records
+    from cepsql.readers.scan.json_records import read_records
 
     settle()
     rows = read_records(records, scan.layout, scan.projection.session.zone)

@@ -16,7 +16,7 @@ from cepsql.language.tokens import quoted
 from cepsql.spark.checkpoint.checkpoint_files import SPARK, last_committed
 from cepsql.spark.checkpoint.checkpoint_path import write_whole
 from cepsql.spark.checkpoint.host_files import HISTORY, HostFiles
-from cepsql.spark.frames.kept_rows import keep_rows, kept_rows
+from cepsql.spark.frames.saved_rows import keep_rows, kept_rows
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.source import MALFORMED, WHOLE, read_source, whole_row
 

@@ -11,9 +11,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cepsql.catalog import Source
-from cepsql.scan.long_lines import LONG_LINE, max_line_bytes
+from cepsql.readers.scan.long_lines import LONG_LINE, max_line_bytes
 from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
-from cepsql.spark.jvm.java_classes import ship_own
+from cepsql.spark.jvm.launching.java_classes import ship_own
 
 BLANK = "\u0001"
 """What blank lines of a text file are made of that stand in place of a line that is too long."""

@@ -12,9 +12,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from cepsql.datagen.fields import Generator
-from cepsql.datagen.rows import BATCH
 from cepsql.errors import NotSupportedError
+from cepsql.readers.datagen.fields import Generator
+from cepsql.readers.datagen.generated_rows import BATCH
 from cepsql.scalar.zone import Zone
 
 _NAME = "cepsql_datagen"
@@ -46,14 +46,14 @@ class _Datagen(DataSource):
     def _making(self) -> Making:
         return pickle.loads(base64.b64decode(self.options[_SPEC]))
 
-    def reader(self, schema: StructType) -> "_BoundedReader":
-        return _BoundedReader(self._making())
+    def reader(self, schema: StructType) -> "_DatagenReader":
+        return _DatagenReader(self._making())
 
-    def streamReader(self, schema: StructType) -> "_StreamReader":
-        return _StreamReader(self._making())
+    def streamReader(self, schema: StructType) -> "_DatagenStreamReader":
+        return _DatagenStreamReader(self._making())
 
 
-class _BoundedReader(DataSourceReader):
+class _DatagenReader(DataSourceReader):
     def __init__(self, making: Making):
         self._making = making
 
@@ -64,7 +64,7 @@ class _BoundedReader(DataSourceReader):
         return _read(self._making, partition)
 
 
-class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class _DatagenStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are {"next": the number of the row that follows}.
 
     Rows come by the clock since this start, so that none are made for the time in which the query stood still. A query
@@ -114,7 +114,7 @@ def _parts(making: Making, begin: int, end: int) -> list[InputPartition]:
 
 
 def _read(making: Making, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-    from cepsql.datagen.rows import rows
+    from cepsql.readers.datagen.generated_rows import rows
 
     begin, end = partition.value
     return rows(making.generator, begin, end, making.zone)

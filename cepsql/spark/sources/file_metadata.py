@@ -6,7 +6,7 @@ from dataclasses import replace
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from cepsql.analysis.ddl.file_metadata import FILE_NAME, FILE_PATH, POSITION, file_metadata, known_file_metadata
+from cepsql.analysis.ddl.metadata_columns import FILE_NAME, FILE_PATH, POSITION, file_metadata, known_file_metadata
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import NotSupportedError
 from cepsql.spark.jvm.row_origins import row_numbers

@@ -18,13 +18,13 @@ from cepsql.analysis.ddl.encodings import encoding_options
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.create_text import quoted_name
 from cepsql.errors import OperationalError
-from cepsql.language.file_tables import ending_format
+from cepsql.language.rewriting.file_tables import ending_format
 from cepsql.language.tokens import quoted
-from cepsql.scan.parquet import parquet_schema
+from cepsql.readers.scan.parquet import parquet_schema
 from cepsql.spark.frames.column_types import column_types
 from cepsql.spark.sources.parquet_files import parquet_columns
 from cepsql.spark.sources.source import located_options
-from cepsql.spark.sources.unread_files import ListedFile, listed_folder
+from cepsql.spark.sources.watching.unread_files import FolderFile, listed_folder
 
 INFERRED = ("csv", "json", "parquet", "orc", "text")
 """The formats of files whose columns can be inferred."""
@@ -95,7 +95,7 @@ def inferred(spark: SparkSession, source: Source) -> Inferred:
             _compare_headers(source, paths[:_COMPARED_FILES], options | found)
         if any("=" in one[len(path) :] for one in read) and not glob.has_magic(path):
             options["basePath"] = path
-    reading = _Reading(spark, source, options | found, read or paths)
+    reading = _InferredFiles(spark, source, options | found, read or paths)
     columns, rows = reading.columns()
     if rows == 0 or not columns:
         raise _nothing(source, f"{path} has no rows, so its columns are not known")
@@ -141,7 +141,7 @@ def files_mark(source: Source) -> tuple | None:
 _CALLS = "read_csv('path'), read_json('path'), read_parquet('path') or read_text('path') says it"
 
 
-def _files(source: Source) -> list[ListedFile] | None:
+def _files(source: Source) -> list[FolderFile] | None:
     """Return the files of this machine that a source reads, by path; None if they are elsewhere."""
     folder = listed_folder(source)
     if folder is None:
@@ -167,7 +167,7 @@ def _nothing(source: Source, reason: str) -> OperationalError:
     return OperationalError(f"the columns of {source.name} cannot be inferred: {reason}", hint=hint)
 
 
-def _sample(files: Sequence[ListedFile]) -> int:
+def _sample(files: Sequence[FolderFile]) -> int:
     """Return how many of the first files are read."""
     size = 0
     for number, file in enumerate(files):
@@ -249,7 +249,7 @@ def _object(line: str) -> dict | None:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _InferredFiles:
     spark: SparkSession
     source: Source
     options: dict[str, str]

@@ -11,12 +11,12 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from cepsql.cached_property import cached_property
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import OperationalError
-from cepsql.kafka.cluster import Cluster
-from cepsql.kafka.options import KafkaOptions, Offsets
-from cepsql.kafka.ranges import Range, limited, ranges_between, spread
-from cepsql.kafka.records import read_ranges
+from cepsql.readers.kafka.cluster import Cluster
+from cepsql.readers.kafka.kafka_options import KafkaOptions, Offsets
+from cepsql.readers.kafka.ranges import Range, limited, ranges_between, spread
+from cepsql.readers.kafka.read_records import read_ranges
 
 _NAME = "cepsql_kafka"
 _SPEC = "secret.spec"
@@ -57,14 +57,14 @@ class _Kafka(DataSource):
     def _reading(self) -> KafkaReading:
         return pickle.loads(base64.b64decode(self.options[_SPEC]))
 
-    def reader(self, schema: StructType) -> "_BoundedReader":
-        return _BoundedReader(self._reading())
+    def reader(self, schema: StructType) -> "_KafkaReader":
+        return _KafkaReader(self._reading())
 
-    def streamReader(self, schema: StructType) -> "_StreamReader":
-        return _StreamReader(self._reading())
+    def streamReader(self, schema: StructType) -> "_KafkaStreamReader":
+        return _KafkaStreamReader(self._reading())
 
 
-class _BoundedReader(DataSourceReader):
+class _KafkaReader(DataSourceReader):
     def __init__(self, reading: KafkaReading):
         self._reading = reading
 
@@ -77,7 +77,7 @@ class _BoundedReader(DataSourceReader):
         return _read(self._reading, partition.value)
 
 
-class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class _KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are {"start": where the query began, "next": what is read next}, each by topic and partition, and
     "ids": what Kafka identifies each topic by, as far as it is known.
 

@@ -20,13 +20,12 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
-from cepsql.analysis.ddl.late_rows import kept_seconds
+from cepsql.analysis.ddl.late_rows_clause import kept_seconds
 from cepsql.catalog import Relation, Source
 from cepsql.catalog.file_names import file_name
 from cepsql.catalog.locations import local_path
+from cepsql.catalog.mounts import check_mounted
 from cepsql.errors import OperationalError
-from cepsql.mounts import check_mounted
-from cepsql.ordered.columns import marked, plain_batch, stack
 from cepsql.ordered.late_file import (
     Unmarked,
     alert_rows,
@@ -37,13 +36,14 @@ from cepsql.ordered.late_file import (
     remove_mark,
     write_file,
 )
+from cepsql.ordered.plain_columns import marked, plain_batch, stack
 from cepsql.ordered.rejected import set_aside
 from cepsql.spark.checkpoint.checkpoint import Checkpoint, disk_named, keep_records
 from cepsql.spark.checkpoint.checkpoint_files import last_committed
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, make_folder, write_whole
-from cepsql.spark.frames.arrow import map_rows
+from cepsql.spark.frames.arrow_rows import map_rows
 from cepsql.spark.sources.source import AHEAD, MALFORMED, WHOLE, count_source
-from cepsql.spark.sources.time_alerts import LateAlert
+from cepsql.spark.sources.watching.time_alerts import LateAlert
 
 _QUERY_PROPERTY, _BATCH_PROPERTY = "sql.streaming.queryId", "streaming.sql.batchId"
 _PIECE_ROWS = 100_000

@@ -14,15 +14,15 @@ from pyspark.sql.types import StructType
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
+from cepsql.readers.scan.layout import LISTING_OPTIONS
+from cepsql.readers.scan.parquet import parquet_readings, parquet_schema, read_columns
+from cepsql.readers.scan.parquet_values import plain_type
+from cepsql.readers.scan.read import local_file
 from cepsql.scalar.zone import Zone
-from cepsql.scan.layout import LISTING_OPTIONS
-from cepsql.scan.parquet import parquet_readings, parquet_schema, read_columns
-from cepsql.scan.parquet_values import plain_type
-from cepsql.scan.read import local_file
 from cepsql.spark.frames.column_types import struct_of
 from cepsql.spark.frames.worker import settle
-from cepsql.spark.jvm.zone import session_zone
-from cepsql.spark.sources.unread_files import listed_folder
+from cepsql.spark.jvm.session_zone import session_zone
+from cepsql.spark.sources.watching.unread_files import listed_folder
 
 _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
 _INSPECTED_FILES = 100

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from cepsql.analysis.sql.properties import DELETED
 from cepsql.catalog import Relation, Source
 from cepsql.language.tokens import quoted
-from cepsql.spark.frames.names import ARRIVAL
+from cepsql.spark.frames.key_columns import ARRIVAL
 from cepsql.spark.sources.source import MALFORMED, WHOLE, is_kafka, malformed_known, read_at_rest, read_source
 
 _SHOWN = "malformed"

@@ -10,13 +10,13 @@ from pyspark.sql.types import StructType
 
 from cepsql.catalog import Source, Watermark
 from cepsql.language.tokens import quoted
-from cepsql.scan.plain import COLUMN, MALFORMED, READ, TIME, PlainScan, plain_rows
-from cepsql.scan.read import read_file
+from cepsql.readers.scan.plain import COLUMN, MALFORMED, READ, TIME, PlainScan, plain_rows
+from cepsql.readers.scan.read import read_file
 from cepsql.spark.checkpoint.control import with_watermark
 from cepsql.spark.frames.task_files import written_or_given
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.arrow_scan import file_paths
-from cepsql.spark.sources.kafka import Records, made_of_records
+from cepsql.spark.sources.kafka_frames import Records, made_of_records
 from cepsql.spark.sources.source import is_kafka
 
 
@@ -60,7 +60,7 @@ def _of_files(scan: PlainScan, writer: str | None, batches: Iterator[pa.RecordBa
 
 
 def _of_records(scan: PlainScan, writer: str | None, records: Records) -> Iterator[pa.RecordBatch]:
-    from cepsql.scan.records import read_records
+    from cepsql.readers.scan.json_records import read_records
 
     settle()
     zone = scan.projection.session.zone

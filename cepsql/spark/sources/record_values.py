@@ -9,13 +9,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cepsql.analysis.ddl.debezium_modes import MODES
-from cepsql.analysis.ddl.records import keyed_by_record
+from cepsql.analysis.ddl.record_formats import keyed_by_record
 from cepsql.analysis.sql.properties import DELETED, ORIGIN, PLACE
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.scan.long_lines import LONG_LINE
-from cepsql.spark.frames.names import ARRIVAL, FORMER
+from cepsql.readers.scan.long_lines import LONG_LINE
+from cepsql.spark.frames.key_columns import ARRIVAL, FORMER
 from cepsql.spark.sources.debezium_values import SCHEMA_DDL, coded_type, decoded_value
 
 RECORD_COLUMNS = {

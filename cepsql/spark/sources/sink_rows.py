@@ -11,15 +11,15 @@ from urllib.parse import quote
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from cepsql.base.secrets import is_secret, redact
 from cepsql.catalog import ColumnDefinition, Sink
 from cepsql.catalog.database_failures import first_line
 from cepsql.catalog.locations import is_hidden, is_local, local_path
 from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.language.tokens import quoted
 from cepsql.scalar.types import parse_type
-from cepsql.secrets import is_secret, redact
-from cepsql.spark.frames.frames import spark_frame
-from cepsql.views.cells import column_values
+from cepsql.spark.frames.user_frames import spark_frame
+from cepsql.views.stored_values import column_values
 
 _OWN = "_cepsql"
 _TRIES = 100

@@ -15,25 +15,25 @@ from pyspark.sql.streaming import DataStreamReader
 
 from cepsql.analysis.ddl.encodings import encoding_options
 from cepsql.analysis.ddl.format_names import SOURCE_FORMATS, near_format, read_otherwise
-from cepsql.analysis.ddl.records import keyed_by_record
+from cepsql.analysis.ddl.record_formats import keyed_by_record
 from cepsql.analysis.ddl.source_options import mistaken_option
 from cepsql.analysis.sql.properties import DELETED, ORIGIN, PLACE
+from cepsql.base.secrets import secret_values
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.locations import local_path
 from cepsql.catalog.view_store import ViewSource
-from cepsql.datagen.fields import DATAGEN, generator, is_endless
 from cepsql.errors import Error, NotSupportedError, OperationalError, ProgrammingError, suggestion
 from cepsql.language.tokens import quoted
 from cepsql.ordered.arrival import URL
-from cepsql.scan.long_lines import LONG_LINE
-from cepsql.secrets import secret_values
+from cepsql.readers.datagen.fields import DATAGEN, generator, is_endless
+from cepsql.readers.scan.long_lines import LONG_LINE
 from cepsql.spark.checkpoint.planned_files import PATTERN
 from cepsql.spark.frames.column_types import frame_columns
-from cepsql.spark.frames.names import ARRIVAL, FORMER
-from cepsql.spark.jvm.failures import translate_failure
-from cepsql.spark.jvm.folder_names import refuse_mixed_folders
-from cepsql.spark.jvm.packages import AVRO, KAFKA
-from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.frames.key_columns import ARRIVAL, FORMER
+from cepsql.spark.jvm.launching.packages import AVRO, KAFKA
+from cepsql.spark.jvm.messages.failures import translate_failure
+from cepsql.spark.jvm.messages.folder_names import refuse_mixed_folders
+from cepsql.spark.jvm.session_zone import session_zone
 from cepsql.spark.sources.checked_lines import BLANK, OPENERS, checked_options, checks_lines
 from cepsql.spark.sources.file_metadata import (
     file_columns,
@@ -43,12 +43,12 @@ from cepsql.spark.sources.file_metadata import (
     position_column,
     without_file_metadata,
 )
-from cepsql.spark.sources.kafka import kafka_records, takes_all_at_once, task_number
-from cepsql.spark.sources.notices import warn_of_unnamed
+from cepsql.spark.sources.kafka_frames import kafka_records, takes_all_at_once, task_number
 from cepsql.spark.sources.parquet_files import cast_parquet, parquet_columns
 from cepsql.spark.sources.record_values import decoded
 from cepsql.spark.sources.view_changes import view_changes_frame
 from cepsql.spark.sources.view_frame import view_frame
+from cepsql.spark.sources.watching.notices import warn_of_unnamed
 
 MALFORMED = "__malformed"
 """BOOLEAN column that marks rows that could not be read as declared."""

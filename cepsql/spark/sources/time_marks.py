@@ -6,8 +6,8 @@ from pyspark.sql.types import TimestampType
 from cepsql.analysis.sql.properties import DELETED, ORIGIN, PLACE
 from cepsql.catalog import Watermark
 from cepsql.language.tokens import quoted
-from cepsql.spark.frames.names import ARRIVAL
-from cepsql.spark.frames.rows import column_type, event_time
+from cepsql.spark.frames.key_columns import ARRIVAL
+from cepsql.spark.frames.operator_rows import column_type, event_time
 from cepsql.spark.sources.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 
 

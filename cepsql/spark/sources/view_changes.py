@@ -6,7 +6,7 @@ from cepsql.analysis.sql.properties import CAME, DELETED
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
-from cepsql.spark.frames.names import ARRIVAL
+from cepsql.spark.frames.key_columns import ARRIVAL
 from cepsql.views.journal import GONE, PLACE
 from cepsql.views.version_changes import REACHED as REACHED_BY_VIEW
 
@@ -19,14 +19,14 @@ def view_changes_frame(spark: SparkSession, view: ViewSource, owner: str, reache
     Raises NotSupportedError for a PySpark that is too old.
     """
     try:
-        from cepsql.spark.sources.view_changes_source import Reading, changes_frame
+        from cepsql.spark.sources.view_changes_source import ChangesReading, changes_frame
     except ImportError as missing:
         raise NotSupportedError("reading the changes of a view needs PySpark 4.2 or later") from missing
     columns = [(column.name, column.type) for column in view.columns]
     hidden = [] if view.events else [(PLACE, "BIGINT"), (GONE, "BOOLEAN")]
     hidden += [(REACHED_BY_VIEW, "BIGINT")] if view.versions else []
     ddl = ", ".join(f"{quoted(name)} {kind}" for name, kind in [*columns, *hidden])
-    reading = Reading(view, tuple(name for name, _ in [*columns, *hidden]), owner)
+    reading = ChangesReading(view, tuple(name for name, _ in [*columns, *hidden]), owner)
     frame = changes_frame(spark, reading, ddl)
     place = CAME if view.versions else ARRIVAL
     return frame.withColumnsRenamed({PLACE: place, GONE: DELETED, REACHED_BY_VIEW: reached})

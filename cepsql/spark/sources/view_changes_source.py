@@ -14,7 +14,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 from pyspark.sql.types import StructType
 
 from cepsql.catalog.view_store import ViewSource
-from cepsql.views.changes import Point, begin_reading, changes_between, last_point, read_until
+from cepsql.views.change_feed import Point, begin_reading, changes_between, last_point, read_until
 from cepsql.views.version_changes import versions_between
 
 _NAME = "cepsql_view_changes"
@@ -27,7 +27,7 @@ _SEEN_EVERY = 3_600.0
 
 
 @dataclass(frozen=True)
-class Reading:
+class ChangesReading:
     """What is read: the changes of a view as columns of these names.
 
     owner: who reads them, which a drop of it tells.
@@ -38,7 +38,7 @@ class Reading:
     owner: str
 
 
-def changes_frame(spark: SparkSession, reading: Reading, ddl: str) -> DataFrame:
+def changes_frame(spark: SparkSession, reading: ChangesReading, ddl: str) -> DataFrame:
     """Return a stream of what `reading` says, with the columns of `ddl`."""
     spark.dataSource.register(_ViewChanges)
     spec = base64.b64encode(pickle.dumps(reading)).decode()
@@ -50,11 +50,11 @@ class _ViewChanges(DataSource):
     def name(cls) -> str:
         return _NAME
 
-    def streamReader(self, schema: StructType) -> "_StreamReader":
-        return _StreamReader(pickle.loads(base64.b64decode(self.options[_SPEC])))
+    def streamReader(self, schema: StructType) -> "_ChangesStreamReader":
+        return _ChangesStreamReader(pickle.loads(base64.b64decode(self.options[_SPEC])))
 
 
-class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class _ChangesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are {"reader": what the store knows this reader by, "view", "checkpoint", "batch": up to which it has
     read}.
 
@@ -62,7 +62,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     versions it is the first that is kept, and "first" in all offsets.
     """
 
-    def __init__(self, reading: Reading):
+    def __init__(self, reading: ChangesReading):
         self._reading = reading
         self._target: Point | None = None
         self._all = False

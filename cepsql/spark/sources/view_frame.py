@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.catalog.view_store import ViewSource
 from cepsql.language.tokens import quoted
-from cepsql.spark.frames.frames import spark_frame
+from cepsql.spark.frames.user_frames import spark_frame
 from cepsql.views.points import NOW, AsOf, read_as_of
 from cepsql.views.snapshot import Wanted
 

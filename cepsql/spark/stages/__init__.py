@@ -1,1 +1,1 @@
-"""A plan as a DataFrame: an ordered stage for each operator, and Spark's SQL around them."""
+"""How each plan operator runs: a file for its stage over streams and its rows over a table."""

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 
 from cepsql.analysis.sql.canonical import digest
-from cepsql.operators.as_of_join import AsOfJoinOperator
+from cepsql.operators.pairing.as_of_join import AsOfJoinOperator
 from cepsql.plan.operators.as_of_join import AsOfJoin, as_of_join_layout
-from cepsql.spark.frames.rows import column_type
-from cepsql.spark.stages.join_rows import JoinRows, alike_sides, is_nested, key_types, side_frames
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
-from cepsql.spark.stages.stream_join import pair_condition
+from cepsql.spark.frames.operator_rows import column_type
+from cepsql.spark.stages.interval_join import pair_condition
+from cepsql.spark.staging.join_rows import JoinRows, alike_sides, is_nested, key_types, side_frames
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def as_of_join_stage(node: AsOfJoin, feeds: Sequence[Feed]) -> Staged:
     """Return what gives the rows of a join: the columns of the node. Arguments and errors as of
-    `cepsql.spark.stages.stream_join`."""
+    `cepsql.spark.stages.interval_join`."""
     feeds = alike_sides(node, feeds)
     frames = side_frames(node, feeds)
     kinds = key_types(node.keys, frames)

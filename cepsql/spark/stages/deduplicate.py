@@ -7,17 +7,17 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
-from cepsql.analysis.operators.deduplicate import FirstRows
+from cepsql.analysis.clauses.deduplication import FirstRows
 from cepsql.analysis.sql.canonical import digest
 from cepsql.language.tokens import quoted
 from cepsql.operators.deduplicate import DeduplicateOperator
 from cepsql.ordered.sorted_run import run_sorted
-from cepsql.spark.frames.arrow import refuse_months
-from cepsql.spark.frames.rows import layout_fields
+from cepsql.spark.frames.arrow_rows import refuse_months
+from cepsql.spark.frames.operator_rows import layout_fields
 from cepsql.spark.sources.source import MALFORMED
 from cepsql.spark.stages.match import sorted_rows
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 STATE_VERSION = 1
 """Of what a deduplication keeps; to be raised when the columns that travel for it change."""
@@ -40,10 +40,10 @@ def deduplicate_table(frame: DataFrame, rows: FirstRows) -> DataFrame:
     schema = _schema(frame, rows)
     refuse_months(schema, "DEDUPLICATE")
     timely = frame.where(f"{quoted(rows.time)} IS NOT NULL")
-    found = sorted_rows(timely, rows.layout, list(rows.order)).mapInArrow(
+    first_rows = sorted_rows(timely, rows.layout, list(rows.order)).mapInArrow(
         partial(run_sorted, DeduplicateOperator(rows.layout, rows.within)), schema
     )
-    return found.selectExpr(*_output(rows))
+    return first_rows.selectExpr(*_output(rows))
 
 
 def _schema(frame: DataFrame, rows: FirstRows) -> StructType:

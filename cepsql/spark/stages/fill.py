@@ -8,19 +8,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from cepsql.analysis.operators.fill import FilledGroups
+from cepsql.analysis.clauses.fill_clause import FilledGroups
 from cepsql.analysis.sql.canonical import digest
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.operators.fill import FillKind, FillOperator, constant
+from cepsql.operators.windowing.fill import FillKind, FillOperator, constant
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.operators.fill import describe_fill
-from cepsql.spark.frames.arrow import plain_types, refuse_months
-from cepsql.spark.frames.rows import layout_fields
-from cepsql.spark.jvm.zone import session_zone
+from cepsql.spark.frames.arrow_rows import plain_types, refuse_months
+from cepsql.spark.frames.operator_rows import layout_fields
+from cepsql.spark.jvm.session_zone import session_zone
 from cepsql.spark.stages.match import sorted_rows
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 STATE_VERSION = 1
 """Of the groups that are kept; to be raised when the columns that travel change."""
@@ -41,8 +41,8 @@ def fill_table(frame: DataFrame, groups: FilledGroups) -> DataFrame:
     schema = _schema(frame, groups)
     refuse_months(schema, "FILL")
     timely = frame.where(f"{quoted(groups.time)} IS NOT NULL")
-    found = sorted_rows(timely, groups.fill.layout, [quoted(groups.time)])
-    return found.mapInArrow(partial(run_sorted, _in_zone(frame, groups)), schema).selectExpr(*_output(groups))
+    ordered = sorted_rows(timely, groups.fill.layout, [quoted(groups.time)])
+    return ordered.mapInArrow(partial(run_sorted, _in_zone(frame, groups)), schema).selectExpr(*_output(groups))
 
 
 def _in_zone(frame: DataFrame, groups: FilledGroups) -> FillOperator:

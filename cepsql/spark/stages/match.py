@@ -8,21 +8,21 @@ from functools import partial
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cepsql.analysis.match.list_aggregates import ListAggregate
-from cepsql.analysis.match.match import MatchPlan
+from cepsql.analysis.row_pattern.match_clause import MatchPlan
+from cepsql.analysis.row_pattern.match_lists import ListAggregate
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.language.tokens import quoted
-from cepsql.matching.match_operator import MatchOperator, row_layout
+from cepsql.operators.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.row_layout import Column as RowColumn
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.operators.match import Match
-from cepsql.spark.frames.conditions import in_session
-from cepsql.spark.frames.rows import incomparable, layout_columns, match_schema, refuse_collations
+from cepsql.spark.frames.operator_rows import incomparable, layout_columns, match_schema, refuse_collations
+from cepsql.spark.frames.session_conditions import in_session
 from cepsql.spark.sources.source import MALFORMED
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 Limits = Callable[[MatchProgram], MatchProgram]
 Aggregated = Callable[[DataFrame, Sequence[ListAggregate]], DataFrame]
@@ -52,8 +52,8 @@ def stage_of_matches(node: Match, feeds: Sequence[Feed], limits: Limits, aggrega
     """
     match, watermark = node.match, node.properties.watermark
 
-    def gathered(found: DataFrame, _: list[str]) -> DataFrame:
-        return aggregate(found, match.aggregates)
+    def gathered(matches: DataFrame, _: list[str]) -> DataFrame:
+        return aggregate(matches, match.aggregates)
 
     program = in_session(feeds[0].frame, limits(match.program))
     hold = None if watermark is None else watermark.delay
@@ -64,8 +64,8 @@ def table_of_matches(node: Match, frame: DataFrame, limits: Limits, aggregate: A
     """Return the matches in a bounded frame; arguments as of `stage_of_matches`."""
     match = node.match
     program = in_session(frame, limits(match.program))
-    found = aggregate(match_table(frame, program, list(match.order)), match.aggregates)
-    return found.selectExpr(*_output(match))
+    matches = aggregate(match_table(frame, program, list(match.order)), match.aggregates)
+    return matches.selectExpr(*_output(match))
 
 
 def _output(match: MatchPlan) -> list[str]:

@@ -22,26 +22,26 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from cepsql.analysis.operators.framed_calls import excludes, framed_calls, refused_exclusion
-from cepsql.analysis.operators.frames import with_bounds_of_one_type
-from cepsql.analysis.operators.group_frames import by_number, group_number, of_groups
-from cepsql.analysis.operators.over import Frames
+from cepsql.analysis.clauses.frame_reach import with_bounds_of_one_type
+from cepsql.analysis.clauses.framed_calls import excludes, framed_calls, refused_exclusion
+from cepsql.analysis.clauses.group_numbers import by_number, group_number, of_groups
+from cepsql.analysis.clauses.over_calls import Frames
 from cepsql.analysis.sql.canonical import digest
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
-from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
-from cepsql.operators.framed import Framed
-from cepsql.operators.running import Running, RunningCall
+from cepsql.operators.framing.frame_rows import FRESH, PLACE, FrameRows
+from cepsql.operators.framing.framed import Framed
+from cepsql.operators.running import RunningCall, RunningOperator
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.operators.over import describe_frames
-from cepsql.spark.frames.arrow import plain_types, refuse_months
-from cepsql.spark.frames.conditions import is_ansi
+from cepsql.spark.frames.arrow_rows import plain_types, refuse_months
 from cepsql.spark.frames.nullable_types import with_nulls_inside
-from cepsql.spark.frames.rows import has_collation, incomparable, layout_columns, layout_fields
+from cepsql.spark.frames.operator_rows import has_collation, incomparable, layout_columns, layout_fields
+from cepsql.spark.frames.session_conditions import is_ansi
 from cepsql.spark.stages.match import sorted_rows
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 STATE_VERSION = 1
 """Of the rows that are kept for frames; to be raised when the columns that travel change."""
@@ -71,8 +71,8 @@ def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
     values += [f"{FRESH} AS {_FRESH}", f"{PLACE} AS {_PLACE}"]
 
-    def gathered(found: DataFrame, marks: list[str]) -> DataFrame:
-        return _computed(found.selectExpr(*values, *marks), frames, marks)
+    def gathered(rows: DataFrame, marks: list[str]) -> DataFrame:
+        return _computed(rows.selectExpr(*values, *marks), frames, marks)
 
     schema = _schema(feeds[0].frame, frames)
     columns = (*frames.columns, *(call.column for call in frames.calls))
@@ -84,13 +84,13 @@ def over_table(frame: DataFrame, frames: Frames) -> DataFrame:
     """Return the rows of a bounded frame with what an operator computes as it goes through them."""
     rows = frame.selectExpr(*layout_columns(frame, frames.layout))
     calls = frames.running_calls
-    given, types = running_fields(calls, rows)
-    schema = StructType([*(StructField(field.name, field.dataType) for field in rows.schema.fields), *given])
+    result_fields, types = running_fields(calls, rows)
+    schema = StructType([*(StructField(field.name, field.dataType) for field in rows.schema.fields), *result_fields])
     refuse_months(schema, "OVER")
-    found = sorted_rows(frame, frames.layout, [sql_of(item) for item in frames.order])
+    ordered = sorted_rows(frame, frames.layout, [sql_of(item) for item in frames.order])
     output = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
-    return found.mapInArrow(partial(run_sorted, Running(frames.layout, calls, types)), schema).selectExpr(
-        *output, *(quoted(field.name) for field in given)
+    return ordered.mapInArrow(partial(run_sorted, RunningOperator(frames.layout, calls, types)), schema).selectExpr(
+        *output, *(quoted(field.name) for field in result_fields)
     )
 
 
@@ -98,8 +98,10 @@ def _running(feeds: Sequence[Feed], frames: Frames) -> Staged:
     """Return the rows with what an operator computes that goes on from batch to batch."""
     frame, calls = feeds[0].frame, frames.running_calls
     rows = frame.selectExpr(*layout_columns(frame, frames.layout))
-    given, types = running_fields(calls, rows)
-    return _computed_in_stage(Running(frames.layout, calls, types), feeds, frames, rows.schema.fields, given)
+    result_fields, types = running_fields(calls, rows)
+    return _computed_in_stage(
+        RunningOperator(frames.layout, calls, types), feeds, frames, rows.schema.fields, result_fields
+    )
 
 
 def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
@@ -113,18 +115,18 @@ def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
     if not all(call.column is None or _is_framed(call.function, kinds[call.column]) for call in calls):
         return None
     # Of one row, all these functions of Spark's give its own value.
-    spoken = [f"{'first' if c.function == 'row' else c.function}({c.column or 1}) AS x{i}" for i, c in enumerate(calls)]
-    found = rows.selectExpr(*spoken).schema.fields
-    given = [StructField(call.name, field.dataType) for call, field in zip(calls, found, strict=True)]
+    texts = [f"{'first' if c.function == 'row' else c.function}({c.column or 1}) AS x{i}" for i, c in enumerate(calls)]
+    fields = rows.selectExpr(*texts).schema.fields
+    result_fields = [StructField(call.name, field.dataType) for call, field in zip(calls, fields, strict=True)]
     bounds = (
         reach.before, reach.after, reach.micros_before, reach.micros_after, reach.groups_before, reach.groups_after,
     )  # fmt: skip
     left = [field for field in rows.schema.fields if field.name not in frames.layout.key_names]
     return _computed_in_stage(
         Framed(
-            frames.layout, *bounds, calls=calls, types=plain_types(given), wraps=not is_ansi(frame.sparkSession)
+            frames.layout, *bounds, calls=calls, types=plain_types(result_fields), wraps=not is_ansi(frame.sparkSession)
         ),
-        feeds, frames, left, given,
+        feeds, frames, left, result_fields,
     )  # fmt: skip
 
 
@@ -138,17 +140,17 @@ def _is_framed(function: str, kind: DataType) -> bool:
 
 
 def _computed_in_stage(
-    operator: Running | Framed,
+    operator: RunningOperator | Framed,
     feeds: Sequence[Feed],
     frames: Frames,
     rows: Sequence[StructField],
-    given: Sequence[StructField],
+    result_fields: Sequence[StructField],
 ) -> Staged:
-    """Return an operator that gives out its rows, with these columns, and the columns `given` of the calls."""
+    """Return an operator that gives out its rows, with these columns, and the columns `result_fields` of the calls."""
     plain = [StructField(field.name, field.dataType) for field in rows]
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
-    output = (*values, *(quoted(field.name) for field in given))
-    return Staged(operator, feeds, _identity(frames), StructType([*plain, *given]), output, operator.hold)
+    output = (*values, *(quoted(field.name) for field in result_fields))
+    return Staged(operator, feeds, _identity(frames), StructType([*plain, *result_fields]), output, operator.hold)
 
 
 def _identity(frames: Frames) -> str:
@@ -160,8 +162,8 @@ def running_fields(calls: Sequence[RunningCall], rows: DataFrame) -> tuple[list[
 
     Raises what `running_type` raises.
     """
-    given = [StructField(call.name, running_type(call, rows)) for call in calls]
-    return given, plain_types(given)
+    result_fields = [StructField(call.name, running_type(call, rows)) for call in calls]
+    return result_fields, plain_types(result_fields)
 
 
 def running_type(call: RunningCall, rows: DataFrame) -> DataType:
@@ -229,5 +231,5 @@ def _over_rows(call: exp.Window, marks: list[str]) -> exp.Window:
 
 def _schema(frame: DataFrame, frames: Frames) -> StructType:
     fields = layout_fields(frame, frames.layout)
-    given = [StructField(field.name, field.dataType) for field in fields]
-    return StructType([*given, StructField(FRESH, BooleanType()), StructField(PLACE, LongType())])
+    result_fields = [StructField(field.name, field.dataType) for field in fields]
+    return StructType([*result_fields, StructField(FRESH, BooleanType()), StructField(PLACE, LongType())])

@@ -6,14 +6,14 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, Intege
 
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
-from cepsql.operators.ranked_rows import RANK, RankedRowsOperator
+from cepsql.operators.changing.ranked_rows import RANK, RankedRowsOperator
 from cepsql.plan.operators.ranked_rows import RankedRows
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import takes_rows_away
-from cepsql.spark.frames.rows import column_type, has_collation, incomparable, layout_columns
-from cepsql.spark.stages.change_stage import change_stage
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.frames.operator_rows import column_type, has_collation, incomparable, layout_columns
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def ranked_rows_stage(node: RankedRows, feeds: Sequence[Feed]) -> Staged:
@@ -28,12 +28,12 @@ def ranked_rows_stage(node: RankedRows, feeds: Sequence[Feed]) -> Staged:
     operator = RankedRowsOperator(layout, node.ranking, node.limit, node.rank is not None, retracting)
     rows = frame.selectExpr(*layout_columns(frame, layout))
     fields = {field.name: field for field in rows.schema.fields}
-    given = [fields[c.name] for c in (*layout.keys, *layout.order, *layout.values) if c not in HIDDEN]
+    result_fields = [fields[c.name] for c in (*layout.keys, *layout.order, *layout.values) if c not in HIDDEN]
     if node.rank is not None:
-        given.append(StructField(RANK, IntegerType()))
+        result_fields.append(StructField(RANK, IntegerType()))
     named = [f"{places[name.lower()]} AS {quoted(name)}" for name in node.columns]
     named += [f"{RANK} AS {quoted(node.rank)}"] if node.rank is not None else []
-    return change_stage(node, operator, feeds, given, named, retracting)
+    return change_stage(node, operator, feeds, result_fields, named, retracting)
 
 
 UNLIKE = (FloatType, DoubleType, ArrayType, StructType)

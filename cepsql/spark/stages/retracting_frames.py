@@ -22,28 +22,28 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from cepsql.analysis.sql.intervals import interval_micros, interval_months
+from cepsql.analysis.sql.constant_intervals import interval_micros, interval_months
 from cepsql.analysis.sql.plain_sql import sql_of
-from cepsql.calendar import DAY
+from cepsql.base.calendar import DAY
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.operators.change_rows import IDENTITY
-from cepsql.operators.frame_bounds import Frame
-from cepsql.operators.retracting_frames import OF_ORDER, RetractingFramesOperator, WindowCall
+from cepsql.operators.changing.change_rows import IDENTITY
+from cepsql.operators.changing.retracting_frames import OF_ORDER, RetractingFramesOperator, WindowFunction
+from cepsql.operators.framing.frame_bounds import Frame
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.operators.retracting_frames import FrameEnd, FrameEnds, RetractingFrames
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import takes_rows_away
-from cepsql.spark.frames.arrow import plain_types, refuse_months
-from cepsql.spark.frames.conditions import is_ansi
-from cepsql.spark.frames.rows import column_type, layout_columns
-from cepsql.spark.stages.change_stage import change_stage
+from cepsql.spark.frames.arrow_rows import plain_types, refuse_months
+from cepsql.spark.frames.operator_rows import column_type, layout_columns
+from cepsql.spark.frames.session_conditions import is_ansi
 from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.stages.over import is_compared, is_summed
 from cepsql.spark.stages.ranked_rows import UNLIKE, check_ordered
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def retracting_frames_stage(node: RetractingFrames, feeds: Sequence[Feed]) -> Staged:
@@ -78,9 +78,9 @@ def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[RetractingFrames
     rows = frame.selectExpr(*layout_columns(frame, layout))
     fields = {field.name: field for field in rows.schema.fields}
     types = [StructField(call.name, _type(call, rows)) for call in calls]
-    given = list(dict.fromkeys(places[name.lower()] for name in node.columns))
+    carried = list(dict.fromkeys(places[name.lower()] for name in node.columns))
     keys = [column.name for column in layout.keys]
-    shown = tuple(name for name in given if name not in keys)
+    shown = tuple(name for name in carried if name not in keys)
     operator = RetractingFramesOperator(
         layout, calls, shown, plain_types(types), not is_ansi(frame.sparkSession), retracting
     )
@@ -91,11 +91,11 @@ def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[RetractingFrames
 
 def _calls(
     node: RetractingFrames, frame: DataFrame, layout: RowLayout, places: dict[str, str]
-) -> tuple[tuple[WindowCall, ...], RowLayout]:
+) -> tuple[tuple[WindowFunction, ...], RowLayout]:
     """Return what the operator computes, and the layout with defaults in the types of their values."""
     rows = frame.selectExpr(*layout_columns(frame, layout))
     sql = {column.name: column.sql for column in (*layout.keys, *layout.order, *layout.values)}
-    found, defaults = [], list[Column]()
+    calls, defaults = [], list[Column]()
     edges: dict[str, Column] = {}
     for number, call in enumerate(node.calls):
         argument, default = (None if name is None else places[name.lower()] for name in (call.argument, call.default))
@@ -103,14 +103,14 @@ def _calls(
             kind = rows.selectExpr(f"lag({argument}, 1, {default}) OVER (ORDER BY o0) AS x").schema["x"].dataType
             defaults.append(Column(f"d{number}", f"CAST({sql[default]} AS {kind.simpleString()})"))
             default = f"d{number}"
-        found.append(WindowCall(
+        calls.append(WindowFunction(
             call.column.name, call.function, argument, _frame(call.frame, node, rows, edges), call.number, default,
             call.ignore_nulls, call.distinct, call.fraction,
         ))  # fmt: skip
     # IDENTITY and KIND stand at the end.
     plain = [column for column in layout.values if column not in HIDDEN]
     hidden = [column for column in layout.values if column in HIDDEN]
-    return tuple(found), replace(layout, values=(*plain, *defaults, *edges.values(), *hidden))
+    return tuple(calls), replace(layout, values=(*plain, *defaults, *edges.values(), *hidden))
 
 
 def _frame(ends: FrameEnds, node: RetractingFrames, rows: DataFrame, edges: dict[str, Column]) -> Frame:
@@ -133,7 +133,7 @@ def _frame(ends: FrameEnds, node: RetractingFrames, rows: DataFrame, edges: dict
 
 def _distance(value: exp.Expr, kind: DataType, order: exp.Ordered) -> int | Decimal:
     """Return the distance of a bound of RANGE: days of DATE, microseconds of TIMESTAMP, else a number."""
-    plain, spoken = value.unnest(), f"RANGE {sql_of(value)}"
+    plain, text = value.unnest(), f"RANGE {sql_of(value)}"
     if isinstance(plain, exp.Literal) and not plain.is_string and isinstance(kind, NumericType | DateType):
         return Decimal(plain.name)
     if isinstance(kind, _TIMES):
@@ -145,19 +145,19 @@ def _distance(value: exp.Expr, kind: DataType, order: exp.Ordered) -> int | Deci
         if micros % DAY == 0:
             return micros // DAY
     raise ProgrammingError(
-        f"{spoken} does not fit ORDER BY {sql_of(order)}, which is {kind.simpleString().upper()}",
+        f"{text} does not fit ORDER BY {sql_of(order)}, which is {kind.simpleString().upper()}",
         hint="a number for numbers, INTERVAL '1' DAY for times; ROWS and GROUPS take any order",
     )
 
 
-def _type(call: WindowCall, rows: DataFrame) -> DataType:
+def _type(call: WindowFunction, rows: DataFrame) -> DataType:
     """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
     if call.function in OF_ORDER:
         return DoubleType() if call.function in ("percent_rank", "cume_dist") else IntegerType()
     if call.column is None:
         return LongType()
     kind = rows.schema[call.column].dataType
-    found: DataType
+    result_type: DataType
     match call.function:
         case "neighbour":
             # A default has the type that fits both.
@@ -168,16 +168,16 @@ def _type(call: WindowCall, rows: DataFrame) -> DataType:
             return LongType()
         case "list":
             fits = not call.distinct or is_compared(kind)
-            found = ArrayType(kind, containsNull=False)
+            result_type = ArrayType(kind, containsNull=False)
         case "min" | "max" | "mode":
-            fits, found = is_compared(kind), kind
+            fits, result_type = is_compared(kind), kind
         case _:
-            fits, found = is_summed(kind), DoubleType()
+            fits, result_type = is_summed(kind), DoubleType()
             if fits and call.function != "percentile":
-                found = rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
+                result_type = rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
     if not fits:
         raise NotSupportedError(
             f"{call.function.upper()} of {kind.simpleString().upper()} OVER rows that change is not supported",
             hint="CAST it to a type that can be compared, or computed with",
         )
-    return found
+    return result_type

@@ -10,20 +10,20 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, StructField, Stru
 
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
-from cepsql.operators.change_rows import KIND
-from cepsql.operators.partial_groups import partial_groups
-from cepsql.operators.retracting_groups import GroupCall, RetractingGroupsOperator
+from cepsql.operators.changing.change_rows import KIND
+from cepsql.operators.changing.partial_groups import partial_groups
+from cepsql.operators.changing.retracting_groups import GroupCall, RetractingGroupsOperator
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.operators.retracting_groups import RetractingGroups
 from cepsql.plan.tree.nodes import takes_rows_away
-from cepsql.spark.frames.arrow import plain_types
-from cepsql.spark.frames.rows import has_collation, incomparable, layout_columns
-from cepsql.spark.stages.change_stage import change_stage
-from cepsql.spark.stages.listed_groups import with_listed_calls
+from cepsql.spark.frames.arrow_rows import plain_types
+from cepsql.spark.frames.operator_rows import has_collation, incomparable, layout_columns
 from cepsql.spark.stages.over import is_compared, running_type
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.listed_groups import with_listed_calls
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> Staged:
@@ -32,17 +32,17 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     layout, places = node.placed_layout()
     calls = [replace(call, name=column.name, column=places[call.column]) for column, call in node.calls]
     rows = frame.selectExpr(*layout_columns(frame, layout))
-    given = [StructField(call.name, _group_type(call, rows)) for call in calls]
+    result_fields = [StructField(call.name, _group_type(call, rows)) for call in calls]
     retracting = any(map(takes_rows_away, node.inputs))
     layout = _reduced(layout, calls, rows.schema, retracting)
-    operator = RetractingGroupsOperator(layout, tuple(calls), plain_types(given), retracting)
+    operator = RetractingGroupsOperator(layout, tuple(calls), plain_types(result_fields), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     listed = [call for _, call in node.listed]
     lists = {call.values.name for call in listed}
     named += [quoted(call.name) for call in calls if call.name not in lists]
     named += [quoted(call.name) for call in listed]
-    staged = change_stage(node, operator, feeds, [*keys, *given], named, retracting)
+    staged = change_stage(node, operator, feeds, [*keys, *result_fields], named, retracting)
     if listed:
         staged = replace(staged, gathered=partial(with_listed_calls, listed))
     return replace(staged, begins=not node.keys)

@@ -5,13 +5,13 @@ from dataclasses import asdict
 
 from pyspark.sql.types import StructField, StructType
 
-from cepsql.analysis.operators.row_order import RowOrder
+from cepsql.analysis.clauses.order_by import RowOrder
 from cepsql.analysis.sql.canonical import canonical_sql, digest
 from cepsql.language.tokens import quoted
 from cepsql.operators.sorted_rows import SortedRows
-from cepsql.spark.frames.rows import layout_fields
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.frames.operator_rows import layout_fields
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 STATE_VERSION = 1
 """Of the rows that wait for the watermark; to be raised when the columns that travel change."""

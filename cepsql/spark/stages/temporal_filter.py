@@ -7,18 +7,18 @@ from pyspark.sql import DataFrame
 
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.language.tokens import quoted
-from cepsql.operators import temporal_filter
-from cepsql.operators.temporal_filter import TemporalFilterOperator
+from cepsql.operators.changing import temporal_filter
+from cepsql.operators.changing.temporal_filter import TemporalFilterOperator
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
 from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, TemporalFilter
 from cepsql.plan.tree.change_layout import KIND
 from cepsql.plan.tree.nodes import reads, takes_rows_away
 from cepsql.spark.checkpoint.control import system_times
-from cepsql.spark.frames.rows import event_time, layout_columns
-from cepsql.spark.stages.bounds import BOUND
-from cepsql.spark.stages.change_stage import change_stage
-from cepsql.spark.stages.stage import Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.frames.operator_rows import event_time, layout_columns
+from cepsql.spark.staging.bounds import BOUND
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.spark_stage import Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: str | None, limit: int) -> Staged:
@@ -29,7 +29,7 @@ def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: 
     """
     (feed,) = feeds
     frame, retracting = feed.frame, takes_rows_away(node.inputs[0])
-    given = [c.name for c in node.properties.columns if c.name not in (IDENTITY, CHANGE, BOUND)]
+    columns = [c.name for c in node.properties.columns if c.name not in (IDENTITY, CHANGE, BOUND)]
     mark = node.inputs[0].properties.watermark
     timed = node.chained and mark is not None and not feed.chained
     times = [(temporal_filter.ENTER, ENTER)] * node.enters + [(temporal_filter.LEAVE, LEAVE)] * node.leaves
@@ -37,13 +37,13 @@ def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: 
         (Column("k0", IDENTITY),),
         Column("t", quoted(mark.column)) if timed and mark is not None else AT_ONCE,
         values=(
-            *(Column(f"v{i}", quoted(name)) for i, name in enumerate(given)),
+            *(Column(f"v{i}", quoted(name)) for i, name in enumerate(columns)),
             *(Column(name, event_time(frame, column)) for name, column in times),
             *([KIND] if retracting else []),
         ),
     )
     fields = frame.selectExpr(*layout_columns(frame, layout)).schema.fields
-    named = [f"v{i} AS {quoted(name)}" for i, name in enumerate(given)]
+    named = [f"v{i} AS {quoted(name)}" for i, name in enumerate(columns)]
     operator = TemporalFilterOperator(layout, retracting, limit)
     if control is not None and not node.chained:
         name = next((relation.name for relation in reads(node) if relation.streaming), "")

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from cepsql.analysis.ddl.records import code_column
+from cepsql.analysis.ddl.record_formats import code_column
 from cepsql.analysis.sql.properties import CHANGE, DELETED, IDENTITY
 from cepsql.catalog import Source
 from cepsql.catalog.view_store import ViewSource
 from cepsql.language.tokens import quoted
-from cepsql.operators.upserts import GONE, UpsertsOperator
-from cepsql.operators.windows import REPEATED
+from cepsql.operators.changing.upserts import GONE, UpsertsOperator
+from cepsql.operators.windowing.windows import REPEATED
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 from cepsql.plan.operators.upserts import Upserts
-from cepsql.spark.frames.names import ARRIVAL, FORMER
-from cepsql.spark.frames.rows import column_type, incomparable, layout_columns
+from cepsql.spark.frames.key_columns import ARRIVAL, FORMER
+from cepsql.spark.frames.operator_rows import column_type, incomparable, layout_columns
 from cepsql.spark.sources.source import MALFORMED, REACHED
-from cepsql.spark.stages.bounds import BOUND
-from cepsql.spark.stages.change_stage import change_stage
-from cepsql.spark.stages.stage import PLACE, Feed
-from cepsql.spark.stages.staged import Staged
+from cepsql.spark.staging.bounds import BOUND
+from cepsql.spark.staging.change_stage import change_stage
+from cepsql.spark.staging.spark_stage import PLACE, Feed
+from cepsql.spark.staging.staged import Staged
 
 
 def upserts_stage(node: Upserts, feed: Feed) -> Staged:
@@ -29,8 +29,8 @@ def upserts_stage(node: Upserts, feed: Feed) -> Staged:
     said += [f"coalesce(({source.deletion}), false)"] if source.deletion is not None else []
     gone = " OR ".join(said) or "false"
     key_names = {name.lower() for name in source.key}
-    given = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE, BOUND)]
-    plain = [name for name in given if name.lower() not in key_names]
+    columns = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE, BOUND)]
+    plain = [name for name in columns if name.lower() not in key_names]
     time = Column("t", quoted(source.watermark.column)) if source.watermark is not None else AT_ONCE
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(name)) for i, name in enumerate(source.key)),
@@ -43,7 +43,7 @@ def upserts_stage(node: Upserts, feed: Feed) -> Staged:
     fields = [field for field in rows.schema.fields if field.name[0] in "kv"]
     places = {name.lower(): f"k{i}" for i, name in enumerate(source.key)}
     places |= {name.lower(): f"v{i}" for i, name in enumerate(plain)}
-    named = [f"{places[name.lower()]} AS {quoted(name)}" for name in given]
+    named = [f"{places[name.lower()]} AS {quoted(name)}" for name in columns]
     return change_stage(node, operator, [feed], fields, named)
 
 
@@ -81,13 +81,13 @@ def with_moves(source: Source, frame: DataFrame) -> DataFrame:
     """
     if FORMER not in frame.columns:
         return frame
-    given = {name.lower(): f"{FORMER}.{quoted(name)}" for name in source.key}
-    given |= {DELETED: "true"}
+    former = {name.lower(): f"{FORMER}.{quoted(name)}" for name in source.key}
+    former |= {DELETED: "true"}
     if (code := code_column(source.columns)) is not None:
-        given[code.lower()] = "'d'"
+        former[code.lower()] = "'d'"
     columns = [
-        f"if({REPEATED}, {given[name.lower()]}, {quoted(name)}) AS {quoted(name)}"
-        if name.lower() in given
+        f"if({REPEATED}, {former[name.lower()]}, {quoted(name)}) AS {quoted(name)}"
+        if name.lower() in former
         else quoted(name)
         for name in frame.columns
         if name != FORMER

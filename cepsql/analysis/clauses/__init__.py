@@ -1,0 +1,1 @@
+"""What windows, frames, groups, EMIT and deduplication ask of their operators."""

@@ -1,1 +1,0 @@
-"""What is asked of the other operators: windows, frames, groups, deduplication."""

@@ -1,0 +1,153 @@
+"""Subqueries in DEFINE and MEASURES that read no row of the match become hidden columns of its input."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cepsql.analysis.row_pattern.aggregate_calls import is_aggregate
+from cepsql.analysis.row_pattern.scope import FINAL, FIRST, LAST, RUNNING, navigation_name
+from cepsql.analysis.sql.positions import span_of
+from cepsql.errors import NotSupportedError, Span
+from cepsql.language.statements import MatchClause, MeasureClause
+from cepsql.pattern.compile import can_be_empty
+
+HIDDEN = "__subquery_"
+"""What the names of the hidden columns begin with."""
+
+_READERS = (FIRST, LAST, RUNNING, FINAL, "PREV", "NEXT")
+
+
+def with_hidden_columns(clause: MatchClause, check: Callable[[exp.Query, Span | None], None]) -> MatchClause:
+    """Return the clause over an input that also has the values of the subqueries in its conditions and measures.
+
+    A scalar subquery or EXISTS is one value; IN asks for each row. Spark computes all of them with the input.
+    check: raises an error for a subquery, which stands at a place, that reads what it may not read.
+    Raises NotSupportedError for subqueries of other forms.
+    """
+    hoisting = _Hoisting(clause, check)
+    defines = tuple((name, hoisting.without(condition, name.text)) for name, condition in clause.defines)
+    before = len(hoisting.columns)
+    measures = tuple(MeasureClause(hoisting.without(m.expression), m.name) for m in clause.measures)
+    if not hoisting.columns:
+        return clause
+    if len(hoisting.columns) > before and can_be_empty(clause.pattern):
+        raise NotSupportedError(
+            "a subquery in MEASURES of a pattern that can match no rows is not supported",
+            clause.span,
+            "an empty match has no row to take its value from; join the table after the match",
+        )
+    return replace(clause, input=_extended(clause.input, hoisting.columns), defines=defines, measures=measures)
+
+
+def _extended(query: exp.Query, columns: list[exp.Expr]) -> exp.Query:
+    copy = query.copy()
+    for i, column in enumerate(columns):
+        copy.append("expressions", exp.alias_(column, f"{HIDDEN}{i}"))
+    return copy
+
+
+class _Hoisting:
+    """The hidden columns, gathered while expressions are rewritten."""
+
+    def __init__(self, clause: MatchClause, check: Callable[[exp.Query, Span | None], None]):
+        self.clause, self.check = clause, check
+        self.columns: list[exp.Expr] = []
+
+    def without(self, expression: exp.Expr, variable: str | None = None) -> exp.Expr:
+        """Return an expression with hidden columns for its subqueries; `variable` is the one that it defines."""
+        if expression.find(exp.Query) is None:
+            return expression
+        copy = exp.Paren(this=expression.copy())
+        for node in _outermost(copy):
+            if variable is not None and isinstance(node, exp.In):
+                _name_row_under_test(node, variable)
+            self.check(_query(node), span_of(node, self.clause.span))
+            node.replace(self._in_list(node) if self._asks_others(node) else self._hidden(node, node))
+        changed = copy.this
+        changed.meta.update(expression.meta)
+        return changed
+
+    def _asks_others(self, node: exp.Expr) -> bool:
+        """Tell whether a subquery of IN is asked for a value of other rows of the match."""
+        if not isinstance(node, exp.In):
+            return False
+        reads = [inner for inner in node.this.walk() if navigation_name(inner) or is_aggregate(inner)]
+        named = [column for column in node.this.find_all(exp.Column) if column.table]
+        return bool(reads or named or node.find_ancestor(exp.AggFunc, exp.Anonymous))
+
+    def _in_list(self, node: exp.Expr) -> exp.Expr:
+        """Return what asks the list of a subquery's values, which is a hidden column, as IN does: NULL if the value is
+        not among them and one of them, or the value, is NULL; false of none."""
+        asked = _query(node)
+        if len(asked.selects) != 1 or asked.selects[0].is_star or isinstance(node.this, exp.Tuple):
+            raise NotSupportedError(
+                "IN a subquery of several columns is not supported",
+                span_of(node, self.clause.span),
+                "ask for one value",
+            )
+        table = exp.to_identifier("__asked")
+        alias = exp.TableAlias(this=table, columns=[exp.to_identifier("x")])
+
+        def of_all(call: exp.Expr) -> exp.Column:
+            rows = exp.Subquery(this=asked.copy(), alias=alias.copy())
+            return self._hidden(exp.Subquery(this=exp.select(call).from_(rows)), node)
+
+        listed = of_all(exp.ArrayAgg(this=exp.column("x", "__asked")))
+        missing = exp.Sub(
+            this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Count(this=exp.column("x", "__asked"))
+        )
+        nulls = of_all(missing)
+        not_empty = exp.GT(this=exp.ArraySize(this=listed.copy()), expression=exp.Literal.number(0))
+        contained = exp.ArrayContains(this=listed, expression=node.this.copy())
+        unknown = exp.GT(this=nulls, expression=exp.Literal.number(0))
+        result = exp.case().when(exp.and_(not_empty, contained), exp.true())
+        result = result.when(unknown, exp.null()).when(not_empty.copy(), contained.copy()).else_(exp.false())
+        result.meta.update(node.meta)
+        return exp.Paren(this=result)
+
+    def _hidden(self, value: exp.Expr, node: exp.Expr) -> exp.Column:
+        self.columns.append(value.copy())
+        column = exp.column(f"{HIDDEN}{len(self.columns) - 1}", table=_variable_beside(node))
+        column.meta.update(node.meta)
+        return column
+
+
+def _outermost(root: exp.Expr) -> list[exp.Expr]:
+    """Return the expressions that hold a subquery, not those within it."""
+    subqueries, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        holds = isinstance(node, exp.In) and node.args.get("query") is not None
+        if holds or (isinstance(node, exp.Exists | exp.Query) and node.find(exp.Query) is not None):
+            subqueries.append(node)
+        else:
+            waiting += list(node.iter_expressions())
+    return subqueries
+
+
+def _name_row_under_test(node: exp.In, variable: str) -> None:
+    """Take the variable that a condition defines off the columns before IN: they are those of the row itself."""
+    for column in node.this.find_all(exp.Column):
+        table = column.args.get("table")
+        if table is not None and (table.name if table.quoted else table.name.upper()) == variable:
+            column.set("table", None)
+
+
+def _query(node: exp.Expr) -> exp.Query:
+    query = node.args["query"] if isinstance(node, exp.In) else node
+    inner = query if isinstance(query, exp.Query) else query.find(exp.Query)
+    unnested = inner and inner.unnest()
+    assert isinstance(unnested, exp.Query)
+    return unnested
+
+
+def _variable_beside(node: exp.Expr) -> exp.Identifier | None:
+    """Return the variable whose rows the call reads that the node stands in: all of its columns must name one."""
+    call = node.parent
+    while call is not None and not (is_aggregate(call) or navigation_name(call) in _READERS):
+        call = call.parent
+    if call is None:
+        return None
+    columns = [column for column in call.find_all(exp.Column) if not column.find_ancestor(exp.Query)]
+    return next((column.args["table"].copy() for column in columns if column.table), None)

@@ -1,0 +1,63 @@
+"""Values that came as text, of the types of the columns that they are compared with."""
+
+import datetime
+import decimal
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from cepsql.catalog import MaterializedView
+from cepsql.errors import DataError
+from cepsql.language.statements import ParsedQuery
+from cepsql.scalar.types import FRACTIONS, INTEGERS, is_decimal, parse_type
+
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.NullSafeEQ)
+
+
+def text_value(text: str, kind: str, name: str) -> object:
+    """Return the value of one of Spark's types that a text stands for; raises DataError for a text that is none.
+
+    name: what it is a value of, for the message.
+
+    >>> text_value("4", "bigint", "n"), text_value("4", "string", "city")
+    (4, '4')
+    """
+    wanted = parse_type(kind)
+    try:
+        if wanted in INTEGERS:
+            return int(text)
+        if wanted in FRACTIONS:
+            return float(text)
+        if is_decimal(wanted):
+            return decimal.Decimal(text)
+        if wanted.name == "boolean":
+            return {"true": True, "false": False}[text.lower()]
+        if wanted.name == "date":
+            return datetime.date.fromisoformat(text)
+        if wanted.name in ("timestamp", "timestamp_ntz"):
+            return datetime.datetime.fromisoformat(text)
+    except (ValueError, KeyError, ArithmeticError):
+        raise DataError(f"{name} is {kind.upper()}, and {text!r} is none") from None
+    return text
+
+
+def compared_values(
+    query: ParsedQuery, given: Mapping[str, str], views: Iterable[MaterializedView]
+) -> dict[str, object]:
+    """Return the values of a query's parameters, given as text; one that no column is compared with is a text.
+
+    Raises DataError for a text that is no value of the type of the column.
+    """
+    read = {table.name.lower() for table in query.expression.find_all(exp.Table)}
+    types: dict[str, str] = {}
+    for view in views:
+        if view.name.lower() in read:
+            types |= {column.name.lower(): column.type for column in view.columns}
+    values: dict[str, object] = dict(given)
+    for comparison in query.expression.find_all(*_COMPARED):
+        columns = [node for node in comparison.iter_expressions() if isinstance(node, exp.Column)]
+        kind = next((types[column.name.lower()] for column in columns if column.name.lower() in types), None)
+        for node in comparison.iter_expressions():
+            if kind is not None and isinstance(node, exp.Placeholder) and node.name in given:
+                values[node.name] = text_value(given[node.name], kind, node.name)
+    return values

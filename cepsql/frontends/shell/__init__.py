@@ -1,0 +1,1 @@
+"""The interactive prompt: a thin front over cepsql.frontends.runner."""

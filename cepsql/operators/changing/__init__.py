@@ -1,0 +1,1 @@
+"""Operators over tables that change, whose rows are changes."""

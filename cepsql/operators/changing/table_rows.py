@@ -1,0 +1,110 @@
+"""The rows of a table that an operator remembers, with how often each is there, and how a micro-batch changes that."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.operators.changing.change_rows import KIND, equal_values, net_rows
+from cepsql.operators.one_relation import OneRelation
+from cepsql.ordered.keys import find_keys
+from cepsql.ordered.plain_columns import integers, one_chunk, stack, take_rows
+from cepsql.ordered.sorting import partition_rows
+
+ROWS = "rows"
+"""The section with the rows."""
+
+GROUP, WAS, CHANGE = "group", "was", "change"
+"""Columns beside those of the rows: the number of their key in the batch, how often a row was there, and by how much
+that changes."""
+
+
+class KeptRows(OneRelation):
+    """A part of an operator that remembers the rows of each key.
+
+    retracting: rows are taken away, too.
+    """
+
+    retracting: bool
+
+    sections: ClassVar[dict[str, int]] = {ROWS: 1}
+    hold = None
+    changing: ClassVar[bool] = True
+
+    @property
+    def order(self) -> list[str]:
+        """The columns that the rows of a key are in the order of."""
+        return [column.name for column in self.layout.order]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that rows have beside their key."""
+        return [*self.order, *(column.name for column in self.layout.values if column.name != KIND)]
+
+    def keys_of(self, keys: list[pa.Array], group: np.ndarray) -> dict[str, pa.Array]:
+        """Return the key columns of rows from the numbers of their keys."""
+        return columns_of(take_rows(pa.table(keys, self.layout.key_names), group))
+
+    def came(self, rows: pa.Table, group: np.ndarray, change: np.ndarray) -> pa.Table:
+        """Return rows that came, with the numbers of their keys and by how much each changes what is there."""
+        nothing = pa.array(np.zeros(len(group), np.int64))
+        return pa.table({**columns_of(rows), GROUP: group, WAS: nothing, CHANGE: pa.array(change, pa.int64())})
+
+    def known(
+        self, stored: pa.Table | None, keys: list[pa.Array], count: int
+    ) -> tuple[pa.Table | None, pa.Table | None]:
+        """Return the remembered rows of these keys, with the numbers of these, and those of others; None for none."""
+        if stored is None:
+            return None, None
+        names, size = self.layout.key_names, stored.num_rows
+        held = [one_chunk(stored[name]) for name in names]
+        group = find_keys(held, size, keys, count) if names else np.zeros(size, np.int64)
+        mine = group >= 0
+        rows = stored.select([*self.columns, WAS]).filter(pa.array(mine))
+        nothing = pa.array(np.zeros(rows.num_rows, np.int64))
+        table = pa.table({**columns_of(rows), GROUP: pa.array(group[mine]), CHANGE: nothing})
+        found = table.select([*self.columns, GROUP, WAS, CHANGE])
+        return found, None if mine.all() else stored.filter(pa.array(~mine))
+
+    def in_order(self, rows: pa.Table) -> pa.Table:
+        """Return rows by key, and in order; those that are equal in it by their values."""
+        # All have one time, so that the order columns decide.
+        timed = rows.append_column("t", pa.array(np.zeros(rows.num_rows, np.int64)))
+        rest = [name for name in self.columns if name not in self.order]
+        return partition_rows(timed, [GROUP], "t", self.layout.order, rest)[0]
+
+    def remembered(
+        self, keys: list[pa.Array], rows: pa.Table, numbers: np.ndarray, others: pa.Table | None
+    ) -> dict[str, pa.Table]:
+        """Return the section with those of the rows that are there, so often each, and those of other keys."""
+        there = np.flatnonzero(numbers)
+        kept = columns_of(take_rows(rows.select(self.columns), there))
+        keyed = self.keys_of(keys, integers(rows[GROUP])[there])
+        table = pa.table({**keyed, **kept, WAS: pa.array(numbers[there])})
+        whole = table if others is None else stack([others, table])
+        return {ROWS: whole} if whole.num_rows else {}
+
+
+def netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return different rows with the sum of what was there of each, and of its changes."""
+    equal = [one_chunk(rows[name]) for name in (GROUP, *names)]
+    first, change, codes = net_rows(equal, integers(rows[CHANGE]))
+    was = np.zeros(len(first), np.int64)
+    np.add.at(was, codes, integers(rows[WAS]))
+    found = rows.select([*names, GROUP]).take(pa.array(first))
+    return found.append_column(WAS, pa.array(was)).append_column(CHANGE, pa.array(change))
+
+
+def peers(rows: pa.Table, order: Sequence[str], group: np.ndarray) -> np.ndarray:
+    """Number the rows so that those of a group which are equal in the order have the same number, in order."""
+    differs = np.diff(group) != 0
+    for name in order:
+        column = one_chunk(rows[name])
+        differs |= ~equal_values(column[:-1], column[1:])
+    return np.concatenate([[0], np.cumsum(differs)])[: len(group)]
+
+
+def columns_of(table: pa.Table) -> dict[str, pa.Array]:
+    """Return the columns of a table by their names, each in one piece."""
+    return {name: one_chunk(table[name]) for name in table.column_names}

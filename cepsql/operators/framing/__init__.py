@@ -1,0 +1,1 @@
+"""Window functions over the rows around a row."""

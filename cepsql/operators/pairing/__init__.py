@@ -1,0 +1,1 @@
+"""Joins: each row with rows of another relation."""

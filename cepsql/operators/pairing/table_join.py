@@ -1,0 +1,254 @@
+"""Rows of two tables that change, joined by equal keys, as changes of the joined table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.operators.changing.change_rows import IDENTITY, KIND, labelled, net_owned_rows, signs
+from cepsql.operators.pairing.interval_join import JoinKind
+from cepsql.operators.pairing.null_keys import null_keys
+from cepsql.operators.pairing.pair_condition import PairCondition, chosen_pairs
+from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
+from cepsql.ordered.keys import find_keys, key_codes
+from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.plain_columns import integers, one_chunk, stack
+from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.sorting import stable_order
+
+_SECTIONS = ("left", "right")
+_NUMBER, _MET = "n", "met"
+
+
+@dataclass(frozen=True)
+class TableJoinOperator:
+    """Gives out how the join of two tables changes, whichever of them does.
+
+    Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the rows that
+    either table has. A key with NULL meets nobody, but for those that are `null_safe`.
+
+    left, right: the layouts of the two sides, with IDENTITY and KIND among the values.
+    schemas:     the columns of each side that come out.
+    condition:   what a pair must fulfil beside equal keys; of each row it remembers how many it meets so.
+    asked:       the columns of each side that only the condition reads.
+    null_safe:   the numbers of the keys whose NULLs are equal.
+    Output columns: those of the left, each after LEFT, of the right, after RIGHT, and IDENTITY. Of a row without a
+    partner those of the other side are NULL; SEMI and ANTI have only the left.
+    """
+
+    left: RowLayout
+    right: RowLayout
+    kind: JoinKind
+    schemas: tuple[pa.Schema, pa.Schema]
+    condition: PairCondition | None = None
+    asked: tuple[pa.Schema, pa.Schema] = (pa.schema([]), pa.schema([]))
+    null_safe: frozenset[int] = frozenset()
+
+    sections: ClassVar[dict[str, int]] = dict.fromkeys(_SECTIONS, 1)
+    counters: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({}, {})
+    hold = None
+    changing = True
+
+    @property
+    def sides(self) -> tuple[RowLayout, ...]:
+        return (self.left, self.right)
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        return np.full(len(held.pending), NEVER)
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        given = next((side for side in rows if side is not None), None)
+        if given is None:
+            return Step(pa.table({}), [None, None], sections)
+        keys, null = self._keys(rows)
+        left, right = (
+            _SideRows(rows[side], sections.get(name), side, self, keys) for side, name in enumerate(_SECTIONS)
+        )
+        parts = []
+        if self.kind not in (JoinKind.SEMI, JoinKind.ANTI) or self.condition is not None:
+            pairs = self._pairs(left, right, null)
+            if self.kind not in (JoinKind.SEMI, JoinKind.ANTI):
+                parts.append(pairs)
+            if self.condition is not None:
+                left.meet(pairs[0], pairs[1], right)
+                right.meet(pairs[1], pairs[0], left)
+        if self.kind != JoinKind.INNER:
+            parts.append(_alone(left, right, null, self.kind == JoinKind.SEMI))
+        if self.kind == JoinKind.FULL:
+            parts.append(_alone(right, left, null)[[1, 0, 2]])
+        changed = np.concatenate(parts, axis=1)
+        output, changes = self._output(left, right, changed[:, changed[2] != 0])
+        stored = {name: side.remembered(keys) for name, side in zip(_SECTIONS, (left, right), strict=True)}
+        return Step(output, [None, None], {n: t for n, t in stored.items() if t.num_rows}, changes=changes)
+
+    def _keys(self, rows: Sequence[OrderedRows | None]) -> tuple[list[pa.Array], np.ndarray]:
+        """Return the key of each partition, and which of them have NULL."""
+        names = self.left.key_names
+        there = [side for side in rows if side is not None and side.rows.num_rows]
+        count = len(there[0].starts) - 1
+        table = stack([side.rows.select([*names, "t"]) for side in there])
+        place = np.zeros(count, np.int64)
+        offset = 0
+        for side in there:
+            filled = np.diff(side.starts) > 0
+            place[filled] = side.starts[:-1][filled] + offset
+            offset += side.rows.num_rows
+        plain = [name for number, name in enumerate(names) if number not in self.null_safe]
+        null = np.any([null_keys(side, plain) for side in there], axis=0) if plain else np.zeros(count, bool)
+        return [one_chunk(table[name]).take(pa.array(place)) for name in names], null
+
+    def _pairs(self, left: "_SideRows", right: "_SideRows", null: np.ndarray) -> np.ndarray:
+        """Return the pairs with a row whose number changes: the place of the left, of the right, and the change."""
+        moved = left.was != left.now
+        one, other = _meeting(left, np.flatnonzero(moved & ~null[left.group]), right, np.arange(len(right.group)))
+        stays = np.flatnonzero(~moved & ~null[left.group])
+        more, others = _meeting(left, stays, right, np.flatnonzero(right.was != right.now))
+        one, other = np.concatenate([one, more]), np.concatenate([other, others])
+        one, other = chosen_pairs(self.condition, left.rows, one, right.rows, other)
+        change = left.now[one] * right.now[other] - left.was[one] * right.was[other]
+        return np.stack([one, other, change])
+
+    def _output(self, left: "_SideRows", right: "_SideRows", changed: np.ndarray) -> tuple[pa.Table, pa.Array]:
+        """Return rows from the places in both sides, -1 for no row, and weights."""
+        one, other, weights = changed
+        single = self.kind in (JoinKind.SEMI, JoinKind.ANTI)
+        columns = {LEFT + name: values for name, values in left.taken(one).items()}
+        if not single:
+            columns |= {RIGHT + name: values for name, values in right.taken(other).items()}
+        mine, theirs = left.identity.take(_places(one)), right.identity.take(_places(other))
+        size = pc.utf8_length(mine).cast(pa.string())
+        both = pc.binary_join_element_wise(size, mine, ":").fill_null("-")
+        identity = mine if single else pc.binary_join_element_wise(both, theirs.fill_null("-"), "")
+        owners = identity.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        places, changes = labelled(owners, weights)
+        return pa.table({**columns, IDENTITY: identity}).take(pa.array(places)), changes
+
+
+class _SideRows:
+    """The different rows of one side in the partitions of a batch.
+
+    group:    the partition of each row.
+    was, now: how often it is there before the batch, and after it.
+    met, meets: with how many rows of the other side it fulfils the condition of the join before the batch, and after
+              `meet` after it; None: all of its partition.
+    """
+
+    def __init__(
+        self,
+        ordered: OrderedRows | None,
+        stored: pa.Table | None,
+        side: int,
+        join: TableJoinOperator,
+        keys: list[pa.Array],
+    ):
+        # Columns that are remembered under equal names have equal types.
+        names, prefix = join.left.key_names, (LEFT, RIGHT)[side]
+        self._names, self._given, self._prefix = names, join.schemas[side].names, prefix
+        fields = [*join.schemas[side], *join.asked[side], pa.field(IDENTITY, pa.string())]
+        tables, groups, weights, numbers, meetings = [], [], [], [], []
+        self._others: pa.Table | None = None
+        count = len(ordered.starts) - 1 if ordered is not None else len(keys[0]) if keys else 1
+        if stored is not None:
+            held = [one_chunk(stored[name]) for name in names]
+            group = find_keys(held, stored.num_rows, keys, count) if names else np.zeros(stored.num_rows, np.int64)
+            mine = group >= 0
+            self._others = stored.filter(pa.array(~mine))
+            old = stored.filter(pa.array(mine))
+            columns = [field.name for field in fields]
+            tables.append(old.select([prefix + name for name in columns]).rename_columns(columns))
+            groups.append(group[mine])
+            weights.append(np.zeros(old.num_rows, np.int64))
+            numbers.append(integers(old[_NUMBER]) if old.num_rows else np.zeros(0, np.int64))
+            if join.condition is not None:
+                meetings.append(integers(old[_MET]) if old.num_rows else np.zeros(0, np.int64))
+        if ordered is not None and ordered.rows.num_rows:
+            tables.append(ordered.rows.select([field.name for field in fields]))
+            groups.append(np.repeat(np.arange(count), np.diff(ordered.starts)))
+            weights.append(signs(one_chunk(ordered.rows[KIND])))
+            numbers.append(np.zeros(ordered.rows.num_rows, np.int64))
+            meetings.append(np.zeros(ordered.rows.num_rows, np.int64))
+        rows = stack(tables) if tables else pa.schema(fields).empty_table()
+        group = np.concatenate([*groups, np.zeros(0, np.int64)])
+        owners, _ = key_codes([pa.array(group), one_chunk(rows[IDENTITY])], len(group))
+        values = [one_chunk(column) for column in rows.columns]
+        first, change, codes = net_owned_rows(owners, values, np.concatenate([*weights, np.zeros(0, np.int64)]))
+        was = np.zeros(len(first), np.int64)
+        np.add.at(was, codes, np.concatenate([*numbers, np.zeros(0, np.int64)]))
+        self.met: np.ndarray | None = None
+        if join.condition is not None:
+            met = np.zeros(len(first), np.int64)
+            np.add.at(met, codes, np.concatenate([*meetings, np.zeros(0, np.int64)]))
+            self.met = met
+        order = stable_order(group[first])
+        self.rows = rows.take(pa.array(first[order]))
+        self.group, self.was = group[first[order]], was[order]
+        self.now = self.was + change[order]
+        self.met = None if self.met is None else self.met[order]
+        self.meets = self.met
+        self.count = count
+
+    @property
+    def identity(self) -> pa.Array:
+        """The identity of each row."""
+        return one_chunk(self.rows[IDENTITY])
+
+    def meet(self, mine: np.ndarray, theirs: np.ndarray, other: "_SideRows") -> None:
+        """Take the pairs that fulfil the condition: those of each row that changes, and those whose other row does."""
+        assert self.met is not None
+        moved = self.was != self.now
+        was, change = np.zeros(len(self.was), np.int64), np.zeros(len(self.was), np.int64)
+        np.add.at(was, mine, other.was[theirs])
+        np.add.at(change, mine, other.now[theirs] - other.was[theirs])
+        self.met = np.where(moved, was, self.met)
+        self.meets = self.met + change
+
+    def totals(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the sum over the rows of each partition."""
+        found = np.zeros(self.count, np.int64)
+        np.add.at(found, self.group, numbers)
+        return found
+
+    def taken(self, places: np.ndarray) -> dict[str, pa.Array]:
+        """Return the columns that come out of the rows at places, NULL for -1."""
+        chosen = _places(places)
+        return {name: one_chunk(self.rows[name]).take(chosen) for name in self._given}
+
+    def remembered(self, keys: list[pa.Array]) -> pa.Table:
+        """Return the rows that are there after the batch, those of other partitions among them."""
+        there = np.flatnonzero(self.now)
+        group = pa.array(self.group[there])
+        columns = {name: key.take(group) for name, key in zip(self._names, keys, strict=True)}
+        rows = self.rows.take(pa.array(there))
+        columns |= {self._prefix + name: one_chunk(rows[name]) for name in rows.column_names}
+        columns |= {} if self.meets is None else {_MET: pa.array(self.meets[there])}
+        mine = pa.table({**columns, _NUMBER: pa.array(self.now[there])})
+        return mine if self._others is None else stack([self._others, mine])
+
+
+def _meeting(left: _SideRows, mine: np.ndarray, right: _SideRows, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all pairs of rows at these places, ascending, that have the same partition."""
+    group = right.group[theirs]
+    begin = np.searchsorted(group, left.group[mine], "left")
+    size = np.searchsorted(group, left.group[mine], "right") - begin
+    one = np.repeat(mine, size)
+    offset = np.arange(len(one)) - np.repeat(np.cumsum(size) - size, size)
+    return one, theirs[np.repeat(begin, size) + offset]
+
+
+def _alone(side: _SideRows, other: _SideRows, null: np.ndarray, met: bool = False) -> np.ndarray:
+    """Return the rows of a side without a partner, or those with one (`met`), whose number changes."""
+    if side.met is not None and side.meets is not None:
+        was, now = side.met > 0, side.meets > 0
+    else:
+        was, now = (((other.totals(numbers) > 0) & ~null)[side.group] for numbers in (other.was, other.now))
+    change = side.now * (now == met) - side.was * (was == met)
+    places = np.flatnonzero(change)
+    return np.stack([places, np.full(len(places), -1), change[places]])
+
+
+def _places(places: np.ndarray) -> pa.Array:
+    return pa.array(np.maximum(places, 0), mask=places < 0)

@@ -1,0 +1,1 @@
+"""Windows of event time, and totals of the rows in them."""

@@ -1,0 +1,1 @@
+"""Rows read without Spark: files by Arrow, records of Kafka, and rows that nobody wrote."""

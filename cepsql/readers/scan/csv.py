@@ -1,0 +1,253 @@
+"""CSV as Spark reads it: fast where Arrow's reader is known to agree, value by value where it might not."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from cepsql.readers.scan.blocks import Block, line_blocks
+from cepsql.readers.scan.chunk import Chunk
+from cepsql.readers.scan.csv_line import split_line
+from cepsql.readers.scan.layout import FileLayout
+from cepsql.readers.scan.texts import at_zone, text_values
+from cepsql.scalar.arrow.column_values import arrow_type
+from cepsql.scalar.types import INTEGERS, STRING, TIMESTAMP, Type, is_decimal
+from cepsql.scalar.zone import Zone
+
+_BLANK = bytes(range(33))
+_QUOTE, _LINE_FEED = ord('"'), ord("\n")
+_PIECE = 2**17
+"""So many bytes are compared at a time: all that this makes of them fits the processor's cache."""
+_SMALL = 0x20
+"""What a small letter of ASCII has beside a capital one."""
+
+
+def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
+    """Yield the rows of a file, about a hundred thousand at a time.
+
+    A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: too few or
+    too many values, or one that is none of its column's type.
+    Raises OperationalError if the file cannot be read.
+    """
+    header = layout.header
+    for block in line_blocks(path, layout.longest):
+        rows, header = _without_header(block) if header else (block, False)
+        if rows:
+            yield _read_block(rows, layout, zone)
+
+
+def _without_header(block: Block) -> tuple[Block, bool]:
+    """Return what follows the first line with other than spaces, and whether there was none yet."""
+    begin = 0
+    while begin < len(block):
+        end = block.index(b"\n", begin) + 1
+        if block[begin:end].strip(_BLANK):
+            return block[end:], False
+        begin = end
+    return b"", True
+
+
+def _read_block(block: Block, layout: FileLayout, zone: Zone) -> Chunk:
+    if _splits_alike(block, layout):
+        if not _leaves_doubt(block, layout):
+            chunk = _typed(block, layout, zone)
+            if chunk is not None:
+                return chunk
+        split = _split_by_arrow(block, layout) if layout.separator > " " else None
+        if split is not None:
+            return _from_texts(*split, layout, zone)
+    return _from_texts(*_split_by_lines(block, layout), layout, zone)
+
+
+def _splits_alike(block: Block, layout: FileLayout) -> bool:
+    """Tell whether Arrow splits the lines as Spark does: quotes stand around whole values only, without escapes.
+
+    Whether such a value goes on in the next line is left to `_has_all_lines`.
+    """
+    if b"\0" in block:
+        return False
+    if b'"' not in block:
+        return True
+    if b"\\" in block:
+        return False
+    octets = np.frombuffer(block, np.uint8)
+    quotes = np.flatnonzero(octets == _QUOTE)
+    if len(quotes) % 2:
+        return False
+    outside = _among("\n", layout.separator)
+    before = octets[quotes[::2] - 1]
+    if quotes[0] == 0:
+        before[0] = _LINE_FEED
+    return bool(outside[before].all() and outside[octets[quotes[1::2] + 1]].all())
+
+
+def _has_all_lines(block: Block, rows: int) -> bool:
+    """Tell whether so many rows are all lines but empty ones: no value goes on in the next line.
+
+    A line feed within a value follows another sign than a line feed, or one that does, so that there are fewer empty
+    lines in a value than rows are missing.
+    """
+    if b'"' not in block:
+        return True
+    ends = np.frombuffer(block, np.uint8) == _LINE_FEED
+    lines = int(np.count_nonzero(ends))
+    return rows == lines or rows + int(ends[0]) + int(np.count_nonzero(ends[1:] & ends[:-1])) == lines
+
+
+def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
+    """Tell whether the block may hold values that Arrow reads and Spark does not.
+
+    Arrow takes spaces off the ends of numbers and reads hexadecimal ones.
+    """
+    kinds = {type for _, type in layout.columns}
+    if kinds <= {STRING}:
+        return False
+    octets = np.frombuffer(block, np.uint8)
+    if kinds & set(INTEGERS) and (b"x" in block or b"X" in block):
+        # Searching for two bytes takes ten times as long as comparing all.
+        for begin in range(0, len(octets), _PIECE):
+            piece = octets[begin : begin + _PIECE + 1]
+            if (((piece[1:] | _SMALL) == ord("x")) & (piece[:-1] == ord("0"))).any():
+                return True
+    edge = _among("\n", '"', layout.separator)
+    for space in " \t":
+        if space == layout.separator or space.encode() not in block:
+            continue
+        places = np.flatnonzero(octets == ord(space))
+        # Each block ends with a line feed, which stands before its first byte here, too.
+        at_edge = places[edge[octets[places - 1]] | edge[octets[places + 1]]]
+        if len(at_edge) and not _are_texts(octets, at_edge, layout):
+            return True
+    return False
+
+
+def _are_texts(octets: np.ndarray, places: np.ndarray, layout: FileLayout) -> bool:
+    """Tell whether what stands in these places of a block that `_splits_alike` is read as text."""
+    # An odd number of quotes before a sign stands around it.
+    outside = np.bitwise_xor.accumulate((octets == _QUOTE).view(np.uint8)) == 0
+    separators, ends = (np.flatnonzero((octets == ord(sign)) & outside) for sign in (layout.separator, "\n"))
+    begins = np.append(0, ends[:-1] + 1)[np.searchsorted(ends, places)]
+    columns = np.searchsorted(separators, places) - np.searchsorted(separators, begins)
+    texts = np.array([_local_type(type) == pa.string() for _, type in layout.columns])
+    return bool(columns.max() < len(texts) and texts[columns].all())
+
+
+def _among(*characters: str) -> np.ndarray:
+    """Return for each byte whether it is one of these characters."""
+    found = np.zeros(256, bool)
+    found[[ord(character) for character in characters]] = True
+    return found
+
+
+def _typed(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
+    """Let Arrow read the block; None if it finds a value that it does not understand, or that may differ."""
+    first, blank = layout.columns[0][0], layout.separator <= " "
+    judged = [n for n, type in layout.columns if type != STRING or n in layout.wanted or (blank and n == first)]
+    types = {name: _local_type(type) for name, type in layout.columns}
+    options = csv.ConvertOptions(
+        column_types=types,
+        include_columns=judged or [first],
+        null_values=[""],
+        true_values=["true", "True", "TRUE"],
+        false_values=["false", "False", "FALSE"],
+        strings_can_be_null=True,
+    )
+    try:
+        table = _parsed(block, layout, options)
+    except pa.ArrowInvalid:
+        return None
+    if not _has_all_lines(block, table.num_rows):
+        return None
+    columns = {name: _one_array(table[name]) for name in table.column_names}
+    for column in columns.values():
+        if pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column)).as_py() and table.num_rows:
+            return None
+    if blank and _may_be_blank(columns[first]):
+        return None
+    for name, type in layout.columns:
+        if type == TIMESTAMP and name in layout.wanted:
+            columns[name] = at_zone(columns[name], zone)
+        elif is_decimal(type):
+            columns[name], bad = text_values(columns[name], type, zone)
+            if bad.any():
+                return None
+    return Chunk({name: columns[name] for name in layout.wanted}, table.num_rows)
+
+
+def _may_be_blank(column: pa.Array) -> bool:
+    """Tell whether a line whose separators are spaces may be a blank line to Spark, which counts for nothing."""
+    spaces = pa.types.is_string(column.type) and pc.any(pc.match_substring_regex(column, r"^[\x00-\x20]*$")).as_py()
+    return bool(column.null_count or spaces)
+
+
+def _local_type(type: Type) -> pa.DataType:
+    if is_decimal(type):
+        # Arrow takes DECIMALs of too many digits.
+        return pa.string()
+    return pa.timestamp("us") if type == TIMESTAMP else arrow_type(type)
+
+
+def _split_by_arrow(block: Block, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:
+    """Split the lines into texts; return the columns and how many lines have too few or too many values.
+
+    None if a line is no UTF-8, or a value goes on in the next one.
+    """
+    skipped: list[bool] = []
+
+    def skip(row: csv.InvalidRow) -> str:
+        skipped.append(bool(row.text.encode().strip(_BLANK)))
+        return "skip"
+
+    options = csv.ConvertOptions(
+        column_types={name: pa.string() for name, _ in layout.columns}, null_values=[""], strings_can_be_null=True
+    )
+    try:
+        table = _parsed(block, layout, options, skip)
+    except (pa.ArrowInvalid, UnicodeError):
+        return None
+    if not _has_all_lines(block, table.num_rows + len(skipped)):
+        return None
+    return {name: _one_array(table[name]) for name in table.column_names}, sum(skipped)
+
+
+def _parsed(block: Block, layout: FileLayout, options: csv.ConvertOptions, invalid=None) -> pa.Table:
+    names = [name for name, _ in layout.columns]
+    return csv.read_csv(
+        pa.BufferReader(block),
+        csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
+        csv.ParseOptions(delimiter=layout.separator, invalid_row_handler=invalid),
+        options,
+    )
+
+
+def _split_by_lines(block: Block, layout: FileLayout) -> tuple[dict[str, pa.Array], int]:
+    """Do as `_split_by_arrow` line by line, for lines of any kind."""
+    rows, wrong = [], 0
+    for line in bytes(block[:-1]).split(b"\n"):
+        if not line.strip(_BLANK):
+            continue
+        values = split_line(line.decode(errors="replace"), layout.separator)
+        if len(values) == len(layout.columns):
+            rows.append(values)
+        else:
+            wrong += 1
+    columns = zip(*rows, strict=True) if rows else [()] * len(layout.columns)
+    texts = (pa.array([value or None for value in column], pa.string()) for column in columns)
+    return dict(zip((name for name, _ in layout.columns), texts, strict=True)), wrong
+
+
+def _from_texts(texts: dict[str, pa.Array], wrong: int, layout: FileLayout, zone: Zone) -> Chunk:
+    rows = len(next(iter(texts.values())))
+    columns, bad = {}, np.zeros(rows, bool)
+    for name, type in layout.columns:
+        columns[name], unread = text_values(texts[name], type, zone)
+        bad |= unread
+    well = pa.array(~bad)
+    kept = {name: columns[name].filter(well) if bad.any() else columns[name] for name in layout.wanted}
+    return Chunk(kept, int((~bad).sum()), wrong + int(bad.sum()))
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -1,0 +1,108 @@
+"""Files become rows of a match program, ready to be packed."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.errors import OperationalError
+from cepsql.ordered.arrival import ORIGIN, ORIGIN_TYPE, PLACE, Origin, origin_column
+from cepsql.readers.scan.chunk import Chunk
+from cepsql.readers.scan.csv import read_csv
+from cepsql.readers.scan.json import read_json
+from cepsql.readers.scan.layout import FileLayout
+from cepsql.readers.scan.murmur import bucket_numbers
+from cepsql.readers.scan.parquet import read_parquet
+from cepsql.readers.scan.projection import ArrowScan
+from cepsql.scalar.zone import Zone
+
+_READERS = {"csv": read_csv, "json": read_json, "parquet": read_parquet}
+
+
+CONTROL = "control:"
+"""What stands before the time of a control row, in place of a path."""
+
+
+class ListedFile(NamedTuple):
+    """A file, by its path and the time of its last change in microseconds since the epoch."""
+
+    path: str
+    modified: int
+
+
+def read_files(scan: ArrowScan, buckets: int, files: Iterable[ListedFile]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files as `cepsql.ordered.packet.pack` takes them: k*, t, o*, v*, m, bucket, malformed, and
+    ORIGIN and PLACE where the scan goes by arrival.
+
+    files: local ones; a path that begins with CONTROL stands for the control row of that time.
+    The buckets are those that Spark's hash gives the same keys.
+    Raises OperationalError if a file cannot be read.
+    """
+    for path, modified in files:
+        if path.startswith(CONTROL):
+            yield _control_row(scan, int(path.removeprefix(CONTROL)))
+        else:
+            chunks = read_file(path, scan.layout, scan.projection.session.zone)
+            yield from chunk_rows(scan, buckets, _placed(chunks, Origin(modified, local_file(path), 0)))
+
+
+def read_file(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
+    """Yield what a local file holds; raises OperationalError if it cannot be read."""
+    return _READERS[layout.format](local_file(path), layout, zone)
+
+
+def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+    """Yield what was read as `read_files` does."""
+    for chunk in chunks:
+        yield _rows(scan, buckets, chunk)
+        if chunk.malformed:
+            yield _empty(scan, chunk.malformed, malformed=True)
+
+
+def _placed(chunks: Iterable[Chunk], origin: Origin) -> Iterator[Chunk]:
+    """Yield what a file holds with its place there."""
+    place = 0
+    for chunk in chunks:
+        yield replace(chunk, origin=origin, place=place)
+        place += chunk.rows
+
+
+def local_file(path: str) -> str:
+    """Return the path of a file of this machine, as Spark writes it; raises OperationalError for another one."""
+    local = path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
+    if "://" in local:
+        raise OperationalError(f"{path} is no local file")
+    return local
+
+
+def _rows(scan: ArrowScan, buckets: int, chunk: Chunk) -> pa.RecordBatch:
+    made = scan.projection.rows(chunk.columns, chunk.rows)
+    keys = [made[name] for name in scan.projection.keys]
+    bucket = pa.array(bucket_numbers(keys, made.num_rows, buckets))
+    columns = [*made.columns, bucket, pa.repeat(False, made.num_rows)]
+    if scan.by_arrival:
+        places = np.arange(chunk.place, chunk.place + made.num_rows)
+        columns += [origin_column(chunk.origin, made.num_rows), pa.array(places)]
+    return pa.RecordBatch.from_arrays(columns, schema=_schema(scan))
+
+
+def _control_row(scan: ArrowScan, time: int) -> pa.RecordBatch:
+    row = _empty(scan, 1, malformed=False)
+    place = row.schema.get_field_index("t")
+    return row.set_column(place, row.schema.field(place), pa.array([time], pa.int64()))
+
+
+def _empty(scan: ArrowScan, rows: int, malformed: bool) -> pa.RecordBatch:
+    """Return rows of bucket 0 that are only counted."""
+    arrays = [pa.nulls(rows, field.type) for field in scan.projection.schema]
+    arrays += [pa.array(np.zeros(rows, np.int32)), pa.repeat(malformed, rows)]
+    if scan.by_arrival:
+        arrays += [origin_column(None, rows), pa.nulls(rows, pa.int64())]
+    return pa.RecordBatch.from_arrays(arrays, schema=_schema(scan))
+
+
+def _schema(scan: ArrowScan) -> pa.Schema:
+    places = [(ORIGIN, pa.run_end_encoded(pa.int32(), ORIGIN_TYPE)), (PLACE, pa.int64())] if scan.by_arrival else []
+    return pa.schema([*scan.projection.schema, ("bucket", pa.int32()), ("malformed", pa.bool_()), *places])

@@ -1,0 +1,1 @@
+"""Typed expressions evaluated over Arrow columns."""

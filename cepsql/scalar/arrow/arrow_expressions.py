@@ -1,0 +1,66 @@
+"""Evaluate typed expressions over Arrow columns, where that gives exactly what Spark gives."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.scalar.arrow.arrow_doubts import doubtful, one_by_one
+from cepsql.scalar.arrow.arrow_kernels import ARROW_KERNELS
+from cepsql.scalar.arrow.column_values import Value, all_rows, arrow_type
+from cepsql.scalar.expressions import Apply, Constant, Input, Leaf, Node, Session
+from cepsql.scalar.typed_sql import spark_sql
+
+
+def arrow_obstacle(node: Node, session: Session) -> str | None:
+    """Return what of a typed expression Arrow does not compute as Spark does, None if there is nothing."""
+    if not isinstance(node, Apply):
+        return None
+    for argument in node.arguments:
+        found = arrow_obstacle(argument, session)
+        if found:
+            return found
+    kernel = ARROW_KERNELS.get(node.operation)
+    if kernel is None or not kernel.takes(node):
+        return spark_sql(node)
+    return None
+
+
+def evaluate(node: Node, columns: Mapping[Leaf, pa.Array], rows: int, session: Session) -> pa.Array:
+    """Return the values of an expression, of the Arrow type of its Spark type, one for each of the rows.
+
+    node:    one without `arrow_obstacle`, whose inputs are keys of `columns`.
+    columns: the columns that it reads.
+    Raises OperationalError where Spark fails, too: an instant beyond 64 bits. In ANSI mode DataError where Spark
+    raises an error.
+    """
+    doubts: list[Value] = []
+    with np.errstate(all="ignore"):
+        found = all_rows(_value(node, lambda leaf: columns[leaf.leaf], session, doubts), rows)
+    if not doubts:
+        return found
+    asked = np.logical_or.reduce([_is_true(all_rows(doubt, rows)) for doubt in doubts])
+    if not asked.any():
+        return found
+    exact = one_by_one(node, columns, np.flatnonzero(asked), session)
+    return pc.replace_with_mask(found, pa.array(asked), exact)
+
+
+def _is_true(doubt: pa.Array) -> np.ndarray:
+    return pc.fill_null(doubt, False).to_numpy(zero_copy_only=False)
+
+
+def _value(node: Node, read: Callable[[Input], pa.Array], session: Session, doubts: list[Value]) -> Value:
+    """Return the values of an expression as they are without ANSI mode; with it `doubts` gets the rows that may be an
+    error."""
+    match node:
+        case Constant(value, type):
+            return pa.scalar(value, arrow_type(type))
+        case Apply(operation, arguments):
+            values = [_value(argument, read, session, doubts) for argument in arguments]
+            doubt = doubtful(node, values) if session.ansi else None
+            if doubt is not None:
+                doubts.append(doubt)
+            return ARROW_KERNELS[operation].compute(node, session, *values)
+    return read(node)

@@ -1,1 +1,0 @@
-"""The interactive prompt: a thin front over cepsql.runner."""

@@ -1,0 +1,107 @@
+"""Operators over changes that run in one task: rows go from one to the next without Spark, its shuffle and its states.
+
+Spark plans, compiles and schedules every stage of its own in each micro-batch, which takes it longer than the operators
+take for the changes of one. Where tasks are few, that is most of the time of a chain of operators.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.state import GroupState
+from pyspark.sql.types import LongType, StructField, StructType
+
+from cepsql.ordered.one_task import Channel, Dataflow, advance_all
+from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.frames.packet_files import Packing, fetched
+from cepsql.spark.frames.worker import settle
+from cepsql.spark.staging.bounds import BOUND
+from cepsql.spark.staging.spark_stage import StageInTask, given_out, packed, reduced, run_in_buckets, stage_in_task
+from cepsql.spark.staging.stage_rows import OutputPackets, TaskPackets
+from cepsql.spark.staging.staged import Staged
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_STAGE = "stage"
+"""The column of packets with the number of the stage that they are for."""
+
+
+@dataclass(frozen=True)
+class StagedFlow:
+    """An operator, and those below it that run in its task.
+
+    observation: name under which each batch's progress shows its counts.
+    below:       these, by the number of the input that has their rows, with what makes packets of them.
+    """
+
+    staged: Staged
+    observation: str
+    below: Mapping[int, tuple["StagedFlow", OutputPackets]] = field(default_factory=dict)
+
+
+def run_flow(flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, control: str | None) -> DataFrame:
+    """Return what the uppermost operator makes of streams, as `cepsql.spark.staging.spark_stage.run_stage` does.
+
+    control: the control folder of the query's checkpoint, if it has one.
+    """
+    parts = list({id(part): part for part in _parts(flow)}.values())
+    numbers = {id(part): number for number, part in enumerate(parts)}
+    packets, stages = [], []
+    channels: list[list[Channel]] = [[] for _ in parts]
+    for number, part in enumerate(parts):
+        staged = part.staged
+        options = staged.options(control, None, packet_folder)
+        came = []
+        for i, feed in enumerate(staged.feeds):
+            if i in part.below:
+                below, rows = part.below[i]
+                inside = reduced(staged.operator, feed, Packing(1, i))
+                channel = Channel(number, TaskPackets(rows.projection, rows.hold, inside))
+                channels[numbers[id(below)]].append(channel)
+            else:
+                came.append(packed(staged.operator, feed, Packing(1, i, folder=packet_folder)))
+        came += [] if options.begin is None else [options.begin]
+        packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
+        stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
+    advance = partial(_advance, stages, Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels))))
+    united = reduce(DataFrame.unionAll, packets)
+    return run_in_buckets(united, advance, Buckets(1, buckets.partitions), flow.observation)
+
+
+def typed_rows(staged: Staged, markers: bool) -> DataFrame:
+    """Return a frame without rows that has the columns of what an operator gives out, as
+    `cepsql.spark.staging.staged.staged_rows` returns them."""
+    marks = [StructField(BOUND, LongType())] if markers and staged.hold is not None else []
+    spark = staged.feeds[0].frame.sparkSession
+    rows = spark.createDataFrame([], StructType([*staged.schema.fields, *marks]))
+    return rows.selectExpr(*staged.output, *(mark.name for mark in marks))
+
+
+def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:
+    """Yield the operators of a dataflow, each after those below it; one that several read comes several times."""
+    for below, _ in flow.below.values():
+        yield from _parts(below)
+    yield flow
+
+
+def _advance(
+    stages: Sequence[StageInTask], flow: Dataflow, key: tuple, frames: Iterator["pd.DataFrame"], state: GroupState
+) -> Iterator["pd.DataFrame"]:
+    """Take one micro-batch of all stages."""
+    settle()
+    packets: dict[int, list[bytes]] = {}
+    for frame in frames:
+        for packet, number in zip(frame["packet"], frame[_STAGE], strict=True):
+            packets.setdefault(number, []).append(fetched(packet))
+    given, kept = advance_all(flow, state.get[0] if state.exists else None, packets)
+    state.update((kept,))
+    said = []
+    for number, (advanced, seconds) in given.items():
+        stages[number].write_rejected(advanced, key[0])
+        said.append(stages[number].said(advanced, seconds))
+    last, _ = given.get(len(stages) - 1, (None, 0))
+    yield from given_out(last, said)

@@ -1,0 +1,89 @@
+"""The totals of a standing query in its checkpoint, so that they go on exactly wherever it was stopped or killed.
+
+They are written with each micro-batch, before Spark commits it. A batch that comes again was not committed, so that the
+totals before it are kept, too.
+"""
+
+import contextlib
+import json
+import logging
+from dataclasses import asdict, fields
+
+from cepsql.ordered.counts import Counts
+from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, move_whole, on_object_store, write_whole
+from cepsql.spark.checkpoint.progress import Progress
+
+LOGGER = logging.getLogger("cepsql")
+_FILE = "progress.json"
+_SINCE_START = (
+    "seconds",
+    "sink_retries",
+    "refresh_failures",
+    "late_alerts",
+    "waiting",
+    "batch_seconds",
+    "rows_per_second",
+    "records_behind",
+    "operators",
+    "phases",
+)
+"""What is not kept."""
+
+
+class KeptProgress:
+    """The totals in the checkpoint `folder`, of which Spark has committed the batch `committed` last.
+
+    begun: the totals as of that batch.
+    Raises OSError if they cannot be read; what is damaged begins anew.
+    """
+
+    def __init__(self, folder: CheckpointPath, committed: int | None):
+        self._file = folder / _FILE
+        self.begun = self._last = self._kept(committed)
+
+    def keep(self, batch: int, progress: Progress, before: Progress | None = None) -> None:
+        """Write the totals as of a batch that is about to be committed, and those `before` it, by default the last."""
+        said = {"batch": batch, "totals": _data(progress), "before": _data(before or self._last)}
+        write_whole(self._file, json.dumps(said))
+        self._last = progress
+
+    def _kept(self, committed: int | None) -> Progress:
+        last = -1 if committed is None else committed
+        try:
+            said = json.loads(self._file.read_text("utf-8"))
+            if said["batch"] in (last, last + 1):
+                return _progress(said["totals" if said["batch"] == last else "before"])
+        except FileNotFoundError:
+            if committed is None:
+                return Progress()
+        except ValueError:
+            pass
+        LOGGER.warning("%s is missing or damaged: the totals of the query start over, its rows do not", self._file)
+        return Progress()
+
+
+def restarted_totals(folder: CheckpointPath, committed: int | None, target: CheckpointPath) -> None:
+    """Write into `target` the record of a checkpoint whose batches begin again, with the totals of one in `folder`."""
+    saved = KeptProgress(folder, committed)
+    KeptProgress(target, None).keep(0, saved.begun, saved.begun)
+
+
+def move_record(source: CheckpointPath, target: CheckpointPath) -> None:
+    """Let the record in one folder be that of another; nothing happens if it was moved before."""
+    with contextlib.suppress(FileNotFoundError):
+        if not on_object_store(target):
+            move_whole(source / _FILE, target / _FILE)
+            return
+        # Cut short in between, it is moved once more before any batch can have changed it.
+        write_whole(target / _FILE, (source / _FILE).read_bytes())
+        (source / _FILE).unlink()
+
+
+def _data(progress: Progress) -> dict:
+    return {name: value for name, value in asdict(progress).items() if name not in _SINCE_START}
+
+
+def _progress(data: dict) -> Progress:
+    names = {field.name for field in fields(Progress)} - {"inputs"}
+    inputs = {name: Counts(**counts) for name, counts in data["inputs"].items()}
+    return Progress(**{name: value for name, value in data.items() if name in names}, inputs=inputs)

@@ -1,0 +1,1 @@
+"""What Spark reports when something fails, in the words of a statement."""

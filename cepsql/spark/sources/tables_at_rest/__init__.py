@@ -1,0 +1,1 @@
+"""Tables at rest while a query runs: read as they were at its start, or again."""

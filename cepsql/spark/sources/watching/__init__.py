@@ -1,0 +1,1 @@
+"""What a standing query warns of about its sources."""

@@ -1,0 +1,1 @@
+"""Makes queries do what is desired of them: starts, restarts, leases."""

@@ -1,0 +1,85 @@
+"""What a store holds for a value, as Arrow's value of Spark's type."""
+
+import decimal
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.scalar.arrow.column_values import arrow_type
+from cepsql.scalar.types import FRACTIONS, TIMESTAMP, TIMESTAMP_NTZ, Type, is_decimal, parse_type
+
+_PLAIN: dict[str, type] = {"tinyint": int, "smallint": int, "int": int, "bigint": int, "string": str, "boolean": bool,
+                           "double": float}  # fmt: skip
+"""Types of which a store has the values, or numbers and texts that become them."""
+
+_INSTANT, _LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
+
+
+def column_values(cells: Sequence[Any], kind: str) -> pa.Array:
+    """Return the values of a column of one of Spark's types; times with a zone are in UTC.
+
+    >>> column_values(["2026-01-05 10:00:00.000000+00:00", None], "timestamp").type
+    TimestampType(timestamp[us, tz=UTC])
+    >>> column_values([0.1, 950], "decimal(8,2)").to_pylist()
+    [Decimal('0.10'), Decimal('950.00')]
+    """
+    wanted = parse_type(kind)
+    if is_decimal(wanted):
+        return pa.array([_decimal(cell, wanted) for cell in cells], arrow_type(wanted))
+    if wanted.name == "boolean":
+        return pa.array([None if cell is None else bool(cell) for cell in cells], pa.bool_())
+    if wanted in FRACTIONS:
+        return pa.array([float(cell) if isinstance(cell, str) else cell for cell in cells], arrow_type(wanted))
+    if wanted.name == "date":
+        return _parsed(cells, pa.date32())
+    if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
+        return _parsed(cells, _INSTANT if wanted == TIMESTAMP else _LOCAL)
+    return pa.array(list(cells), pa.binary() if wanted.name == "binary" else arrow_type(wanted))
+
+
+def plain_rows(rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> list[tuple] | None:
+    """Return rows of SQLite as Python's values, None where a type of Spark has other values than the store.
+
+    >>> plain_rows([(1, 0, 2)], ["int", "boolean", "double"]), plain_rows([], ["date"])
+    ([(1, False, 2.0)], None)
+    """
+    readers = [_PLAIN.get(kind) for kind in kinds]
+    if None in readers:
+        return None
+    return [
+        tuple(None if cell is None else read(cell) for read, cell in zip(readers, row, strict=True) if read)
+        for row in rows
+    ]
+
+
+def cell_table(rows: Sequence[Sequence[Any]], columns: Sequence[tuple[str, str]]) -> pa.Table:
+    """Return rows of a store as a table of columns with these names and Spark's types; without any they are counted.
+
+    >>> cell_table([(1, 0)], [("n", "int"), ("is", "boolean")]).to_pylist()
+    [{'n': 1, 'is': False}]
+    >>> cell_table([(1,), (1,)], []).num_rows
+    2
+    """
+    if not columns:
+        return pa.table({"": pa.nulls(len(rows))})
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    arrays = [column_values(values, kind) for values, (_, kind) in zip(cells, columns, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
+
+
+def _decimal(cell: Any, kind: Type) -> decimal.Decimal | None:
+    if cell is None:
+        return None
+    # A number of at most 15 digits is what the shortest text of its float says.
+    read = cell if isinstance(cell, decimal.Decimal) else decimal.Decimal(str(cell))
+    with decimal.localcontext(prec=76):
+        return read.quantize(decimal.Decimal(1).scaleb(-kind.scale))
+
+
+def _parsed(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return dates or times, which a store has as text or as Python has them."""
+    if not any(isinstance(cell, str) for cell in cells):
+        return pa.array(list(cells), kind)
+    return pc.cast(pa.array(list(cells), pa.string()), kind)
