@@ -40,7 +40,7 @@ from cepsql.plan.tree.nodes import (
     reads,
     walk,
 )
-from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, joined_stream
+from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, joined_stream, with_short_identities
 from cepsql.scan.choose import Choice, ScanT, choose_column_scan
 from cepsql.scan.plain import PlainScan
 from cepsql.scan.projection import ArrowScan
@@ -51,8 +51,10 @@ from cepsql.spark.frames.buckets import session_buckets
 from cepsql.spark.frames.column_types import frame_columns
 from cepsql.spark.frames.frame_sql import frame_sql
 from cepsql.spark.frames.frames import alike
+from cepsql.spark.frames.known_columns import declared_columns, passed_columns
 from cepsql.spark.frames.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.frames.rows import column_type, event_time
+from cepsql.spark.frames.typed_frame import TypedFrame, typed_frame
 from cepsql.spark.jvm.bloom_functions import add_bloom_functions
 from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.settings import is_chain, setting
@@ -87,7 +89,7 @@ from cepsql.spark.stages.pair_filter import with_filter
 from cepsql.spark.stages.registry import OPERATORS
 from cepsql.spark.stages.side_by_side import side_by_side
 from cepsql.spark.stages.stage import Feed, packets_of_stage
-from cepsql.spark.stages.stage_rows import OutputPackets, StageRows
+from cepsql.spark.stages.stage_rows import OutputPackets, StageRows, arrow_session
 from cepsql.spark.stages.staged import Staged, given_rows, run_staged, staged_rows
 from cepsql.spark.stages.upserts import with_moves
 
@@ -293,6 +295,9 @@ class _Builder:
         """
         match node:
             case Read(relation) if reader == ARROW:
+                known = declared_columns(relation) if isinstance(relation, Source) else None
+                if known is not None:
+                    return typed_frame(self.spark, known)
                 return self._typed("SELECT * FROM source", {"source": relation})
             case Read():
                 return self._relation(node, reader, timed, placed, seen)
@@ -613,17 +618,34 @@ class _Builder:
             frames[views[name][-1]] = frame
         unused = {name: iter(names) for name, names in views.items()}
         query = with_bounds_of_one_type(query)
+        known = self._passed(query, [*sources.values(), *frames.values()])
         if node.written is not None and query is node.query:
             sql = node.written.sql(lambda name: next(unused[name]))
         else:
             refuse_misread(query, self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
-        found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
+        if known is not None:
+            found = known
+        else:
+            found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
         if punctuated:
             return found.withColumnRenamed(BOUND, REACHED)
         rows = self.stage_rows(*frames.values()) if len(frames) == 1 else None
         selected = None if rows is None else rows.under(query)
         return found if selected is None else self._known(found, selected)
+
+    def _passed(self, query: exp.Query, given: Sequence[object]) -> DataFrame | None:
+        """Return the types of what a query passes on of a source, or of a frame that is nothing but types; None where
+        Spark has to be asked."""
+        session, columns = arrow_session(self.spark), None
+        if len(given) == 1 and isinstance(given[0], Source):
+            columns = declared_columns(given[0])
+        elif len(given) == 1 and isinstance(given[0], TypedFrame):
+            columns = given[0].schema.fields
+        if session is None or columns is None:
+            return None
+        passed = passed_columns(with_short_identities(query), columns, session)
+        return None if passed is None else typed_frame(self.spark, passed)
 
     def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's

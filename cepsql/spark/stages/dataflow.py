@@ -5,22 +5,26 @@ take for the changes of one. Where tasks are few, that is most of the time of a 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.state import GroupState
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import LongType, StructField
+from sqlglot import exp, parse_one
 
+from cepsql.language.tokens import DIALECT
 from cepsql.ordered.dataflow import Channel, Dataflow, advance_all
 from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.frames.known_columns import passed_columns
 from cepsql.spark.frames.packet_files import Packing, fetched
+from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.stages.bounds import BOUND
 from cepsql.spark.stages.stage import StageInTask, given_out, packed, reduced, run_in_buckets, stage_in_task
-from cepsql.spark.stages.stage_rows import OutputPackets, TaskPackets
+from cepsql.spark.stages.stage_rows import OutputPackets, TaskPackets, arrow_session
 from cepsql.spark.stages.staged import Staged
 
 if TYPE_CHECKING:
@@ -77,8 +81,12 @@ def typed_rows(staged: Staged, markers: bool) -> DataFrame:
     `cepsql.spark.stages.staged.staged_rows` returns them."""
     marks = [StructField(BOUND, LongType())] if markers and staged.hold is not None else []
     spark = staged.feeds[0].frame.sparkSession
-    rows = spark.createDataFrame([], StructType([*staged.schema.fields, *marks]))
-    return rows.selectExpr(*staged.output, *(mark.name for mark in marks))
+    fields, output = [*staged.schema.fields, *marks], [*staged.output, *(mark.name for mark in marks)]
+    session = arrow_session(spark)
+    select = parse_one(f"SELECT {', '.join(output)} FROM stage", read=DIALECT, into=exp.Select)
+    known = None if session is None else passed_columns(select, fields, session)
+    rows = typed_frame(spark, known or fields)
+    return rows if known else rows.selectExpr(*output)
 
 
 def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:
