@@ -345,7 +345,7 @@ class _Builder:
         flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
             buckets = self.buckets or session_buckets(self.spark)
-            stage = run_flow(flow, buckets, self.packet_folder, self.control)
+            stage = run_flow(flow, buckets, self.packet_folder, self.control, self.sharing.one_control)
         else:
             stage = run_staged(flow.staged, flow.observation, self.buckets, self.packet_folder, self.control)
         frame = staged_rows(flow.staged, stage, markers)
@@ -510,7 +510,7 @@ class _Builder:
         if found is not None:
             source, scan = found
             scan = scan.with_seen() if seen else scan
-            reader = partial(scan_packets, self.spark, source, scan, control)
+            reader = partial(scan_packets, self.spark, source, scan)
             if node.compares:
                 keys = scan.projection.key_types
         mark = below.properties.watermark

@@ -23,6 +23,7 @@ from cepsql.spark.frames.packet_files import Packing, fetched
 from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.stages.bounds import BOUND
+from cepsql.spark.stages.control_packets import Reader, control_packets
 from cepsql.spark.stages.stage import StageInTask, given_out, packed, reduced, run_in_buckets, stage_in_task
 from cepsql.spark.stages.stage_rows import OutputPackets, TaskPackets, arrow_session
 from cepsql.spark.stages.staged import Staged
@@ -47,15 +48,19 @@ class StagedFlow:
     below: Mapping[int, tuple["StagedFlow", OutputPackets]] = field(default_factory=dict)
 
 
-def run_flow(flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, control: str | None) -> DataFrame:
+def run_flow(
+    flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, control: str | None, one_control: bool
+) -> DataFrame:
     """Return what the uppermost operator makes of streams, as `cepsql.spark.stages.stage.run_stage` does.
 
     control: the control folder of the query's checkpoint, if it has one.
+    one_control: as of `cepsql.spark.stages.neighbours.Sharing`.
     """
     parts = list({id(part): part for part in _parts(flow)}.values())
     numbers = {id(part): number for number, part in enumerate(parts)}
     packets, stages = [], []
     channels: list[list[Channel]] = [[] for _ in parts]
+    told: list[Reader] = []
     for number, part in enumerate(parts):
         staged = part.staged
         options = staged.options(control, None, packet_folder)
@@ -66,11 +71,16 @@ def run_flow(flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, con
                 inside = reduced(staged.operator, feed, Packing(1, i))
                 channel = Channel(number, TaskPackets(rows.projection, rows.hold, inside))
                 channels[numbers[id(below)]].append(channel)
-            else:
-                came.append(packed(staged.operator, feed, Packing(1, i, folder=packet_folder)))
+                continue
+            if one_control and feed.control is not None:
+                told.append((number, i))
+                feed = replace(feed, control=None)
+            came.append(packed(staged.operator, feed, Packing(1, i, folder=packet_folder)))
         came += [] if options.begin is None else [options.begin]
         packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
         stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
+    if told and control is not None:
+        packets.append(control_packets(packets[0].sparkSession, control, told, _STAGE))
     advance = partial(_advance, stages, Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels))))
     united = reduce(DataFrame.unionAll, packets)
     return run_in_buckets(united, advance, Buckets(1, buckets.partitions), flow.observation)

@@ -66,7 +66,7 @@ class Feed:
     control: folder in which `cepsql.spark.checkpoint.control` ends the input and gives heartbeats; None: neither
              happens. One feed that is not chained is enough for all that are not.
     late:    where rows that are not used are written; the frame then has `__whole`.
-    read:    makes the packets without Spark's rows, of which only the types are then used.
+    read:    makes the packets without Spark's rows, of which only the types are then used, and of the control folder.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
     heartbeat, idle, seen: as in `cepsql.ordered.stage.Input`.
     inner:   the rows come from another stage, without BOUND.
@@ -80,7 +80,7 @@ class Feed:
     side: int = 0
     control: str | None = None
     late: LateFiles | None = None
-    read: Callable[[Packing], DataFrame] | None = None
+    read: Callable[[str | None, Packing], DataFrame] | None = None
     name: str = ""
     heartbeat: int | None = None
     inner: bool = False
@@ -239,7 +239,7 @@ def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
     packing = reduced(operator, feed, packing)
     if feed.read is not None:
         _check_keys(layout, feed)
-        return feed.read(packing)
+        return feed.read(feed.control, packing)
     packets = packets_of_stage(operator, feed)
     if packets is not None:
         return packets(packing)
