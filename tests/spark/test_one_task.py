@@ -10,7 +10,6 @@ from chance import draws, everyday
 import cepsql
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint import checkpoint
-from cepsql.spark.checkpoint.checkpoint import ARROW_SCAN
 from cepsql.spark.checkpoint.checkpoint_files import last_planned, planned_offsets
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, nodes
 from cepsql.spark.stages.frame_options import FrameOptions
@@ -116,7 +115,7 @@ def test_operators_share_a_task_where_arrow_computes_what_is_between(engine, nam
 
 def test_one_source_tells_all_operators_of_a_task_what_the_control_folder_says(engine, tmp_path):
     frame = engine.sql(f"{ONE['ranks over a group over two joins']} EMIT CHANGES").build(
-        FrameOptions(control=str(tmp_path), scan=ARROW_SCAN)
+        FrameOptions(control=str(tmp_path))
     )
     assert sum(node.nodeName().startswith("Streaming") for node in nodes(analyzed(frame))) == 4
 

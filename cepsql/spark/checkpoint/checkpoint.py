@@ -53,7 +53,7 @@ class Checkpoint:
     shared:   which operators share a stage, and a state (`cepsql.spark.stages.neighbours.Sharing`); None: it is not
               known yet.
     tasks:    the same of operators that share a task.
-    one_control: whether these have one source of folder/control; it counts among the sources that Spark's part numbers.
+    one_control: whether these have one source of folder/control, after all others; Spark's part numbers the sources.
     files:    what it keeps of tables; None: nothing.
     forgot:   of files that were read, it knows none any more that were changed so many seconds before the newest one;
               None: it knows all.

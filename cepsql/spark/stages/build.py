@@ -15,6 +15,7 @@ from cepsql.analysis.operators.frames import with_bounds_of_one_type
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.analysis.sql.resolve import catalog_tables, flatten_names, table_name
+from cepsql.cached_property import cached_property
 from cepsql.catalog import Registered, Relation, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError, answer, in_text
 from cepsql.language.guard import no_collection
@@ -41,6 +42,7 @@ from cepsql.plan.tree.nodes import (
     walk,
 )
 from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, joined_stream, with_short_identities
+from cepsql.scalar.tree import Session
 from cepsql.scan.choose import Choice, ScanT, choose_column_scan
 from cepsql.scan.plain import PlainScan
 from cepsql.scan.projection import ArrowScan
@@ -60,7 +62,7 @@ from cepsql.spark.jvm.failures import translate_failure
 from cepsql.spark.jvm.settings import is_chain, setting
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.jvm.spoken_columns import spoken
-from cepsql.spark.sources.arrow_scan import scan_packets, scan_session
+from cepsql.spark.sources.arrow_scan import SourceScan, scan_session
 from cepsql.spark.sources.backfill import with_history
 from cepsql.spark.sources.late_rows import LateFiles, divert, late_files
 from cepsql.spark.sources.plain_scan import scan_plain
@@ -316,6 +318,11 @@ class _Builder:
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
+    @cached_property
+    def _arrow(self) -> Session | None:
+        """The rules of the session, None if Arrow cannot follow them."""
+        return arrow_session(self.spark)
+
     @property
     def expired_of_bucket(self) -> int:
         """How many rows leave a bucket in one micro-batch because their time is over."""
@@ -340,7 +347,7 @@ class _Builder:
         gathered = flow.staged.gathered is not None
         if in_task and not gathered:
             self._typed_only.append(node)
-            return self._known(typed_rows(flow.staged, markers), given_rows(flow.staged, None, node))
+            return self._known(typed_rows(flow.staged, markers, self._arrow), given_rows(flow.staged, None, node))
         # A view that is read twice runs twice.
         flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
@@ -510,7 +517,7 @@ class _Builder:
         if found is not None:
             source, scan = found
             scan = scan.with_seen() if seen else scan
-            reader = partial(scan_packets, self.spark, source, scan)
+            reader = SourceScan(self.spark, source, scan)
             if node.compares:
                 keys = scan.projection.key_types
         mark = below.properties.watermark
@@ -566,7 +573,8 @@ class _Builder:
         if self.scan == SPARK_SCAN or node.inputs[number].properties.ordered:
             return None
         if id(node) not in self._choices:
-            self._choices[id(node)] = choose_scans(node, scan_session(self.spark))
+            session = scan_session(self.spark) if self._arrow is None else self._arrow
+            self._choices[id(node)] = choose_scans(node, session)
         choice = self._choices[id(node)][number]
         assert choice is not None
         return _chosen(choice)
@@ -637,7 +645,7 @@ class _Builder:
     def _passed(self, query: exp.Query, given: Sequence[object]) -> DataFrame | None:
         """Return the types of what a query passes on of a source, or of a frame that is nothing but types; None where
         Spark has to be asked."""
-        session, columns = arrow_session(self.spark), None
+        session, columns = self._arrow, None
         if len(given) == 1 and isinstance(given[0], Source):
             columns = declared_columns(given[0])
         elif len(given) == 1 and isinstance(given[0], TypedFrame):

@@ -17,15 +17,25 @@ from sqlglot import exp, parse_one
 
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.dataflow import Channel, Dataflow, advance_all
+from cepsql.scalar.tree import Session
 from cepsql.spark.frames.buckets import Buckets
 from cepsql.spark.frames.known_columns import passed_columns
 from cepsql.spark.frames.packet_files import Packing, fetched
 from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.frames.worker import settle
+from cepsql.spark.sources.arrow_scan import SourceScan, scan_inputs
 from cepsql.spark.stages.bounds import BOUND
 from cepsql.spark.stages.control_packets import Reader, control_packets
-from cepsql.spark.stages.stage import StageInTask, given_out, packed, reduced, run_in_buckets, stage_in_task
-from cepsql.spark.stages.stage_rows import OutputPackets, TaskPackets, arrow_session
+from cepsql.spark.stages.stage import (
+    StageInTask,
+    given_out,
+    input_packing,
+    packed,
+    reduced,
+    run_in_buckets,
+    stage_in_task,
+)
+from cepsql.spark.stages.stage_rows import OutputPackets, TaskPackets
 from cepsql.spark.stages.staged import Staged
 
 if TYPE_CHECKING:
@@ -54,13 +64,13 @@ def run_flow(
     """Return what the uppermost operator makes of streams, as `cepsql.spark.stages.stage.run_stage` does.
 
     control: the control folder of the query's checkpoint, if it has one.
-    one_control: as of `cepsql.spark.stages.neighbours.Sharing`.
+    one_control: as of `cepsql.spark.stages.neighbours.Sharing`. Then files are the first sources, this the last one.
     """
     parts = list({id(part): part for part in _parts(flow)}.values())
     numbers = {id(part): number for number, part in enumerate(parts)}
     packets, stages = [], []
     channels: list[list[Channel]] = [[] for _ in parts]
-    told: list[Reader] = []
+    told, scans = list[Reader](), list[tuple[SourceScan, Packing, int]]()
     for number, part in enumerate(parts):
         staged = part.staged
         options = staged.options(control, None, packet_folder)
@@ -75,10 +85,16 @@ def run_flow(
             if one_control and feed.control is not None:
                 told.append((number, i))
                 feed = replace(feed, control=None)
-            came.append(packed(staged.operator, feed, Packing(1, i, folder=packet_folder)))
+            packing = Packing(1, i, folder=packet_folder)
+            if one_control and isinstance(feed.read, SourceScan) and feed.read.of_files:
+                scans.append((feed.read, input_packing(staged.operator, feed, packing), number))
+            else:
+                came.append(packed(staged.operator, feed, packing))
         came += [] if options.begin is None else [options.begin]
         packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
         stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
+    if scans:
+        packets.insert(0, scan_inputs(scans, _STAGE))
     if told and control is not None:
         packets.append(control_packets(packets[0].sparkSession, control, told, _STAGE))
     advance = partial(_advance, stages, Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels))))
@@ -86,16 +102,14 @@ def run_flow(
     return run_in_buckets(united, advance, Buckets(1, buckets.partitions), flow.observation)
 
 
-def typed_rows(staged: Staged, markers: bool) -> DataFrame:
+def typed_rows(staged: Staged, markers: bool, session: Session | None) -> DataFrame:
     """Return a frame without rows that has the columns of what an operator gives out, as
-    `cepsql.spark.stages.staged.staged_rows` returns them."""
+    `cepsql.spark.stages.staged.staged_rows` returns them; `session`: its rules, None if Arrow cannot follow them."""
     marks = [StructField(BOUND, LongType())] if markers and staged.hold is not None else []
-    spark = staged.feeds[0].frame.sparkSession
     fields, output = [*staged.schema.fields, *marks], [*staged.output, *(mark.name for mark in marks)]
-    session = arrow_session(spark)
     select = parse_one(f"SELECT {', '.join(output)} FROM stage", read=DIALECT, into=exp.Select)
     known = None if session is None else passed_columns(select, fields, session)
-    rows = typed_frame(spark, known or fields)
+    rows = typed_frame(staged.feeds[0].frame.sparkSession, known or fields)
     return rows if known else rows.selectExpr(*output)
 
 

@@ -234,12 +234,10 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
 
 def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
     """Return the rows of an input in packets."""
-    layout, frame = operator.sides[feed.side], feed.frame
-    refuse_collations(frame, layout)
-    packing = reduced(operator, feed, packing)
+    packing = input_packing(operator, feed, packing)
     if feed.read is not None:
-        _check_keys(layout, feed)
         return feed.read(feed.control, packing)
+    layout, frame = operator.sides[feed.side], feed.frame
     packets = packets_of_stage(operator, feed)
     if packets is not None:
         return packets(packing)
@@ -251,6 +249,16 @@ def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
         rows = rows.unionByName(control, allowMissingColumns=True)
     refuse_months(rows.schema)
     return rows.mapInArrow(partial(_pack, packing), struct_of(PACKET_DDL))
+
+
+def input_packing(operator: Operator, feed: Feed, packing: Packing) -> Packing:
+    """Return how packets are made of an input; raises NotSupportedError and OperationalError for keys by which rows do
+    not meet as they should."""
+    layout = operator.sides[feed.side]
+    refuse_collations(feed.frame, layout)
+    if feed.read is not None:
+        _check_keys(layout, feed)
+    return reduced(operator, feed, packing)
 
 
 def reduced(operator: Operator, feed: Feed, packing: Packing) -> Packing:
