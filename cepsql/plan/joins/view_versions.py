@@ -41,7 +41,7 @@ def join_versions(
         )
     if not view.view.key:
         raise ProgrammingError(
-            f"FOR SYSTEM_TIME AS OF needs a key of view {spoken}, whose rows are versions",
+            f"FOR SYSTEM_TIME AS OF needs view {spoken} to have a key",
             where,
             "CREATE MATERIALIZED VIEW ... PRIMARY KEY (...) names its columns",
         )
