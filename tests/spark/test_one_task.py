@@ -2,12 +2,16 @@
 
 import json
 from collections import Counter
+from functools import partial
 
 import pytest
+from cepsql.spark.stages.frame_options import FrameOptions
 from chance import draws, everyday
 
 import cepsql
 from cepsql.errors import OperationalError
+from cepsql.spark.checkpoint import checkpoint
+from cepsql.spark.checkpoint.checkpoint_files import last_planned, planned_offsets
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, nodes
 from cepsql.testing import play
 
@@ -107,6 +111,47 @@ def test_operators_share_a_task_where_arrow_computes_what_is_between(engine, nam
         assert _stages(engine, select) > 1
     finally:
         engine.sql("RESET 'cepsql.one_task'")
+
+
+def test_one_source_tells_all_operators_of_a_task_what_the_control_folder_says(engine, tmp_path):
+    frame = engine.sql(f"{ONE['ranks over a group over two joins']} EMIT CHANGES").build(
+        FrameOptions(control=str(tmp_path))
+    )
+    assert sum(node.nodeName().startswith("Streaming") for node in nodes(analyzed(frame))) == 4
+
+
+def test_a_checkpoint_whose_operators_each_read_the_control_folder_goes_on(spark, tmp_path, monkeypatch):
+    engine = cepsql.connect(spark, catalog="")
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.csv").write_text("a,1\nb,2\n")
+        engine.sql(f"CREATE STREAM {name}_s (k STRING, x INT) USING csv OPTIONS (path '{tmp_path / name}')")
+    query = engine.sql("""
+        SELECT k, COUNT(*) AS n FROM (
+          SELECT l.k FROM left_s AS l JOIN right_s AS r ON l.k = r.k JOIN right_s AS q ON l.x = q.x) GROUP BY k
+        EMIT CHANGES""")
+    plan = tmp_path / "checkpoint" / "plan.json"
+    rows = Counter()
+
+    def take(table, _):
+        for row in table.to_pylist():
+            rows[row["k"], row["n"]] += -1 if row["op"].startswith("-") else 1
+
+    def run() -> int:
+        with query.start(take, checkpoint=plan.parent) as standing:
+            standing.process_available()
+        folder = plan.parent / "spark"
+        return len(planned_offsets(folder, last_planned(folder)))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "Checkpoint", partial(checkpoint.Checkpoint, one_control=False))
+        assert run() == 5
+    kept = json.loads(plan.read_text())
+    assert kept.pop("one_control") is False
+    plan.write_text(json.dumps(kept))
+    (tmp_path / "left" / "2.csv").write_text("a,2\nb,1\n")
+    assert run() == 5
+    assert +rows == {("a", 2): 1, ("b", 2): 1}
 
 
 def test_a_checkpoint_stays_as_it_was_begun(spark, tmp_path):

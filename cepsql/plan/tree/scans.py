@@ -127,13 +127,13 @@ def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
             relations: dict[str, Relation] = {
                 name: read.relation for name, read in inputs.items() if isinstance(read, Read)
             }
-            return _with_short_identities(query), relations
+            return with_short_identities(query), relations
         case AddedRows() | Sql():
             raise Unlike("the rows of a table at rest are added")
     raise Unlike("the input is matches")
 
 
-def _with_short_identities(query: exp.Query) -> exp.Query:
+def with_short_identities(query: exp.Query) -> exp.Query:
     """Return a query that does not write rows that are added as texts in order to tell them from one another."""
     if not any(map(_is_identity, query.find_all(exp.Alias))):
         return query

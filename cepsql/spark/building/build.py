@@ -15,6 +15,7 @@ from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.properties import ORIGIN, PLACE
 from cepsql.analysis.sql.resolve import catalog_tables, flatten_names, table_name
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import Registered, Relation, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError, answer, in_text
 from cepsql.language.guard import no_collection
@@ -40,10 +41,11 @@ from cepsql.plan.tree.nodes import (
     reads,
     walk,
 )
-from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, joined_stream
+from cepsql.plan.tree.scans import choose_plain_scan, choose_scans, joined_stream, with_short_identities
 from cepsql.readers.scan.choose import Choice, ScanT, choose_column_scan
 from cepsql.readers.scan.plain import PlainScan
 from cepsql.readers.scan.projection import ArrowScan
+from cepsql.scalar.expressions import Session
 from cepsql.spark.building.dataflow import StagedFlow, run_flow, typed_rows
 from cepsql.spark.building.finished_rows import finished_rows
 from cepsql.spark.building.frame_options import EXPIRED_ROWS, FrameOptions
@@ -57,15 +59,17 @@ from cepsql.spark.checkpoint.control import with_watermark
 from cepsql.spark.frames.buckets import session_buckets
 from cepsql.spark.frames.column_types import frame_columns
 from cepsql.spark.frames.frame_sql import frame_sql
+from cepsql.spark.frames.known_columns import declared_columns, passed_columns
 from cepsql.spark.frames.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.frames.operator_rows import column_type, event_time
+from cepsql.spark.frames.typed_frame import TypedFrame, typed_frame
 from cepsql.spark.frames.user_frames import alike
 from cepsql.spark.jvm.bloom_functions import add_bloom_functions
 from cepsql.spark.jvm.lent_settings import is_chain, setting
 from cepsql.spark.jvm.messages.failures import translate_failure
 from cepsql.spark.jvm.messages.stand_in_messages import spoken
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, keeps_state, nodes
-from cepsql.spark.sources.arrow_scan import scan_packets, scan_session
+from cepsql.spark.sources.arrow_scan import SourceScan, scan_session
 from cepsql.spark.sources.backfill import with_history
 from cepsql.spark.sources.late_rows import LateFiles, divert, late_files
 from cepsql.spark.sources.plain_scan import scan_plain
@@ -88,7 +92,7 @@ from cepsql.spark.stages.upserts import with_moves
 from cepsql.spark.staging.bounds import BOUND, with_match_watermark
 from cepsql.spark.staging.observations import BELOW_MATCH, PART
 from cepsql.spark.staging.spark_stage import Feed, packets_of_stage
-from cepsql.spark.staging.stage_rows import OutputPackets, StageRows
+from cepsql.spark.staging.stage_rows import OutputPackets, StageRows, arrow_session
 from cepsql.spark.staging.staged import Staged, given_rows, run_staged, staged_rows
 
 MATCH_OBSERVATION = "cepsql_match"
@@ -293,6 +297,9 @@ class _Builder:
         """
         match node:
             case Read(relation) if reader == ARROW:
+                known = declared_columns(relation) if isinstance(relation, Source) else None
+                if known is not None:
+                    return typed_frame(self.spark, known)
                 return self._typed("SELECT * FROM source", {"source": relation})
             case Read():
                 return self._relation(node, reader, timed, placed, seen)
@@ -310,6 +317,11 @@ class _Builder:
                 return added_rows(self.frame(below), self.control)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
+
+    @cached_property
+    def _arrow(self) -> Session | None:
+        """The rules of the session, None if Arrow cannot follow them."""
+        return arrow_session(self.spark)
 
     @property
     def expired_of_bucket(self) -> int:
@@ -335,12 +347,12 @@ class _Builder:
         gathered = flow.staged.gathered is not None
         if in_task and not gathered:
             self._typed_only.append(node)
-            return self._known(typed_rows(flow.staged, markers), given_rows(flow.staged, None, node))
+            return self._known(typed_rows(flow.staged, markers, self._arrow), given_rows(flow.staged, None, node))
         # A view that is read twice runs twice.
         flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
             buckets = self.buckets or session_buckets(self.spark)
-            stage = run_flow(flow, buckets, self.packet_folder, self.control)
+            stage = run_flow(flow, buckets, self.packet_folder, self.control, self.sharing.one_control)
         else:
             stage = run_staged(flow.staged, flow.observation, self.buckets, self.packet_folder, self.control)
         frame = staged_rows(flow.staged, stage, markers)
@@ -505,7 +517,7 @@ class _Builder:
         if found is not None:
             source, scan = found
             scan = scan.with_seen() if seen else scan
-            reader = partial(scan_packets, self.spark, source, scan, control)
+            reader = SourceScan(self.spark, source, scan)
             if node.compares:
                 keys = scan.projection.key_types
         mark = below.properties.watermark
@@ -561,7 +573,8 @@ class _Builder:
         if self.scan == SPARK_SCAN or node.inputs[number].properties.ordered:
             return None
         if id(node) not in self._choices:
-            self._choices[id(node)] = choose_scans(node, scan_session(self.spark))
+            session = scan_session(self.spark) if self._arrow is None else self._arrow
+            self._choices[id(node)] = choose_scans(node, session)
         choice = self._choices[id(node)][number]
         assert choice is not None
         return _chosen(choice)
@@ -613,17 +626,34 @@ class _Builder:
             frames[views[name][-1]] = frame
         unused = {name: iter(names) for name, names in views.items()}
         query = with_bounds_of_one_type(query)
+        known = self._passed(query, [*sources.values(), *frames.values()])
         if node.written is not None and query is node.query:
             sql = node.written.sql(lambda name: next(unused[name]))
         else:
             refuse_misread(query, self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
-        found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
+        if known is not None:
+            found = known
+        else:
+            found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
         if punctuated:
             return found.withColumnRenamed(BOUND, REACHED)
         rows = self.stage_rows(*frames.values()) if len(frames) == 1 else None
         selected = None if rows is None else rows.under(query)
         return found if selected is None else self._known(found, selected)
+
+    def _passed(self, query: exp.Query, given: Sequence[object]) -> DataFrame | None:
+        """Return the types of what a query passes on of a source, or of a frame that is nothing but types; None where
+        Spark has to be asked."""
+        session, columns = self._arrow, None
+        if len(given) == 1 and isinstance(given[0], Source):
+            columns = declared_columns(given[0])
+        elif len(given) == 1 and isinstance(given[0], TypedFrame):
+            columns = given[0].schema.fields
+        if session is None or columns is None:
+            return None
+        passed = passed_columns(with_short_identities(query), columns, session)
+        return None if passed is None else typed_frame(self.spark, passed)
 
     def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's

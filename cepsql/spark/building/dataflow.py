@@ -5,21 +5,36 @@ take for the changes of one. Where tasks are few, that is most of the time of a 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.state import GroupState
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import LongType, StructField
+from sqlglot import exp, parse_one
 
+from cepsql.language.tokens import DIALECT
 from cepsql.ordered.one_task import Channel, Dataflow, advance_all
+from cepsql.scalar.expressions import Session
+from cepsql.spark.building.control_packets import Reader, control_packets
 from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.frames.known_columns import passed_columns
 from cepsql.spark.frames.packet_files import Packing, fetched
+from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.frames.worker import settle
+from cepsql.spark.sources.arrow_scan import SourceScan, scan_inputs
 from cepsql.spark.staging.bounds import BOUND
-from cepsql.spark.staging.spark_stage import StageInTask, given_out, packed, reduced, run_in_buckets, stage_in_task
+from cepsql.spark.staging.spark_stage import (
+    StageInTask,
+    given_out,
+    input_packing,
+    packed,
+    reduced,
+    run_in_buckets,
+    stage_in_task,
+)
 from cepsql.spark.staging.stage_rows import OutputPackets, TaskPackets
 from cepsql.spark.staging.staged import Staged
 
@@ -43,15 +58,19 @@ class StagedFlow:
     below: Mapping[int, tuple["StagedFlow", OutputPackets]] = field(default_factory=dict)
 
 
-def run_flow(flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, control: str | None) -> DataFrame:
+def run_flow(
+    flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, control: str | None, one_control: bool
+) -> DataFrame:
     """Return what the uppermost operator makes of streams, as `cepsql.spark.staging.spark_stage.run_stage` does.
 
     control: the control folder of the query's checkpoint, if it has one.
+    one_control: as of `cepsql.spark.building.neighbours.Sharing`. Then files are the first sources, this the last one.
     """
     parts = list({id(part): part for part in _parts(flow)}.values())
     numbers = {id(part): number for number, part in enumerate(parts)}
     packets, stages = [], []
     channels: list[list[Channel]] = [[] for _ in parts]
+    told, scans = list[Reader](), list[tuple[SourceScan, Packing, int]]()
     for number, part in enumerate(parts):
         staged = part.staged
         options = staged.options(control, None, packet_folder)
@@ -62,23 +81,36 @@ def run_flow(flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, con
                 inside = reduced(staged.operator, feed, Packing(1, i))
                 channel = Channel(number, TaskPackets(rows.projection, rows.hold, inside))
                 channels[numbers[id(below)]].append(channel)
+                continue
+            if one_control and feed.control is not None:
+                told.append((number, i))
+                feed = replace(feed, control=None)
+            packing = Packing(1, i, folder=packet_folder)
+            if one_control and isinstance(feed.read, SourceScan) and feed.read.of_files:
+                scans.append((feed.read, input_packing(staged.operator, feed, packing), number))
             else:
-                came.append(packed(staged.operator, feed, Packing(1, i, folder=packet_folder)))
+                came.append(packed(staged.operator, feed, packing))
         came += [] if options.begin is None else [options.begin]
         packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
         stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
+    if scans:
+        packets.insert(0, scan_inputs(scans, _STAGE))
+    if told and control is not None:
+        packets.append(control_packets(packets[0].sparkSession, control, told, _STAGE))
     advance = partial(_advance, stages, Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels))))
     united = reduce(DataFrame.unionAll, packets)
     return run_in_buckets(united, advance, Buckets(1, buckets.partitions), flow.observation)
 
 
-def typed_rows(staged: Staged, markers: bool) -> DataFrame:
+def typed_rows(staged: Staged, markers: bool, session: Session | None) -> DataFrame:
     """Return a frame without rows that has the columns of what an operator gives out, as
-    `cepsql.spark.staging.staged.staged_rows` returns them."""
+    `cepsql.spark.staging.staged.staged_rows` returns them; `session`: its rules, None if Arrow cannot follow them."""
     marks = [StructField(BOUND, LongType())] if markers and staged.hold is not None else []
-    spark = staged.feeds[0].frame.sparkSession
-    rows = spark.createDataFrame([], StructType([*staged.schema.fields, *marks]))
-    return rows.selectExpr(*staged.output, *(mark.name for mark in marks))
+    fields, output = [*staged.schema.fields, *marks], [*staged.output, *(mark.name for mark in marks)]
+    select = parse_one(f"SELECT {', '.join(output)} FROM stage", read=DIALECT, into=exp.Select)
+    known = None if session is None else passed_columns(select, fields, session)
+    rows = typed_frame(staged.feeds[0].frame.sparkSession, known or fields)
+    return rows if known else rows.selectExpr(*output)
 
 
 def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:

@@ -26,12 +26,14 @@ class Sharing:
     found: those that do.
     begun_tasks, found_tasks: the same of inputs of operators over changes whose operator runs in their task
            (`cepsql.spark.building.dataflow`), by number in the order in which they are built.
+    one_control: whether one source of the control folder tells all operators of a task; else each has its own.
     """
 
     begun: frozenset[int] | None = None
     found: set[int] = field(default_factory=set)
     begun_tasks: frozenset[int] | None = frozenset()
     found_tasks: set[int] = field(default_factory=set)
+    one_control: bool = True
     _numbers: dict[int, int] = field(default_factory=dict)
     _inputs: int = 0
 

@@ -53,6 +53,7 @@ class Checkpoint:
     shared:   which operators share a stage, and a state (`cepsql.spark.building.neighbours.Sharing`); None: it is not
               known yet.
     tasks:    the same of operators that share a task.
+    one_control: whether these have one source of folder/control, after all others; Spark's part numbers the sources.
     files:    what it keeps of tables; None: nothing.
     forgot:   of files that were read, it knows none any more that were changed so many seconds before the newest one;
               None: it knows all.
@@ -74,6 +75,7 @@ class Checkpoint:
     part: str = SPARK
     shared: frozenset[int] | None = None
     tasks: frozenset[int] | None = None
+    one_control: bool = True
     files: HostFiles | None = None
     forgot: float | None = None
     packets: Path | None = None
@@ -210,6 +212,7 @@ def _opened(checkpoint: Checkpoint, demands: CheckpointDemands) -> Checkpoint:
             # A checkpoint of a version that shared no stage, or no task, says nothing of it.
             shares = {name: plan.get(name, []) for name in ("shared", "tasks")}
             parts |= {name: None if numbers is None else frozenset(numbers) for name, numbers in shares.items()}
+            parts["one_control"] = plan.get("one_control", False)
             parts |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
             checkpoint = replace(checkpoint, **parts, epoch=epoch)
         forget_unbegun(checkpoint.folder)
@@ -344,6 +347,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "spark": checkpoint.part,
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
         "tasks": None if checkpoint.tasks is None else sorted(checkpoint.tasks),
+        "one_control": checkpoint.one_control,
         "forgot": checkpoint.forgot,
         "records": dict(checkpoint.records),
         "mounts": dict(checkpoint.mounts),

@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 from cepsql.base.calendar import DAY
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.row_layout import AT_ONCE, RowLayout
 from cepsql.pattern.program import (
     Aggregate,
     ByVariable,
@@ -37,6 +37,7 @@ from cepsql.pattern.program import (
     RowValue,
 )
 from cepsql.spark.frames.arrow_rows import refuse_months
+from cepsql.spark.frames.typed_frame import typed_frame
 
 _HOUR, _MINUTE = 3_600_000_000, 60_000_000
 
@@ -81,10 +82,16 @@ def layout_fields(frame: DataFrame, layout: RowLayout) -> list[StructField]:
     """Return the columns of `layout_columns` with their types."""
     fields = typed_columns(frame, ((column.sql, column.name) for column in layout.keys))
     if layout.time is not None:
-        event_time(frame, layout.time.sql)
+        if layout.time != AT_ONCE:
+            event_time(frame, layout.time.sql)
         fields.append(StructField("t", LongType()))
     further = [(column.sql, column.name) for column in (*layout.order, *layout.values)]
     return fields + typed_columns(frame, further + ([(_mask(layout.predicates), "m")] if layout.predicates else []))
+
+
+def layout_rows(frame: DataFrame, layout: RowLayout) -> DataFrame:
+    """Return a frame without rows that has the columns of `layout_fields`."""
+    return typed_frame(frame.sparkSession, layout_fields(frame, layout))
 
 
 def layout_columns(frame: DataFrame, layout: RowLayout) -> list[str]:

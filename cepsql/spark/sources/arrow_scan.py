@@ -2,9 +2,11 @@
 
 import glob
 import os
-from collections.abc import Iterator
-from functools import partial
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import groupby, islice
+from operator import itemgetter
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -67,10 +69,38 @@ def scan_packets(
     return paths.mapInArrow(packed, rows)
 
 
-def file_paths(spark: SparkSession, source: Source) -> DataFrame:
-    """Return the stream of the files of a source: `path`, and when each was `modified`, in microseconds."""
+@dataclass(frozen=True)
+class SourceScan:
+    """Reads a source with Arrow as `scan_packets` does, of which it has the first arguments."""
+
+    spark: SparkSession
+    source: Source
+    scan: ArrowScan
+
+    def __call__(self, control: str | None, packing: Packing) -> DataFrame:
+        return scan_packets(self.spark, self.source, self.scan, control, packing)
+
+    @property
+    def of_files(self) -> bool:
+        """Whether the source is files."""
+        return not is_kafka(self.source)
+
+
+def scan_inputs(scans: Sequence[tuple[SourceScan, Packing, int]], column: str) -> DataFrame:
+    """Return the packets of several inputs over files, with the number that is given for each in a column.
+
+    They are made in one step: Spark plans each one anew in every micro-batch.
+    """
+    paths = [file_paths(one.spark, one.source, f"{place} AS input") for place, (one, *_) in enumerate(scans)]
+    inputs = [(one.scan, packing, number) for one, packing, number in scans]
+    rows = struct_of(f"{PACKET_DDL}, {column} INT")
+    return reduce(DataFrame.unionAll, paths).mapInArrow(partial(_packed_inputs, inputs, column), rows)
+
+
+def file_paths(spark: SparkSession, source: Source, *more: str) -> DataFrame:
+    """Return the stream of the files of a source: `path`, when each was `modified`, in microseconds, and more."""
     listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
-    return spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().selectExpr(*_FILE)
+    return spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().selectExpr(*_FILE, *more)
 
 
 def _control_paths(spark: SparkSession, control: str) -> DataFrame:
@@ -123,6 +153,18 @@ def _packed(scan: ArrowScan, packing: Packing, batches: Iterator[pa.RecordBatch]
     listed = (pair for batch in batches for pair in zip(*(c.to_pylist() for c in batch.columns), strict=True))
     files = (ListedFile(_told(path), modified) for path, modified in listed)
     return packing.packets(read_files(scan, packing.buckets, files))
+
+
+def _packed_inputs(
+    inputs: Sequence[tuple[ArrowScan, Packing, int]], column: str, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    settle()
+    listed = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
+    for place, rows in groupby(listed, itemgetter(2)):
+        scan, packing, number = inputs[place]
+        files = (ListedFile(path, modified) for path, modified, _ in rows)
+        for packets in packing.packets(read_files(scan, packing.buckets, files)):
+            yield packets.append_column(column, pa.repeat(pa.scalar(number, pa.int32()), packets.num_rows))
 
 
 def _told(path: str) -> str:

@@ -16,7 +16,7 @@ from cepsql.operators.windowing.changing_windows import CHANGE
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.operators.changing_groups import describe_group_changes
 from cepsql.spark.frames.arrow_rows import plain_types
-from cepsql.spark.frames.operator_rows import layout_columns
+from cepsql.spark.frames.operator_rows import layout_rows
 from cepsql.spark.stages.over import running_fields
 from cepsql.spark.stages.window_aggregate import operation_of
 from cepsql.spark.staging.spark_stage import Feed
@@ -29,7 +29,7 @@ STATE_VERSION = 1
 def group_changes_stage(feeds: Sequence[Feed], groups: GroupChanges) -> Staged:
     """Return what gives what groups of streams were and are, with each micro-batch that changes them."""
     frame = feeds[0].frame
-    rows = frame.selectExpr(*layout_columns(frame, groups.layout))
+    rows = layout_rows(frame, groups.layout)
     calls = tuple(call for _, call in groups.calls)
     fields, types = running_fields(calls, rows)
     operator = ChangingGroupsOperator(_reduced(groups.layout, calls, rows.schema), calls, types)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BooleanType,
@@ -37,8 +37,9 @@ from cepsql.ordered.sorted_run import run_sorted
 from cepsql.plan.operators.over import describe_frames
 from cepsql.spark.frames.arrow_rows import plain_types, refuse_months
 from cepsql.spark.frames.nullable_types import with_nulls_inside
-from cepsql.spark.frames.operator_rows import has_collation, incomparable, layout_columns, layout_fields
+from cepsql.spark.frames.operator_rows import has_collation, incomparable, layout_fields, layout_rows
 from cepsql.spark.frames.session_conditions import is_ansi
+from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.stages.match import sorted_rows
 from cepsql.spark.staging.spark_stage import Feed
 from cepsql.spark.staging.staged import Staged
@@ -82,7 +83,7 @@ def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
 
 def over_table(frame: DataFrame, frames: Frames) -> DataFrame:
     """Return the rows of a bounded frame with what an operator computes as it goes through them."""
-    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    rows = layout_rows(frame, frames.layout)
     calls = frames.running_calls
     result_fields, types = running_fields(calls, rows)
     schema = StructType([*(StructField(field.name, field.dataType) for field in rows.schema.fields), *result_fields])
@@ -97,7 +98,7 @@ def over_table(frame: DataFrame, frames: Frames) -> DataFrame:
 def _running(feeds: Sequence[Feed], frames: Frames) -> Staged:
     """Return the rows with what an operator computes that goes on from batch to batch."""
     frame, calls = feeds[0].frame, frames.running_calls
-    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    rows = layout_rows(frame, frames.layout)
     result_fields, types = running_fields(calls, rows)
     return _computed_in_stage(
         RunningOperator(frames.layout, calls, types), feeds, frames, rows.schema.fields, result_fields
@@ -110,7 +111,7 @@ def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
     if calls is None:
         return None
     assert reach.before is not None
-    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    rows = layout_rows(frame, frames.layout)
     kinds = {field.name: field.dataType for field in rows.schema.fields}
     if not all(call.column is None or _is_framed(call.function, kinds[call.column]) for call in calls):
         return None
@@ -181,7 +182,20 @@ def running_type(call: RunningCall, rows: DataFrame) -> DataType:
             "supported",
             hint="ROWS BETWEEN 10 PRECEDING AND CURRENT ROW takes it, and so does GROUP BY with a window",
         )
-    return rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
+    return LongType() if call.function == "count" else aggregate_type(rows.sparkSession, call.function, kind)
+
+
+_aggregate_types: dict[tuple[str, str], DataType] = {}
+"""What Spark was asked for: a function and the text of a type, with the type that the function gives."""
+
+
+def aggregate_type(spark: SparkSession, function: str, kind: DataType) -> DataType:
+    """Return the type of an aggregate of values of a type, which is the same in every session."""
+    asked = function, kind.json()
+    if asked not in _aggregate_types:
+        rows = typed_frame(spark, [StructField("x", kind)])
+        _aggregate_types[asked] = rows.selectExpr(f"{function}(x) AS x").schema["x"].dataType
+    return _aggregate_types[asked]
 
 
 def is_compared(kind: DataType) -> bool:

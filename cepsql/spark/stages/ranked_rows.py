@@ -10,7 +10,7 @@ from cepsql.operators.changing.ranked_rows import RANK, RankedRowsOperator
 from cepsql.plan.operators.ranked_rows import RankedRows
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import takes_rows_away
-from cepsql.spark.frames.operator_rows import column_type, has_collation, incomparable, layout_columns
+from cepsql.spark.frames.operator_rows import column_type, has_collation, incomparable, layout_rows
 from cepsql.spark.staging.change_stage import change_stage
 from cepsql.spark.staging.spark_stage import Feed
 from cepsql.spark.staging.staged import Staged
@@ -26,7 +26,7 @@ def ranked_rows_stage(node: RankedRows, feeds: Sequence[Feed]) -> Staged:
         check_ordered(name, column_type(frame, name))
     layout, places = ordered_layout(node, lambda name: not isinstance(column_type(frame, name), UNLIKE))
     operator = RankedRowsOperator(layout, node.ranking, node.limit, node.rank is not None, retracting)
-    rows = frame.selectExpr(*layout_columns(frame, layout))
+    rows = layout_rows(frame, layout)
     fields = {field.name: field for field in rows.schema.fields}
     result_fields = [fields[c.name] for c in (*layout.keys, *layout.order, *layout.values) if c not in HIDDEN]
     if node.rank is not None:

@@ -36,10 +36,10 @@ from cepsql.plan.operators.retracting_frames import FrameEnd, FrameEnds, Retract
 from cepsql.plan.tree.change_layout import HIDDEN, ordered_layout
 from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.arrow_rows import plain_types, refuse_months
-from cepsql.spark.frames.operator_rows import column_type, layout_columns
+from cepsql.spark.frames.operator_rows import column_type, layout_rows
 from cepsql.spark.frames.session_conditions import is_ansi
 from cepsql.spark.stages.match import sorted_rows
-from cepsql.spark.stages.over import is_compared, is_summed
+from cepsql.spark.stages.over import aggregate_type, is_compared, is_summed
 from cepsql.spark.stages.ranked_rows import UNLIKE, check_ordered
 from cepsql.spark.staging.change_stage import change_stage
 from cepsql.spark.staging.spark_stage import Feed
@@ -75,7 +75,7 @@ def _planned(node: RetractingFrames, frame: DataFrame) -> tuple[RetractingFrames
         check_ordered(name, column_type(frame, name))
     layout, places = ordered_layout(node, lambda name: not isinstance(column_type(frame, name), UNLIKE))
     calls, layout = _calls(node, frame, layout, places)
-    rows = frame.selectExpr(*layout_columns(frame, layout))
+    rows = layout_rows(frame, layout)
     fields = {field.name: field for field in rows.schema.fields}
     types = [StructField(call.name, _type(call, rows)) for call in calls]
     carried = list(dict.fromkeys(places[name.lower()] for name in node.columns))
@@ -93,7 +93,7 @@ def _calls(
     node: RetractingFrames, frame: DataFrame, layout: RowLayout, places: dict[str, str]
 ) -> tuple[tuple[WindowFunction, ...], RowLayout]:
     """Return what the operator computes, and the layout with defaults in the types of their values."""
-    rows = frame.selectExpr(*layout_columns(frame, layout))
+    rows = layout_rows(frame, layout)
     sql = {column.name: column.sql for column in (*layout.keys, *layout.order, *layout.values)}
     calls, defaults = [], list[Column]()
     edges: dict[str, Column] = {}
@@ -174,7 +174,7 @@ def _type(call: WindowFunction, rows: DataFrame) -> DataType:
         case _:
             fits, result_type = is_summed(kind), DoubleType()
             if fits and call.function != "percentile":
-                result_type = rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
+                result_type = aggregate_type(rows.sparkSession, call.function, kind)
     if not fits:
         raise NotSupportedError(
             f"{call.function.upper()} of {kind.simpleString().upper()} OVER rows that change is not supported",

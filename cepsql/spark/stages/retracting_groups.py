@@ -18,7 +18,7 @@ from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.operators.retracting_groups import RetractingGroups
 from cepsql.plan.tree.nodes import takes_rows_away
 from cepsql.spark.frames.arrow_rows import plain_types
-from cepsql.spark.frames.operator_rows import has_collation, incomparable, layout_columns
+from cepsql.spark.frames.operator_rows import has_collation, incomparable, layout_rows
 from cepsql.spark.stages.over import is_compared, running_type
 from cepsql.spark.staging.change_stage import change_stage
 from cepsql.spark.staging.listed_groups import with_listed_calls
@@ -31,7 +31,7 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     frame = feeds[0].frame
     layout, places = node.placed_layout()
     calls = [replace(call, name=column.name, column=places[call.column]) for column, call in node.calls]
-    rows = frame.selectExpr(*layout_columns(frame, layout))
+    rows = layout_rows(frame, layout)
     result_fields = [StructField(call.name, _group_type(call, rows)) for call in calls]
     retracting = any(map(takes_rows_away, node.inputs))
     layout = _reduced(layout, calls, rows.schema, retracting)

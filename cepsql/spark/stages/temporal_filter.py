@@ -14,7 +14,7 @@ from cepsql.plan.operators.temporal_filter import ENTER, LEAVE, TemporalFilter
 from cepsql.plan.tree.change_layout import KIND
 from cepsql.plan.tree.nodes import reads, takes_rows_away
 from cepsql.spark.checkpoint.control import system_times
-from cepsql.spark.frames.operator_rows import event_time, layout_columns
+from cepsql.spark.frames.operator_rows import event_time, layout_fields
 from cepsql.spark.staging.bounds import BOUND
 from cepsql.spark.staging.change_stage import change_stage
 from cepsql.spark.staging.spark_stage import Feed
@@ -42,7 +42,7 @@ def temporal_filter_stage(node: TemporalFilter, feeds: Sequence[Feed], control: 
             *([KIND] if retracting else []),
         ),
     )
-    fields = frame.selectExpr(*layout_columns(frame, layout)).schema.fields
+    fields = layout_fields(frame, layout)
     named = [f"v{i} AS {quoted(name)}" for i, name in enumerate(columns)]
     operator = TemporalFilterOperator(layout, retracting, limit)
     if control is not None and not node.chained:

@@ -14,7 +14,7 @@ from cepsql.operators.windowing.windows import REPEATED
 from cepsql.ordered.row_layout import AT_ONCE, Column, OrderColumn, RowLayout
 from cepsql.plan.operators.upserts import Upserts
 from cepsql.spark.frames.key_columns import ARRIVAL, FORMER
-from cepsql.spark.frames.operator_rows import column_type, incomparable, layout_columns
+from cepsql.spark.frames.operator_rows import column_type, incomparable, layout_rows
 from cepsql.spark.sources.source import MALFORMED, REACHED
 from cepsql.spark.staging.bounds import BOUND
 from cepsql.spark.staging.change_stage import change_stage
@@ -39,7 +39,7 @@ def upserts_stage(node: Upserts, feed: Feed) -> Staged:
         (*(Column(f"v{i}", quoted(name)) for i, name in enumerate(plain)), Column(GONE, gone)),
     )
     operator = UpsertsOperator(layout, source.watermark is not None)
-    rows = frame.selectExpr(*layout_columns(frame, layout))
+    rows = layout_rows(frame, layout)
     fields = [field for field in rows.schema.fields if field.name[0] in "kv"]
     places = {name.lower(): f"k{i}" for i, name in enumerate(source.key)}
     places |= {name.lower(): f"v{i}" for i, name in enumerate(plain)}

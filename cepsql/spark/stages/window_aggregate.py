@@ -28,7 +28,7 @@ from cepsql.operators.windowing.windows import END, FIRST, PLACE, START, TIME, F
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.operators.window_aggregate import describe_window_groups
 from cepsql.spark.frames.nullable_types import with_nulls_inside
-from cepsql.spark.frames.operator_rows import column_type, layout_columns, layout_fields, time_of
+from cepsql.spark.frames.operator_rows import column_type, layout_fields, layout_rows, time_of
 from cepsql.spark.frames.session_conditions import is_ansi
 from cepsql.spark.stages.over import running_fields
 from cepsql.spark.staging.spark_stage import Feed
@@ -77,7 +77,7 @@ def window_stage(feeds: Sequence[Feed], groups: WindowGroups) -> Staged:
 def _totaled(feeds: Sequence[Feed], groups: WindowGroups, summed: Totals) -> Staged:
     """Return the groups with the aggregates of an operator that keeps no rows of theirs."""
     frame, calls = feeds[0].frame, summed.calls
-    rows = frame.selectExpr(*layout_columns(frame, summed.layout))
+    rows = layout_rows(frame, summed.layout)
     result_fields, types = running_fields(calls, rows)
     windows = _windows(groups, {name: f"k{i}" for i, name in enumerate(groups.spread)})
     layout = _until_over(summed.layout, windows)

@@ -26,6 +26,7 @@ from cepsql.ordered.plain_columns import plain_schema
 from cepsql.plan.operators.stream_join import LATER, JoinLayout, StreamJoin
 from cepsql.spark.frames.arrow_rows import arrow_schema
 from cepsql.spark.frames.operator_rows import column_type, incomparable, time_of, typed_columns
+from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.frames.user_frames import alike
 from cepsql.spark.jvm.spark_plan import analyzed, items
 from cepsql.spark.staging.spark_stage import Feed
@@ -142,7 +143,7 @@ def _compared_types(spark: SparkSession, left: Sequence[StructField], right: Seq
     if kinds == [field.dataType for field in right] and all(isinstance(kind, AtomicType) for kind in kinds):
         return [kind.simpleString().upper() for kind in kinds]
     # Repeated names would be ambiguous.
-    rows = spark.createDataFrame([], StructType([*{field.name: field for field in (*left, *right)}.values()]))
+    rows = typed_frame(spark, {field.name: field for field in (*left, *right)}.values())
     pairs = zip(left, right, strict=True)
     plan = analyzed(rows.selectExpr(*(f"{quoted(one.name)} = {quoted(other.name)}" for one, other in pairs)))
     if plan is None:

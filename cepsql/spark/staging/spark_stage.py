@@ -66,7 +66,7 @@ class Feed:
     control: folder in which `cepsql.spark.checkpoint.control` ends the input and gives heartbeats; None: neither
              happens. One feed that is not chained is enough for all that are not.
     late:    where rows that are not used are written; the frame then has `__whole`.
-    read:    makes the packets without Spark's rows, of which only the types are then used.
+    read:    makes the packets without Spark's rows, of which only the types are then used, and of the control folder.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
     heartbeat, idle, seen: as in `StageInput`.
     inner:   the rows come from another stage, without BOUND.
@@ -80,7 +80,7 @@ class Feed:
     side: int = 0
     control: str | None = None
     late: LateFiles | None = None
-    read: Callable[[Packing], DataFrame] | None = None
+    read: Callable[[str | None, Packing], DataFrame] | None = None
     name: str = ""
     heartbeat: int | None = None
     inner: bool = False
@@ -234,12 +234,10 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
 
 def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
     """Return the rows of an input in packets."""
-    layout, frame = operator.sides[feed.side], feed.frame
-    refuse_collations(frame, layout)
-    packing = reduced(operator, feed, packing)
+    packing = input_packing(operator, feed, packing)
     if feed.read is not None:
-        _check_keys(layout, feed)
-        return feed.read(packing)
+        return feed.read(feed.control, packing)
+    layout, frame = operator.sides[feed.side], feed.frame
     packets = packets_of_stage(operator, feed)
     if packets is not None:
         return packets(packing)
@@ -251,6 +249,16 @@ def packed(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
         rows = rows.unionByName(control, allowMissingColumns=True)
     refuse_months(rows.schema)
     return rows.mapInArrow(partial(_pack, packing), struct_of(PACKET_DDL))
+
+
+def input_packing(operator: Operator, feed: Feed, packing: Packing) -> Packing:
+    """Return how packets are made of an input; raises NotSupportedError and OperationalError for keys by which rows do
+    not meet as they should."""
+    layout = operator.sides[feed.side]
+    refuse_collations(feed.frame, layout)
+    if feed.read is not None:
+        _check_keys(layout, feed)
+    return reduced(operator, feed, packing)
 
 
 def reduced(operator: Operator, feed: Feed, packing: Packing) -> Packing:

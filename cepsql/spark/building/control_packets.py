@@ -1,0 +1,29 @@
+"""What the control folder says, told to several operators by one source: each source costs time in every batch."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.ordered.packet import PACKET_DDL, pack
+from cepsql.spark.checkpoint.control import control_times
+from cepsql.spark.frames.column_types import struct_of
+from cepsql.spark.frames.worker import settle
+
+Reader = tuple[int, int]
+"""The numbers of an operator and of its input that is told."""
+
+
+def control_packets(spark: SparkSession, control: str, readers: Sequence[Reader], column: str) -> DataFrame:
+    """Return packets of what a control folder says, with the number of the operator that each is for in a column."""
+    rows = struct_of(f"{PACKET_DDL}, {column} INT")
+    return control_times(spark, control).mapInArrow(partial(_packets, readers, column), rows)
+
+
+def _packets(readers: Sequence[Reader], column: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    told = [batch.append_column("bucket", pa.repeat(pa.scalar(0, pa.int32()), batch.num_rows)) for batch in batches]
+    for operator, number in readers:
+        for packets in pack(told, 1, number):
+            yield packets.append_column(column, pa.repeat(pa.scalar(operator, pa.int32()), packets.num_rows))

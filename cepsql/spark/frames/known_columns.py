@@ -1,0 +1,59 @@
+"""The columns of plain SQL that passes those of one relation on, whose types Spark need not be asked for."""
+
+from collections.abc import Sequence
+
+from pyspark.sql.types import DataType, StringType, StructField
+from sqlglot import exp
+
+from cepsql.catalog import Source
+from cepsql.readers.scan.layout import readable_type
+from cepsql.readers.scan.projection import ROW_IDENTITY
+from cepsql.readers.scan.row_expressions import Unlike
+from cepsql.readers.scan.select import Columns, plain_table, projected
+from cepsql.scalar.expressions import Apply, Input, Node, Session
+from cepsql.spark.frames.column_types import struct_of
+
+
+def declared_columns(source: Source) -> list[StructField] | None:
+    """Return the columns of a source, None where Spark has to be asked: of some it computes, or checks, the values."""
+    if any(column.expression is not None or readable_type(column.type) is None for column in source.columns):
+        return None
+    return [StructField(column.name, _type_of(column.type)) for column in source.columns]
+
+
+def passed_columns(query: exp.Query, given: Sequence[StructField], session: Session) -> list[StructField] | None:
+    """Return the columns of a query that only filters rows, casts and passes on what is there; None of another one.
+
+    given: the columns of the relation that it reads.
+    Spark takes every such query: what it reads is there, and its conditions are computed by known rules.
+    """
+    fields, columns = {field.name.lower(): field.dataType for field in given}, Columns()
+    for field in given:
+        spoken = field.dataType.simpleString()
+        columns.carry(field.name, readable_type(spoken), spoken)
+    try:
+        plain_table(query)
+        _, found = projected(query, columns, session)
+        kinds = [_kind(item.unalias(), found[item.alias_or_name.lower()], fields) for item in query.selects]
+    except (Unlike, KeyError):
+        return None
+    names = [item.alias_or_name for item in query.selects]
+    if len(fields) < len(given) or len(found) < len(names):
+        # Of two columns of one name only Spark knows which is meant.
+        return None
+    known = [StructField(name, kind) for name, kind in zip(names, kinds, strict=True) if kind is not None]
+    return known if len(known) == len(kinds) else None
+
+
+def _kind(item: exp.Expr, node: Node, fields: dict[str, DataType]) -> DataType | None:
+    """Return the type of an item of a SELECT that stands for a node, None if it is computed."""
+    match node:
+        case Input(str(name)):
+            return fields[name.lower()]
+        case Apply(operation) if operation == ROW_IDENTITY:
+            return StringType()
+    return _type_of(str(node.type)) if isinstance(item, exp.Cast) else None
+
+
+def _type_of(text: str) -> DataType:
+    return struct_of(f"x {text}")["x"].dataType
