@@ -22,7 +22,8 @@ _LAST = 253_402_300_799_999_999
 class CurrentWatermarkOperator(OneRelation):
     """Gives out each row at once, with the bound at which its micro-batch began.
 
-    Its stage has to let rows come at once. A repeated micro-batch begins at the same bound.
+    Its stage has to let rows come at once. They come out with the values of the layout. A repeated micro-batch begins
+    at the same bound.
     """
 
     layout: RowLayout
@@ -34,6 +35,6 @@ class CurrentWatermarkOperator(OneRelation):
         (ordered,) = rows
         if ordered is None:
             return Step(pa.table({}), [None])
-        size = ordered.rows.num_rows
+        given, size = ordered.rows.select([column.name for column in self.layout.values]), ordered.rows.num_rows
         known = pa.nulls(size, pa.int64()) if old <= IDLE else pa.array(np.full(size, min(old, _LAST)))
-        return Step(ordered.rows.append_column(WATERMARK, known), [None])
+        return Step(given.append_column(WATERMARK, known), [None])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from pyspark.sql.types import IntegralType, LongType, StructField, StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
 from cepsql.analysis.sql.canonical import digest
 from cepsql.language.tokens import quoted
@@ -28,8 +28,7 @@ def current_watermark_stage(node: CurrentWatermark, feeds: Sequence[Feed]) -> St
     identity = digest(["current watermark", STATE_VERSION, rows.time, [asdict(c) for c in rows.columns]])[:16]
     values = [field for field in layout_fields(frame, rows.layout) if field.name.startswith("v")]
     fields = [StructField(field.name, field.dataType) for field in values]
-    kind = column_type(frame, rows.time)
-    known = WATERMARK if isinstance(kind, IntegralType) else time_of(WATERMARK, kind)
+    known = time_of(WATERMARK, column_type(frame, rows.time))
     output = (*(f"v{i} AS {quoted(c.name)}" for i, c in enumerate(rows.columns)), f"{known} AS {quoted(rows.hidden)}")
     schema = StructType([*fields, StructField(WATERMARK, LongType())])
     # Rows that come after the end of the input was told, as by a drain, are rows like others.
