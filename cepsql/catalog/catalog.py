@@ -1,6 +1,7 @@
 """The catalog: names and their definitions, in this process alone or in a database that several processes share."""
 
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from cepsql.catalog.store import Store
 
 
+_RECENT_SECONDS = 0.1
+
+
 class Catalog:
     """Definitions by name; names are not case-sensitive.
 
@@ -37,6 +41,7 @@ class Catalog:
         self._frames: dict[str, Registered] = {}
         # One attribute, so that no thread sees the names of one generation under the number of another.
         self._known = (-1, Names())
+        self._checked = float("-inf")
         self._lock = threading.Lock()
         self.view_file = ViewFile(store.database.file if store is not None else None, store is not None)
 
@@ -47,11 +52,20 @@ class Catalog:
     def names(self) -> Names:
         """What is defined now, by any process."""
         if self.store is not None:
-            generation = self.store.generation()
+            now, generation = time.monotonic(), self.store.generation()
             if generation != self._known[0]:
                 generation, definitions = self.store.load()
                 self._known = (generation, Names(definitions))
-        names = self._known[1]
+            self._checked = now
+        return self._with_frames(self._known[1])
+
+    def recent_names(self) -> Names | None:
+        """Return what this process has defined, and others had a moment ago; None where the store must be asked."""
+        if self.store is not None and time.monotonic() - self._checked > _RECENT_SECONDS:
+            return None
+        return self._with_frames(self._known[1])
+
+    def _with_frames(self, names: Names) -> Names:
         return names if not self._frames else names.hidden_by(self._frames.values())
 
     def find(self, name: str) -> Relation | None:

@@ -168,6 +168,10 @@ class Context:
             raise Unlike(f"{other} is set")
         return Rules(Rounding(conf.get(ANSI, "false").lower() == "true"), zoned=False)
 
+    def compares_texts_plainly(self) -> bool:
+        """Tell whether equal texts are those of equal characters: no collation was set."""
+        return not any("collation" in key.lower() for key in self.session.settings)
+
     def zone_name(self) -> str | None:
         """Return the session's time zone; None if only Spark knows it and has not started."""
         if self.session.running is not None:

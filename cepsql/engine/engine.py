@@ -12,7 +12,7 @@ from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.names import kind
 from cepsql.engine.context import Context
 from cepsql.engine.dispatch import check, execute
-from cepsql.engine.lookups import looked_up
+from cepsql.engine.lookups import PreparedLookup
 from cepsql.engine.registered_frames import registered
 from cepsql.engine.settings import ANSI
 from cepsql.errors import Error, InterfaceError, in_text
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
     from cepsql.standing.subscription import Subscription
-    from cepsql.views.lookup import Lookup
 
 _FAILING = (exp.Div, exp.IntDiv, exp.Mod, exp.Cast, exp.TryCast)
 """Expressions that ANSI mode lets fail."""
@@ -173,13 +172,9 @@ class Engine:
         (done,) = self._executed_in_turn([statement], text, args, {})
         return done
 
-    def lookup(self, statement: st.Statement, args: Args = None) -> "Lookup | None":
-        """Return what a statement looks up in a view by values of its columns, None for one of another form.
-
-        Raises Error as `execute`.
-        """
-        self.check_open()
-        return looked_up(self._context, statement, {} if args is None else args)
+    def prepared_lookup(self, statement: st.Statement) -> PreparedLookup:
+        """Return a statement as one that looks rows of a view up, again and again, if it is one."""
+        return PreparedLookup(self._context, statement)
 
     def _executed_in_turn(
         self, parsed: Sequence[st.Statement], text: str, args: Args, frames: Mapping[str, object]

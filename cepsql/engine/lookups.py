@@ -3,34 +3,59 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cepsql.analysis.sql.parameters import bind_parameters, named_values
+from cepsql.analysis.sql.parameters import named_values
 from cepsql.catalog import MaterializedView
+from cepsql.catalog.names import Names
 from cepsql.catalog.view_store import ViewSource, view_source
 from cepsql.engine.context import Context
 from cepsql.language import statements as st
 
 if TYPE_CHECKING:
-    from cepsql.views.lookup import Lookup
+    from cepsql.views.lookup import Lookup, LookupForm
 
 
-def looked_up(
-    context: Context, statement: st.Statement, args: Mapping[str, object] | Sequence[object]
-) -> "Lookup | None":
-    """Return what a statement looks up, None for one of another form. Raises Error for parameters without values."""
-    if not isinstance(statement, st.Query) or statement.expression.args.get("where") is None:
-        return None
-    from cepsql.scan.expression import Unlike
-    from cepsql.views.lookup import lookup
+class PreparedLookup:
+    """A statement that may look rows of a view up; what it looks up is found once for what the catalog has."""
 
-    def view(name: str) -> ViewSource | None:
-        found = context.catalog.names.find(name)
-        if not isinstance(found, MaterializedView):
+    def __init__(self, context: Context, statement: st.Statement):
+        self._context, self._statement = context, statement
+        # One attribute, so that no thread sees the form of other names.
+        self._known: tuple[Names | None, LookupForm | None] = (None, None)
+
+    def with_values(self, args: Mapping[str, object] | Sequence[object] | None = None) -> "Lookup | None":
+        """Return what it looks up, None for a statement of another form, or of values for which a plan is needed.
+
+        args: the values of its parameters, as of `Engine.sql`. Raises Error as `Engine.execute`.
+        """
+        form = self._form()
+        return None if form is None else form.with_values(named_values([self._statement], {} if args is None else args))
+
+    def rows_at_once(self, args: Mapping[str, object]) -> list[tuple] | None:
+        """Return its rows as Python's values if they are found without any wait, else None; raises as `with_values`."""
+        names, form = self._known
+        if form is None or not form.by_key or names is not self._context.catalog.recent_names():
             return None
-        return view_source(context.allowed(found), context.catalog.view_file)
+        looked = self.with_values(args)
+        return None if looked is None else looked.rows_at_once()
 
-    try:
-        context.reading_rules()
-    except Unlike:
-        return None
-    context.check_allowed(statement.sql)
-    return lookup(bind_parameters(statement, named_values([statement], args)), view)
+    def _form(self) -> "LookupForm | None":
+        context, statement = self._context, self._statement
+        context.check_open()
+        if not isinstance(statement, st.Query) or statement.expression.args.get("where") is None:
+            return None
+        if not context.compares_texts_plainly():
+            return None
+        context.check_allowed(statement.sql)
+        recent = context.catalog.recent_names()
+        names = context.catalog.names if recent is None else recent
+        if names is not self._known[0]:
+            from cepsql.views.lookup import lookup_form
+
+            def view(name: str) -> ViewSource | None:
+                found = names.find(name)
+                if not isinstance(found, MaterializedView):
+                    return None
+                return view_source(context.allowed(found), context.catalog.view_file)
+
+            self._known = (names, lookup_form(statement, view))
+        return self._known[1]

@@ -10,6 +10,10 @@ import pyarrow.compute as pc
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.types import FRACTIONS, TIMESTAMP, TIMESTAMP_NTZ, Type, is_decimal, parse_type
 
+_PLAIN: dict[str, type] = {"tinyint": int, "smallint": int, "int": int, "bigint": int, "string": str, "boolean": bool,
+                           "double": float}  # fmt: skip
+"""Types of which a store has the values, or numbers and texts that become them."""
+
 _INSTANT, _LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
@@ -33,6 +37,21 @@ def column_values(cells: Sequence[Any], kind: str) -> pa.Array:
     if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
         return _parsed(cells, _INSTANT if wanted == TIMESTAMP else _LOCAL)
     return pa.array(list(cells), pa.binary() if wanted.name == "binary" else arrow_type(wanted))
+
+
+def plain_rows(rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> list[tuple] | None:
+    """Return rows of SQLite as Python's values, None where a type of Spark has other values than the store.
+
+    >>> plain_rows([(1, 0, 2)], ["int", "boolean", "double"]), plain_rows([], ["date"])
+    ([(1, False, 2.0)], None)
+    """
+    readers = [_PLAIN.get(kind) for kind in kinds]
+    if None in readers:
+        return None
+    return [
+        tuple(None if cell is None else read(cell) for read, cell in zip(readers, row, strict=True) if read)
+        for row in rows
+    ]
 
 
 def cell_table(rows: Sequence[Sequence[Any]], columns: Sequence[tuple[str, str]]) -> pa.Table:

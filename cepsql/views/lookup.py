@@ -1,35 +1,89 @@
 """Rows of one view by values of columns: no plan is needed for what the store answers by itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlglot import exp
 
+from cepsql.analysis.sql.python_values import python_value
 from cepsql.catalog.view_store import ViewSource
 from cepsql.language.file_tables import FILE
 from cepsql.language.statements import Query
+from cepsql.language.stray import HALF_CHARACTER
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.scan.select import given_clauses
-from cepsql.views.reading import constant
-from cepsql.views.snapshot import Condition, Wanted, read_rows
+from cepsql.views.cells import cell_table, plain_rows
+from cepsql.views.reading import MOST_BIGINT, constant
+from cepsql.views.snapshot import Condition, Wanted, cells_at_once, read_cells
 
 _CLAUSES = {"expressions", "from_", "where"}
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """A query for columns of a view in which other columns have these values, found by `lookup`."""
+    """A query for columns of a view in which other columns have these values.
+
+    by_key: the whole key is among these, so that it gives a row at most.
+    """
 
     wanted: Wanted
     columns: tuple[tuple[str, str], ...]
+    by_key: bool
 
     def table(self) -> pa.Table:
         """Return the rows; times with a zone are in UTC. Raises OperationalError as `read_views`."""
-        return read_rows(self.wanted)
+        return cell_table(read_cells(self.wanted), self.columns)
+
+    def rows_at_once(self) -> list[tuple] | None:
+        """Return the rows as Python's values if that takes no time, else None."""
+        cells = cells_at_once(self.wanted) if self.by_key else None
+        return None if cells is None else plain_rows(cells, [kind for _, kind in self.columns])
 
 
-def lookup(query: Query, found: Callable[[str], ViewSource | None]) -> Lookup | None:
+@dataclass(frozen=True)
+class Equality:
+    """A column of INTEGER or STRING that has the value of a constant, or else of a parameter."""
+
+    column: str
+    kind: Type
+    value: int | str | None
+    parameter: str
+
+    def condition(self, values: Mapping[str, object]) -> Condition | None:
+        """Return it with the values of parameters; None for one that the store compares otherwise, or that is wrong."""
+        value = self.value
+        if value is None:
+            given = python_value(values.get(self.parameter))
+            if self.kind == STRING:
+                value = given if isinstance(given, str) and HALF_CHARACTER.search(given) is None else None
+            elif isinstance(given, int) and not isinstance(given, bool) and abs(given) < MOST_BIGINT:
+                value = given
+        return None if value is None else Condition(self.column, "=", (value,))
+
+
+@dataclass(frozen=True)
+class LookupForm:
+    """What a query looks up for any values of its parameters, found by `lookup_form`."""
+
+    view: ViewSource
+    columns: tuple[tuple[str, str], ...]
+    equalities: tuple[Equality, ...]
+    by_key: bool
+
+    def with_values(self, values: Mapping[str, object]) -> Lookup | None:
+        """Return what it looks up for these values of parameters by name, None for values that need a plan."""
+        conditions = []
+        for equality in self.equalities:
+            condition = equality.condition(values)
+            if condition is None:
+                return None
+            conditions.append(condition)
+        names = tuple(name for name, _ in self.columns)
+        return Lookup(Wanted(self.view, names, tuple(conditions)), self.columns, self.by_key)
+
+
+def lookup_form(query: Query, found: Callable[[str], ViewSource | None]) -> LookupForm | None:
     """Return what a query looks up, None for one of another form, which may be wrong, too.
 
     The store compares integers and texts as Spark does, and a column keeps its name and type.
@@ -48,11 +102,13 @@ def lookup(query: Query, found: Callable[[str], ViewSource | None]) -> Lookup | 
         return None
     types = {column.name: parse_type(column.type) for column in view.columns}
     names = _columns(tree.expressions, view)
-    conditions = _conditions(tree.args["where"].this, types)
-    if names is None or conditions is None or len(set(names)) != len(names):
+    equalities = _equalities(tree.args["where"].this, types)
+    if names is None or equalities is None or len(set(names)) != len(names):
         return None
-    kinds = {column.name: str(types[column.name]) for column in view.columns}
-    return Lookup(Wanted(view, names, conditions), tuple((name, kinds[name]) for name in names))
+    columns = tuple((name, str(types[name])) for name in names)
+    key = view.view.key
+    by_key = bool(key) and {equality.column for equality in equalities}.issuperset(key)
+    return LookupForm(view, columns, equalities, by_key)
 
 
 def _columns(items: list[exp.Expr], view: ViewSource) -> tuple[str, ...] | None:
@@ -68,7 +124,7 @@ def _name(item: exp.Expr) -> str | None:
     return item.name if isinstance(item, exp.Column) and len(item.parts) == 1 else None
 
 
-def _conditions(tree: exp.Expr, types: dict[str, Type]) -> tuple[Condition, ...] | None:
+def _equalities(tree: exp.Expr, types: dict[str, Type]) -> tuple[Equality, ...] | None:
     found = []
     for part in tree.flatten() if isinstance(tree, exp.And) else [tree]:
         part = part.unnest()
@@ -76,8 +132,10 @@ def _conditions(tree: exp.Expr, types: dict[str, Type]) -> tuple[Condition, ...]
         kind = types.get(name or "")
         if name is None or kind is None or not (kind in INTEGERS or kind == STRING):
             return None
-        value = constant(part.expression, kind)
-        if value is None:
+        if isinstance(part.expression, exp.Placeholder):
+            found.append(Equality(name, kind, None, part.expression.name))
+        elif (value := constant(part.expression, kind)) is not None:
+            found.append(Equality(name, kind, value, ""))
+        else:
             return None
-        found.append(Condition(name, "=", (value,)))
     return tuple(found)

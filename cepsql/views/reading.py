@@ -23,7 +23,7 @@ from cepsql.views.points import NOW, AsOf, asked_point, read_as_of
 from cepsql.views.relation import Column, Relation, Rules, joined, ordered
 from cepsql.views.snapshot import Condition, Wanted
 
-_MOST_BIGINT = 2**63
+MOST_BIGINT = 2**63
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "kind"}
 _OPERATORS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -351,7 +351,7 @@ def constant(tree: exp.Expr, kind: Type) -> int | str | None:
     if not isinstance(literal, exp.Literal) or literal.is_string or not literal.this.isdigit():
         return None
     number = -int(literal.this) if negative else int(literal.this)
-    return number if abs(number) < _MOST_BIGINT else None
+    return number if abs(number) < MOST_BIGINT else None
 
 
 def _access(wanted: Wanted) -> str:

@@ -38,7 +38,7 @@ def engine(tmp_path_factory):
     ],
 )
 def test_a_lookup_gives_what_the_plan_gives(engine, query):
-    found = engine.lookup(*engine.parsed(query))
+    found = engine.prepared_lookup(*engine.parsed(query)).with_values()
     planned = engine.query(query)
     assert list(found.columns) == planned.columns
     # NaN is not equal to itself.
@@ -80,4 +80,49 @@ def test_a_lookup_gives_what_the_plan_gives(engine, query):
     ],
 )
 def test_other_queries_are_planned(engine, query):
-    assert engine.lookup(*engine.parsed(query)) is None
+    assert engine.prepared_lookup(*engine.parsed(query)).with_values() is None
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [("City = :p1", "it's"), ("n = :p1", -2), ("City = :p1 AND small = 1", "Rome"), ("small = :p1", True),
+     ("n = :p1", 1.0), ("n = :p1", "1"), ("City = :p1", 1), ("n = :p1", None), ("n = :p1", 2**70)],
+)  # fmt: skip
+def test_parameters_mean_what_they_mean_in_a_plan(engine, where, value):
+    query = f"SELECT City, n FROM spent WHERE {where}"
+    looked = engine.prepared_lookup(*engine.parsed(query)).with_values({"p1": value})
+    if looked is not None:
+        assert looked.table().to_pylist() == engine.query(query, {"p1": value}).arrow().to_pylist()
+    assert (looked is not None) == (isinstance(value, str) if "City" in where else type(value) is int and value < 2**63)
+
+
+def test_a_row_is_found_at_once_by_the_whole_key_alone(engine):
+    by_key, by_another = (
+        engine.prepared_lookup(*engine.parsed(f"SELECT n, City FROM spent WHERE {column} = :p1"))
+        for column in ("City", "n")
+    )
+    for lookup in (by_key, by_another):
+        assert lookup.rows_at_once({"p1": "Rome"}) is None  # Its form is not known before it was asked for.
+        lookup.with_values({"p1": "Rome"})
+    assert by_key.rows_at_once({"p1": "Rome"}) == [(1, "Rome")]
+    assert by_key.rows_at_once({"p1": "Paris"}) == []
+    assert by_key.rows_at_once({"p1": None}) is None
+    assert by_another.rows_at_once({"p1": 1}) is None
+
+
+def test_a_prepared_lookup_follows_the_catalog(tmp_path):
+    with cepsql.connect(catalog=str(tmp_path / "catalog.db")) as engine:
+        keep_view(engine, tmp_path / "views.db", "spent", COLUMNS, ROWS, key=("City",))
+        lookup = engine.prepared_lookup(*engine.parsed("SELECT n FROM spent WHERE City = 'Rome'"))
+        assert lookup.with_values().rows_at_once() == [(1,)]
+        with cepsql.connect(catalog=str(tmp_path / "catalog.db")) as other:
+            other.catalog.remove("spent")
+            keep_view(other, tmp_path / "others.db", "spent", COLUMNS, ROWS.slice(1), key=("City",))
+        # What others have changed is known when the catalog is asked for it.
+        assert engine.catalog.names.find("spent")
+        assert lookup.rows_at_once({}) is None
+        assert lookup.with_values().rows_at_once() == []
+        (tmp_path / "others.db").unlink()
+        assert lookup.rows_at_once({}) is None
+        with pytest.raises(cepsql.errors.OperationalError, match="never run"):
+            lookup.with_values().table()

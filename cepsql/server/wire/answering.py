@@ -10,6 +10,7 @@ import pyarrow as pa
 from cepsql.answer import Answer
 from cepsql.catalog import MaterializedView
 from cepsql.engine import Engine
+from cepsql.engine.lookups import PreparedLookup
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, in_text, suggestion
 from cepsql.language import statements as st
 from cepsql.language.tokens import QUOTED
@@ -51,6 +52,14 @@ class Result:
     message: str = ""
 
 
+@dataclass(frozen=True)
+class _Parsed:
+    """A statement of a connection, and what it looks up if it is a lookup."""
+
+    statement: st.Statement
+    lookup: PreparedLookup
+
+
 class Answering:
     """Executes the statements of one user in an engine that all users share."""
 
@@ -58,7 +67,7 @@ class Answering:
 
     def __init__(self, engine: Engine, user: User, limits: Limits):
         self._engine, self._user, self._limits = engine, user, limits
-        self._known: dict[str, st.Statement] = {}
+        self._known: dict[str, _Parsed] = {}
 
     def columns(self, sql: str, parameters: Sequence[object]) -> tuple[tuple[str, str], ...] | None:
         """Return the columns of what a statement gives, None for one that only acts; nothing is changed.
@@ -66,9 +75,10 @@ class Answering:
         parameters: values of the types that the statement will be given.
         Raises Error as `result`.
         """
-        statement = self._parsed(sql)
-        if (looked := self._engine.lookup(statement, _values(parameters))) is not None:
+        parsed = self._parsed(sql)
+        if (looked := parsed.lookup.with_values(_values(parameters))) is not None:
             return looked.columns
+        statement = parsed.statement
         if isinstance(statement, _READING):
             return tuple(self._query(statement, sql, parameters).columns)
         self._check_allowed(statement)
@@ -80,9 +90,11 @@ class Answering:
 
         Raises Refused where the role does not allow it, TooMuch for an answer that is too large, and Error.
         """
-        statement = self._parsed(sql)
-        if (looked := self._engine.lookup(statement, _values(parameters))) is not None:
-            return Result(looked.columns, tuples(self._bounded(looked.table())))
+        parsed = self._parsed(sql)
+        if (looked := parsed.lookup.with_values(_values(parameters))) is not None:
+            rows = looked.rows_at_once()
+            return Result(looked.columns, tuples(self._bounded(looked.table())) if rows is None else rows)
+        statement = parsed.statement
         if isinstance(statement, _READING):
             return self._rows(self._query(statement, sql, parameters))
         self._check_allowed(statement)
@@ -91,14 +103,19 @@ class Answering:
         with self._changing:
             return self._told(self._executed(statement, sql, parameters))
 
-    def _parsed(self, sql: str) -> st.Statement:
+    def rows_at_once(self, sql: str, parameters: Sequence[object]) -> list[tuple] | None:
+        """Return the rows of a lookup that was described if nothing has to be waited for, else None; raises Error."""
+        parsed = self._known.get(sql)
+        return None if parsed is None else parsed.lookup.rows_at_once(_values(parameters))
+
+    def _parsed(self, sql: str) -> _Parsed:
         # A statement is described before it is executed, and drivers send the same ones again.
         found = self._known.get(sql)
         if found is None:
             parsed = self._engine.parsed(_named(sql))
             if len(parsed) != 1:
                 raise InterfaceError(f"one statement at a time, and these are {len(parsed)}")
-            (found,) = parsed
+            found = _Parsed(parsed[0], self._engine.prepared_lookup(parsed[0]))
             if len(sql) <= _KEPT_LENGTH:
                 self._known[sql] = found
             if len(self._known) > _KEPT_STATEMENTS:
@@ -142,10 +159,11 @@ class Answering:
 
     def table(self, sql: str, parameters: Sequence[object]) -> pa.Table:
         """Return the rows of a query; errors as of `result`."""
-        statement = self._parsed(sql)
+        parsed = self._parsed(sql)
+        statement = parsed.statement
         if not isinstance(statement, st.Query | st.ExecutePrepared):
             raise NotSupportedError("only queries are answered so", hint="SELECT ... FROM a materialized view")
-        if (looked := self._engine.lookup(statement, _values(parameters))) is not None:
+        if (looked := parsed.lookup.with_values(_values(parameters))) is not None:
             return self._bounded(looked.table())
         return self._table(self._query(statement, sql, parameters))
 
@@ -169,7 +187,7 @@ class Answering:
         """
         prepared = self._engine.prepared(st.Name(name, Span(0, 0)))
         with in_text(prepared.sql):
-            statement = self._parsed(prepared.sql)
+            statement = self._parsed(prepared.sql).statement
             if not isinstance(statement, st.Query):
                 raise NotSupportedError(f"{name} writes rows, and only queries are called")
             known = {parameter.text for parameter in statement.parameters}

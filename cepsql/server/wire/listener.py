@@ -6,6 +6,7 @@ import logging
 import os
 import ssl
 import struct
+import sys
 import threading
 from collections.abc import Coroutine, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ _VERSION = "16.0 (cepsql)"
 _STARTUP_BYTES, _STARTUP_SECONDS = 10_000, 20.0
 _SPARE_BYTES = 10_000
 _END_SECONDS = 5.0
+_SWITCH_SECONDS = 0.0005
 
 
 class _Stream(PgStream):
@@ -195,6 +197,8 @@ class Listener:
     ):
         """Begin to listen; raises OSError if the address cannot be used."""
         self._reads = Reads(limits)
+        # Others of this process write; Python lets a thread go on for five milliseconds while this one waits.
+        sys.setswitchinterval(min(_SWITCH_SECONDS, sys.getswitchinterval()))
         self._loop = asyncio.new_event_loop()
         self._server = _WireServer(engine, users, self._reads, tls)
         self._thread = threading.Thread(target=self._loop.run_forever, name="cepsql-wire", daemon=True)

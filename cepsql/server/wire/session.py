@@ -175,11 +175,20 @@ class WireSession(pg_mimic.Session):
 
         acts: it defines or controls something, for which it has as much time as it needs.
         """
+        # Handing a lookup to a thread takes longer than the lookup.
+        if (found := self._at_once(sql, values)) is not None:
+            return found
         result: Result = await self._asked(self._answers.result, sql, values, limited=not acts)
         if result.message:
             notice = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": result.message}
             self._connection.stream.write(messages.make_notice_response(notice))
         return result.rows
+
+    def _at_once(self, sql: str, values: Sequence[object]) -> Sequence[tuple] | None:
+        try:
+            return self._answers.rows_at_once(sql, values)
+        except Error as error:
+            raise _translated(error, sql) from error
 
     async def schema(self) -> dict | None:
         """Return the views, for what clients ask of PostgreSQL's own catalog."""
