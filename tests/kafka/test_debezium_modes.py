@@ -71,7 +71,7 @@ def messages(described: dict, values: dict, with_schema: bool) -> list[str]:
     return [json.dumps({"schema": schema, "payload": one} if with_schema else one) for one in changes]
 
 
-@pytest.mark.parametrize("mode", everyday(MODES, 3))
+@pytest.mark.parametrize("mode", everyday(MODES, 4))
 @pytest.mark.parametrize("with_schema", everyday([True, False]))
 def test_files_and_kafka_tell_the_same(spark, topics, tmp_path, mode, with_schema):
     described, values, at = MODES[mode]
