@@ -9,7 +9,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM python:3.12-slim
 COPY --from=wheel /wheels /wheels
-RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[java,kafka,postgresql]" && rm -r /wheels \
+RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[java,kafka,postgresql,server]" && rm -r /wheels \
  && useradd --create-home --uid 10001 cepsql \
  && install -d -o cepsql -g cepsql /data
 USER cepsql

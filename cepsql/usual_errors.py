@@ -135,7 +135,7 @@ USUAL_ERRORS: dict[str, tuple[UsualError, ...]] = {
     ),
     "JavaEndedError": (
         UsualError(
-            "Java, in which Spark runs, has ended",
+            "Spark's Java process has ended",
             "Java ran out of memory, or was killed",
             "`--conf spark.driver.memory=4g`",
         ),

@@ -21,6 +21,7 @@ from cepsql.engine import SETTINGS
 from cepsql.errors import ExitCode
 from cepsql.language.accepted_calls import accepted_names
 from cepsql.language.foreign_functions import INSTEAD
+from cepsql.language.statements import Statement
 from cepsql.scalar.registry import REGISTRY
 from cepsql.server.metrics import LEADS, QUERY_METRICS, STATE
 from cepsql.shell.suggested_options import QUERY_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
@@ -367,8 +368,14 @@ def _signature(function) -> str:
     if star is not None:
         shown.insert(star, "*")
     result = re.search(r" -> (.*)$", text)
-    returned = f" -> {result[1].strip(chr(39))}" if result else ""
+    returned = f" -> {_plain(result[1].strip(chr(39)))}" if result else ""
     return f"({', '.join(shown)}){returned}"
+
+
+def _plain(annotation: str) -> str:
+    """Write a type without the modules of its names, and the union of all statements as one word."""
+    names, every = (re.sub(r"\b(?:cepsql|collections)\.(?:\w+\.)+", "", text) for text in (annotation, str(Statement)))
+    return names.replace(every, "Statement").replace("pyarrow.lib.", "pa.")
 
 
 def _parameter(parameter: inspect.Parameter) -> str:

@@ -33,7 +33,7 @@ _NO_TABLE = f"no such table: {CATALOG.name}"
 """What SQLite says of an empty file."""
 
 _LOCKED = ("database is locked", "lock timeout")
-_LOCKED_HINT = "another process has been writing to it for long: one that is frozen must go on, or end"
+_LOCKED_HINT = "another process has been writing to it for long: let a frozen process continue, or end it"
 """What SQLite and PostgreSQL say when _SECONDS_OF_PATIENCE are over, and what to do."""
 
 _NO_ROOM = ("disk I/O error", "disk is full", "unable to open database file")

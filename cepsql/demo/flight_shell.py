@@ -22,7 +22,7 @@ QUESTIONS = (
         "SELECT tailnum, origin, dest, departed, delay FROM flights WHERE delay > 600;",
     ),
     (
-        "Which aircraft left later three times in a row? \\drain stops at the last file.",
+        "Which aircraft left with a growing delay three times in a row? \\drain stops at the last file.",
         f"\\drain {GROWING_DELAY.query};",
     ),
     (

@@ -29,8 +29,9 @@ CREATE OR REPLACE STREAM flights (
 SELECT tailnum, carrier, flight, origin, dest, departed, delay
 FROM flights MATCH_RECOGNIZE (
   PARTITION BY tailnum ORDER BY departed
-  MEASURES FIRST(carrier) AS carrier, FIRST(flight) AS flight, FIRST(origin) AS origin, FIRST(dest) AS dest,
-           FIRST(departed) AS departed, FIRST(delay) AS delay, MATCH_TIMEOUT() AS gone_quiet
+  MEASURES FIRST(carrier) AS carrier, FIRST(flight) AS flight,
+           FIRST(origin) AS origin, FIRST(dest) AS dest, FIRST(departed) AS departed,
+           FIRST(delay) AS delay, MATCH_TIMEOUT() AS gone_quiet
   ONE ROW PER MATCH SHOW TIMEOUT MATCHES
   AFTER MATCH SKIP TO NEXT ROW
   PATTERN (DEPARTED AGAIN) WITHIN INTERVAL '2' DAYS

@@ -1,4 +1,4 @@
--- Which aircraft left New York three times in a row within a day, each time at least half an hour later behind schedule?
+-- Which aircraft left New York three times in a row within a day, each time at least half an hour more behind schedule?
 --
 -- Each row is one departure, and its event time is when the aircraft really left. A cancelled flight never left: its
 -- event time is NULL, so it is counted and left out.

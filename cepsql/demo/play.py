@@ -1,8 +1,10 @@
 """Replay the flights through the demo's queries and tell what was found."""
 
 import argparse
+import shutil
 import sys
 import tempfile
+import textwrap
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -19,6 +21,9 @@ from cepsql.options import Parser
 from cepsql.query import Query
 
 _INDENT = "   "
+_WIDTH = 104
+"""How many characters a line of text has at most."""
+
 _SHOWN = 3
 """How many matches of a query are printed without --all."""
 
@@ -88,19 +93,20 @@ def _write_out(folder: Path, options: argparse.Namespace) -> None:
         replay = _lay_out(folder, options)
     except OSError as error:
         raise InterfaceError(f"{folder} cannot be written: {error.strerror}") from error
-    print(
+    _tell(
         f"{folder} has {replay.rows:,} real flights from New York in early 2013, in {replay.files} CSV files, in the "
-        f"order of departure.\n{replay.late:,} rows come a file too late, {replay.malformed:,} are malformed: their "
-        f"delay is not a number. {replay.cancelled:,} flights were cancelled\nand have no departure time."
+        "order of departure.",
+        f"{replay.late:,} rows come a file too late, {replay.malformed:,} are malformed: their delay is not a number. "
+        f"{replay.cancelled:,} flights were cancelled and have no departure time.",
     )
 
 
 def _play(replay: FlightReplay, options: argparse.Namespace) -> None:
-    print(
-        f"{replay.rows:,} real flights from New York in early 2013, in the order in which they left.\n"
+    _tell(
+        f"{replay.rows:,} real flights from New York in early 2013, in the order in which they left.",
         f"The replay has {replay.files} files, each read as one batch. As in a real stream, {replay.late:,} rows come "
-        f"late and {replay.malformed:,} are\nmalformed; {replay.cancelled:,} flights were cancelled and have no "
-        "departure time."
+        f"late and {replay.malformed:,} are malformed; {replay.cancelled:,} flights were cancelled and have no "
+        "departure time.",
     )
     print("Starting Spark ...", end=" ", flush=True)
     begin = time.monotonic()
@@ -115,8 +121,17 @@ def _play(replay: FlightReplay, options: argparse.Namespace) -> None:
         print("Now you:     cepsql demo --shell    the shell with these flights, and three questions to try")
 
 
+def _tell(*paragraphs: str, indent: str = "") -> None:
+    """Print paragraphs in lines of whole words."""
+    width = min(shutil.get_terminal_size((_WIDTH, 1)).columns, _WIDTH)
+    for paragraph in paragraphs:
+        print(textwrap.fill(paragraph, width, initial_indent=indent, subsequent_indent=indent), flush=True)
+
+
 def _act(engine: Engine, scene: Scene, number: int, replay: FlightReplay, shown: int | None) -> None:
-    print(f"\n{number}. {scene.question}\n")
+    print()
+    _tell(f"{number}. {scene.question}")
+    print()
     print_sql(f"{scene.query};", _INDENT)
     print()
     *definitions, select = scene.statements(replay.folder)
@@ -128,8 +143,10 @@ def _act(engine: Engine, scene: Scene, number: int, replay: FlightReplay, shown:
     told.end()
     if scene.deadline:
         early = sum(replay.end - row["departed"].replace(tzinfo=None) < scene.deadline for row in told.rows)
-        print(f"   ({early:,} of them left in the last days of the data, and may have left again after it)")
-    print(f"{_INDENT}{account}")
+        _tell(
+            f"({early:,} of them left in the last days of the data, and may have left again after it)", indent=_INDENT
+        )
+    _tell(account, indent=_INDENT)
     if scene.explained is not None and replay.has(scene.explained):
         _explain(query, scene.explained)
 
@@ -145,7 +162,7 @@ class _Told:
         """Tell of further rows, which were found together."""
         for row in sorted(rows, key=lambda row: row[self._scene.order]):
             if self._most is None or len(self.rows) < self._most:
-                print(f"{_INDENT}{self._scene.tell(row)}", flush=True)
+                _tell(self._scene.tell(row), indent=_INDENT)
             self.rows.append(row)
 
     def end(self) -> None:

@@ -184,7 +184,7 @@ class Engine:
         for statement in parsed:
             with in_text(text):
                 if isinstance(statement, st.CreateView | st.CreateQuery | st.CreateMaterializedView):
-                    refuse_parameters(statement, "a text that is kept", statement.name.span)
+                    refuse_parameters(statement, "a stored definition", statement.name.span)
                     if self.catalog.store is not None:
                         refuse_relative_files(statement.query)
                 done = execute(self._context, bind_parameters(statement, values), given)

@@ -27,19 +27,19 @@ def connect(
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
 
-    spark:   the session to use, whose tables and views can be queried too. None: a session of the engine's own, in the
-             Spark that runs in this process or else in one that starts.
-    master:  where our own session runs, such as "local[2]" or "spark://host:7077".
-    conf:    Spark settings for our own session. If Spark runs already, with another master or another value of a
+    spark:   the session to use, whose tables and views can be queried too. None: a new session, in the Spark of this
+             process, which is started if none runs.
+    master:  where a new session runs, such as "local[2]" or "spark://host:7077".
+    conf:    Spark settings for a new session. If Spark runs already, with another master or another value of a
              setting that is fixed when it starts, the first statement that needs Spark raises OperationalError.
-    ansi:    whether 1/0, an overflow or a cast that fails is an error (True) or gives NULL (False); it is set in a
-             given session. None: as the given session says; NULL in one of our own, so that one such value does not
+    ansi:    whether 1/0, an overflow or a failed cast is an error (True) or gives NULL (False); it is also set in a
+             given session. None: a given session keeps its mode; a new one gives NULL, so that one bad value does not
              end a standing query.
     catalog: where definitions are kept, and shared with other processes: the path of a file, which is made if it is
              missing, or a URL such as postgresql://host/database; default CEPSQL_CATALOG. "": in this process.
-    restrictions: what statements and definitions may name; None: all that this process has a right to.
-    create_catalog: whether a catalog is made where there is none, True or False. None: yes, except in a file that is
-             there and empty, which may be what is left of a catalog.
+    restrictions: what statements and definitions may name; None: everything that this process may use.
+    create_catalog: whether a missing catalog is made, True or False. None: yes, unless its file exists and is empty:
+             a catalog may have been lost.
     Raises InterfaceError for arguments of another kind, and for master or conf beside a given session; OperationalError
     if the catalog cannot be used.
     """

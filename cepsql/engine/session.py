@@ -107,7 +107,7 @@ class EngineSession:
         """Raise InterfaceError if the engine is closed, or was made before this process was forked."""
         if not self.is_of_this_process:
             raise InterfaceError(
-                "the engine is that of the process from which this one was forked",
+                "the engine belongs to the process from which this one was forked",
                 hint='connect() makes one here; multiprocessing.get_context("spawn") begins without any',
             )
         if self.closed:

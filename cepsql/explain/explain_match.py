@@ -91,7 +91,7 @@ class _Explainer:
             failed=(),
             waiting=self.outside(found.waiting),
             late=self.outside(found.late),
-            timeless=found.timeless,
+            without_event_time=found.timeless,
             watermark=None if found.bound == END_OF_TIME else self.time(found.bound),
             whole=whole,
         )

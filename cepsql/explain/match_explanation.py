@@ -133,19 +133,19 @@ class ExplainedVariable(Brief):
 
 @dataclass(frozen=True, repr=False)
 class MatchExplanation(Readable):
-    """What one row pattern made of one partition. Row numbers count from 1 in the order of the partition.
+    """How one row pattern matched one partition. Row numbers count from 1 in the order of the partition.
 
     pattern, skip: as in the query.
     key:      the PARTITION BY columns with their values.
     columns:  the names of `ExplainedRow.values`.
-    rows:     how many rows could be matched; `first` and `last` are the ORDER BY values of the outer ones.
+    rows:     how many rows could be matched; `first` and `last` are their first and last ORDER BY values.
     matches:  what was found, in order.
     jumped:   matches that would begin at rows that AFTER MATCH SKIP jumped over.
-    variables: one a pattern variable.
-    open:     the attempt that rows to come decide, None if none is open.
-    failed:   the attempts that came furthest among those that failed, best first: for each way to fail (what stopped
-              them, what was awaited) the one that took most rows, of several the latest. At most three.
-    waiting:  rows above the watermark; late: rows that came too late; timeless: how many rows have no event time.
+    variables: one for each pattern variable.
+    open:     the attempt that later rows decide, or None.
+    failed:   at most three failed attempts, best first: for each cause the one that took most rows, the latest of
+              several.
+    waiting:  rows above the watermark; late: rows that came too late; without_event_time: how many rows have none.
     watermark: up to which time rows are in order, None over a table.
     whole:    False if earlier rows of the partition are no longer known.
     misplaced: how many skips to a variable led nowhere.
@@ -165,7 +165,7 @@ class MatchExplanation(Readable):
     failed: tuple[ExplainedAttempt, ...]
     waiting: tuple[ExplainedRow, ...] = ()
     late: tuple[ExplainedRow, ...] = ()
-    timeless: int = 0
+    without_event_time: int = 0
     watermark: str | None = None
     whole: bool = True
     misplaced: int = 0
@@ -186,8 +186,8 @@ class MatchExplanation(Readable):
         for title, rows in (("waiting for the watermark", self.waiting), ("late, and left out", self.late)):
             if rows:
                 lines += ["", f"{title}: {_rows(len(rows))}", *_table(rows, self.columns, numbered=False)]
-        if self.timeless:
-            lines += ["", f"left out: {_rows(self.timeless)} without event time"]
+        if self.without_event_time:
+            lines += ["", f"left out: {_rows(self.without_event_time)} without event time"]
         return "\n".join(lines)
 
 

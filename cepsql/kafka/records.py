@@ -233,5 +233,5 @@ def _dense(records: Sequence[Message], position: int) -> int:
 def _lost(part: Range, begin: int, end: int) -> OperationalError:
     return OperationalError(
         f"records of {part.topic}, partition {part.partition}, are gone from Kafka: offsets {begin} to {end - 1}",
-        hint="the option failOnDataLoss false goes on without them",
+        hint="the option failOnDataLoss false continues without them",
     )

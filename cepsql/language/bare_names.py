@@ -20,7 +20,7 @@ def refuse_bare_names(text: Text, tree: exp.Expr) -> None:
             continue
         place = Span(name.meta["start"], name.meta["end"] + 1)
         hint = f"{quoted(name.name)}; without them names have the letters a to z, digits and _"
-        raise ProgrammingError(f"the name {name.name} stands in backquotes", place, hint, text.sql)
+        raise ProgrammingError(f"the name {name.name} needs backquotes", place, hint, text.sql)
 
 
 def _is_sparks(name: exp.Identifier) -> bool:

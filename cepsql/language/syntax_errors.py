@@ -292,7 +292,7 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
     if words[index] == "\\":
         return _SHELL
     if words[index - 1 : index + 1] == ["OVER", "PARTITION BY"]:
-        return "the rows are told in brackets: OVER (PARTITION BY x ORDER BY y)"
+        return "the window stands in parentheses: OVER (PARTITION BY x ORDER BY y)"
     if words[index] == "=>" or words[max(0, index - 2) : index] == ["=", "<"]:
         return "did you mean >= ?" if words[index] == "=>" else "did you mean <= ?"
     if words[index - 1] == "TOP" and words[index].isdigit():

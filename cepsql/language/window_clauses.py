@@ -219,7 +219,10 @@ def _add_length(
     place = _index(text, tokens[0])
     if word not in known:
         raise text.error(
-            f"this kind of window has no {word}", place - len(word.split()), place, "it has " + ", ".join(known)
+            f"this kind of window has no {word}",
+            place - len(word.split()),
+            place,
+            "this kind takes " + ", ".join(known),
         )
     if word in lengths:
         raise text.error(f"{word} stands here for the second time", place - len(word.split()), place)
@@ -229,7 +232,7 @@ def _add_length(
 def _refuse_other(text: Text, at: int, known: tuple[str, ...]) -> None:
     """Raise ProgrammingError for what other engines let stand among the lengths of windows."""
     if text.word(at) in _OTHERS:
-        hint = f"it has {', '.join(known)}; {_OTHERS[text.word(at)]}"
+        hint = f"a window takes {', '.join(known)}; {_OTHERS[text.word(at)]}"
         raise text.error(f"windows have no {text.word(at)}", at, hint=hint)
     if near := difflib.get_close_matches(text.word(at), [word.split()[0] for word in known], 1, 0.75):
         raise text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?")

@@ -193,7 +193,7 @@ def _refuse_groups_without_window(query: exp.Query) -> None:
     windowed = [key for key in group.expressions if _is_windowed(key, query)]
     if windowed and not any(map(_is_window, windowed)):
         raise NotSupportedError(
-            "groups without the window beside those with it are not supported over a stream: they are never over",
+            "over a stream, grouping sets without the window are not supported: their groups never end",
             span_of(group),
             "GROUP BY ROLLUP (...), window(...) has the window in all of them",
         )
@@ -305,8 +305,7 @@ def _refuse_whole_tables(query: exp.Query, streams: set[str], place: Span | None
                 raise NotSupportedError(
                     f"a {kind} JOIN that gives all rows of a table beside those of a stream is not supported",
                     span_of(join, place),
-                    "which of them have met nobody is never known while rows may follow; let the join keep each row of "
-                    "the stream",
+                    "on an unbounded stream, an unmatched row is never final; let the join keep each row of the stream",
                 )
             before = before or after
 

@@ -29,7 +29,7 @@ def plan_standing(query: Query, lookup: Lookup, changes: ViewChanges, of_view: b
     of_view: it is that of a materialized view: one that says no EMIT means EMIT CHANGES where nothing else is possible.
     Raises as `cepsql.plan.planner.plan_query`.
     """
-    refuse_read_point(query, "a query that stands")
+    refuse_read_point(query, "a standing query")
     emitted = [query]
     if of_view and query.emit is None:
         emitted.append(replace(query, emit=EmitClause(CHANGES, None, None, query.span)))

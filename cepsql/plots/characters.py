@@ -73,7 +73,7 @@ def _letters(variables: Sequence[str]) -> dict[str, str]:
 
 
 def _legend(letters: dict[str, str]) -> list[str]:
-    said = [f"{letter} {name}" for name, letter in letters.items()]
+    said = [name if name == letter else f"{letter} {name}" for name, letter in letters.items()]
     return [", ".join([*said, f"{_UNMATCHED} in no match"])] if said else []
 
 

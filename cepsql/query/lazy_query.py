@@ -253,11 +253,11 @@ class Query:
 
         on_rows:    called with the rows and the number of every micro-batch that has rows; a column with a date or time
                     outside the years 1 to 9999 is text there.
-        sink:       where rows go in place of that, as the name of one that CREATE SINK has made or as a
-                    `cepsql.catalog.Sink`; without both `rows()` gives them.
-        name:       what the sink knows the query by, the same in every start; None: a name of its checkpoint's own.
-        epoch:      grows with each owner of the query: a sink refuses what an earlier one writes, and a checkpoint is
-                    taken over from it. None: a checkpoint is never taken over from a process that lives.
+        sink:       where rows go instead: the name of a sink made with CREATE SINK, or a `cepsql.catalog.Sink`.
+                    Without `on_rows` and `sink`, `rows()` gives them.
+        name:       the query's name in the sink, the same at every start; None: a name that the checkpoint keeps.
+        epoch:      grows with each owner of the query: a sink refuses writes of an earlier owner, and the checkpoint is
+                    taken over from it. None: a checkpoint is never taken over from a running process.
         drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
         checkpoint: folder from which a later start resumes; None: nothing is kept.
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
@@ -304,8 +304,8 @@ class Query:
     def insert(self, into: Source, names: Sequence[str] = ()) -> int:
         """Insert all rows of a bounded query into a stream or table, in one step; return how many there were.
 
-        names: what the columns are called there, in order; none: they go by name, or else by place.
-        `token` then tells which rows they were, for those who wait until views have taken them.
+        names: the columns of the target, in order; none: columns are matched by name, or else by position.
+        `token` then identifies the rows, so that WAIT FOR can wait until views have them.
         Raises InterfaceError for a stream, NotSupportedError for a target that takes no rows, ProgrammingError and
         DataError for columns and values that do not fit, OperationalError if it cannot be written to.
         """
@@ -352,8 +352,8 @@ class Query:
     def plot(self, x: str, y: str, most: int = 6) -> "Figure":
         """Draw the matches on their series: y over x for each partition, a colour for each variable.
 
-        All rows that the pattern reads are drawn, whatever the query says of each match; of a query without a pattern
-        those that it gives. Of a stream they are those that are there now. Rows without x are left out.
+        All rows that the pattern reads are drawn; without a pattern, the rows of the query. Of a stream, the current
+        rows are drawn. Rows without x are left out.
         most: how many partitions are drawn, those with the most matches.
         Raises InterfaceError where matplotlib is not installed or there is no such column, NotSupportedError for
         several MATCH_RECOGNIZE, and what running the query would raise.
@@ -363,9 +363,9 @@ class Query:
         return draw_matches(*drawn_series(self, self._of_statement, x, y), most)
 
     def drawing(self, x: str, y: str, width: int = 78, height: int = 20) -> str:
-        """Draw y over x as text: the matches of the partition that has the most, or the rows of a query without any.
+        """Draw y over x as text: the matches of the partition with the most, or the rows of a query without a pattern.
 
-        Of a stream the rows are those that are there now. A row in a match is a letter of its variable.
+        Of a stream, the current rows are drawn. A row in a match is a letter of its variable.
         width, height: of the drawing in characters.
         Raises InterfaceError if there is no such column, or it is neither a number nor a time, and what running the
         query would raise.

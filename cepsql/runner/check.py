@@ -1,6 +1,7 @@
 """Statements read and analysed, but not run."""
 
-from collections.abc import Iterator, Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 
 from cepsql.engine import Engine
 from cepsql.errors import Error, ProgrammingError, UncheckedError
@@ -34,6 +35,19 @@ def checked(engine: Engine, text: str, args: Mapping[str, object]) -> Iterator[E
             yield anchored(found, text, offset, statement)
         else:
             yield None
+
+
+def definer(error: Error, later: Iterable[tuple[str, str | None]]) -> str | None:
+    """Return which of these texts, each with its file, defines the relation that an error does not find."""
+    if not error.message.startswith("there is no stream, table or view"):
+        return None
+    return next((file for text, file in later if file and _unknown_name(error) in _all_defined(text)), None)
+
+
+def _all_defined(text: str) -> set[str]:
+    with contextlib.suppress(Error):
+        return set().union(*(_defined(statement) for _, statement in split(text)))
+    return set()
 
 
 def _unknown_name(error: Error) -> str | None:

@@ -56,7 +56,7 @@ def follow(
     console.clear()
     console.say(f"{end}: {counted(written, 'row')}, {time.monotonic() - begin:.0f} s")
     if subscription.token is not None and written != settings.limit:
-        console.say(f"SUBSCRIBE {subscription.name} SINCE '{subscription.token}' goes on from here")
+        console.say(f"SUBSCRIBE {subscription.name} SINCE '{subscription.token}' resumes from here")
 
 
 def _begun(subscription: "Subscription", zone: str, settings: Settings, console: Console) -> StreamRows:

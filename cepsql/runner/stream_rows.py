@@ -97,7 +97,7 @@ class _LiveRows:
         for key in keys:
             if key.lower() not in names:
                 hint = suggestion(key, [name for name, _ in columns], "columns")
-                raise InterfaceError(f"there is no column {key} by which the table could refresh", hint=hint)
+                raise InterfaceError(f"there is no column {key} to refresh the table by", hint=hint)
         self._places = [names.index(key.lower()) for key in keys]
         self._columns, self._zone, self._most, self._console = columns, canonical_zone(zone), most, console
         self._rows: dict[tuple, pa.Table] = {}

@@ -42,7 +42,7 @@ def _divided(interval: int, divisor: Decimal | float) -> int:
 
 def _rounded(micros: float) -> int:
     if micros != micros or micros in (float("inf"), float("-inf")):
-        raise DataError("an INTERVAL is multiplied or divided by what is no number")
+        raise DataError("an INTERVAL can be multiplied or divided only by a number")
     return _whole(Decimal(micros))
 
 

@@ -55,7 +55,7 @@ _ELSEWHERE = {
     "\\p": "the up arrow brings the last statement back, \\e edits it",
     "\\s": "Ctrl-R searches the history",
     "\\r": "Ctrl-C clears what is typed",
-    "\\!": "Ctrl-Z lets the shell rest, fg goes on",
+    "\\!": "Ctrl-Z suspends the shell, fg continues",
     "\\sf": "\\df NAME describes a function",
     "\\sv": "SHOW CREATE VIEW name shows how it is defined",
 }
@@ -298,7 +298,7 @@ def _drain(same: Change, argument: str, catalog: Catalog) -> Change:
     if argument and argument not in _SWITCH:
         raise InterfaceError("\\drain takes on or off, or a SELECT that ends once its input is decided")
     settings = replace(same.settings, drain=_SWITCH[argument] if argument else not same.settings.drain)
-    does = "ends once its input is processed and decided" if settings.drain else "goes on until it is stopped"
+    does = "ends once its input is processed and decided" if settings.drain else "runs until it is stopped"
     return replace(same, settings=settings, message=f"a SELECT over a stream {does}")
 
 

@@ -192,7 +192,9 @@ class FittedSink(BatchSink):
                 left = patience - (time.monotonic() - begun)
                 if left <= 0 or self._closed.wait(min(max(pause, failure.seconds), left)):
                     self.waiting = None
-                    raise OperationalError(reason, hint="nothing is lost: a start goes on with this batch") from failure
+                    raise OperationalError(
+                        reason, hint="nothing is lost: the next start resumes with this batch"
+                    ) from failure
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 self.retries += 1
             else:

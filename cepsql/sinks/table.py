@@ -273,7 +273,7 @@ class TableSink(FittedSink):
                 said = redact(reason, self._secrets)
                 if lacking is not None:
                     message = f"sink {self.sink.name} cannot be written to: {said}"
-                    raise OperationalError(message, hint="a start goes on with this batch") from failure
+                    raise OperationalError(message, hint="the next start resumes with this batch") from failure
                 message = f"sink {self.sink.name} refuses a row: {said}"
                 raise DataError(message, hint="nothing of its batch was written") from failure
             raise

@@ -152,7 +152,7 @@ class WebhookSink(FittedSink):
             if failure.code >= 500 or failure.code in _PASSING:
                 raise Unavailable(said, seconds=_seconds_asked(failure.headers.get("Retry-After"))) from failure
             raise OperationalError(
-                f"sink {self.sink.name}: {said}", hint="a start goes on with this batch"
+                f"sink {self.sink.name}: {said}", hint="the next start resumes with this batch"
             ) from failure
         except TimeOver as failure:
             raise Unavailable(f"{self._host}: no answer within {self._timeout:g} seconds") from failure

@@ -40,9 +40,9 @@ def defined_query(
     """
     if not plan.streaming:
         hint = "INSERT INTO sink SELECT ... writes the rows of a bounded query once"
-        raise InterfaceError("a query that stands reads a stream, and this one reads none", create.query.span, hint)
+        raise InterfaceError("a standing query must read a stream, and this one reads none", create.query.span, hint)
     if plan.limit is not None:
-        raise NotSupportedError("LIMIT in a query that stands is not supported", create.name.span)
+        raise NotSupportedError("LIMIT in a standing query is not supported", create.name.span)
     check_options(create.options, create.name.span, "a query", check)
     options = dict(settings) | dict(create.options) | _start(create)
     reads = tuple(sorted(plan.reads))

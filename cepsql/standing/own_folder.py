@@ -23,9 +23,9 @@ def with_own_folder(catalog: Catalog, create: CreateSource) -> CreateSource:
     name, span = create.name.text, create.name.span
     example = f"CREATE STREAM {name} (...) USING json OPTIONS (path '/folder')"
     if create.value is not None or create.start is not None:
-        raise NotSupportedError(f"FORMAT and FROM are about a source, and {name} has none", span, example)
+        raise NotSupportedError(f"FORMAT and FROM describe a source, and {name} has none", span, example)
     if all(column.expression is not None for column in create.columns):
-        raise NotSupportedError(f"{name} has neither columns nor a source that has some", span, example)
+        raise NotSupportedError(f"{name} has no columns, and no source to infer them from", span, example)
     store = catalog.store
     file = Path(temporary_folder("cepsql-streams-")) / "catalog" if store is None else store.database.file
     if file is None:

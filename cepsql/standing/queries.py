@@ -272,7 +272,7 @@ class NamedQuery:
             elif time.monotonic() >= end:
                 break
             time.sleep(0.1)
-        said = f"query {self.name} shall be {desired}, and is still {state.state}"
+        said = f"query {self.name} should be {desired}, and is still {state.state}"
         if state.epoch is None:
             hint = "the server of the catalog has not got round to it, or is gone: START QUERY tries again"
             raise OperationalError(f"{said}: no process runs it", hint=hint)

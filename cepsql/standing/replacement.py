@@ -15,7 +15,7 @@ from cepsql.plan.upgrade import INCOMPATIBLE, REPLAYABLE, SAME, upgrade
 if TYPE_CHECKING:
     from cepsql.standing.home import Home
 
-_REPLAYED = "its next start reads again what it has read, writes no row of that, and goes on with the state it makes"
+_REPLAYED = "its next start reads the past input again, writes none of its rows, and continues with the new state"
 
 
 @dataclass(frozen=True)

@@ -178,4 +178,4 @@ def _check_there(host: Host, what: MaterializedView | RegisteredQuery) -> None:
     if now is None:
         raise ProgrammingError(f"{what.name} was dropped")
     if getattr(now, "id", None) != what.id:
-        raise ProgrammingError(f"{what.name} was replaced", hint=f"SUBSCRIBE {what.name} follows it anew")
+        raise ProgrammingError(f"{what.name} was replaced", hint=f"SUBSCRIBE {what.name} follows the new one")

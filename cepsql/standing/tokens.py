@@ -39,7 +39,7 @@ def wait_for(host: Host, asked: st.WaitFor) -> Answer:
     seconds = WAIT_SECONDS if asked.timeout is None else interval_micros(asked.timeout, asked.span) / 1_000_000
     waiting = _Waiting(host, asked.token, asked.span)
     if not waiting.reads(view):
-        said = f"view {view.name} does not read {waiting.stream}, of which the token is"
+        said = f"view {view.name} does not read {waiting.stream}, the stream of the token"
         raise ProgrammingError(said, asked.name.span)
     batch = waiting.wait(view, time.monotonic() + seconds, seconds)
     return Answer(message=f"view {view.name} has taken it, up to batch {batch}")
@@ -53,7 +53,7 @@ def wait_for_views(host: Host, plan: Plan) -> None:
     waiting = _Waiting(host, point.after, point.span)
     views = [one.view for one in view_sources(plan) if waiting.reads(one.view)]
     if not views:
-        raise ProgrammingError(f"no view of the query reads {waiting.stream}, of which the token is", point.span)
+        raise ProgrammingError(f"no view of the query reads {waiting.stream}, the stream of the token", point.span)
     end = time.monotonic() + WAIT_SECONDS
     for view in views:
         waiting.wait(view, end, WAIT_SECONDS)

@@ -23,18 +23,20 @@ def check(argv: Sequence[str]) -> int:
 
     from cepsql.engine import connect
     from cepsql.errors import UncheckedError
-    from cepsql.runner.check import checked
+    from cepsql.runner.check import checked, definer
     from cepsql.runner.console import Console
     from cepsql.runner.counted import counted
     from cepsql.runner.report import report
 
     console, engine, wrong, number, unknown = Console(sys.stdout, sys.stderr), connect(catalog=""), 0, 0, 0
-    for text, file in chosen.files:
+    for place, (text, file) in enumerate(chosen.files, 1):
         for error in checked(engine, text, dict(chosen.variable)):
             number += 1
             if isinstance(error, UncheckedError):
                 unknown += 1
             elif error is not None:
+                if defines := definer(error, chosen.files[place:]):
+                    error.hint = f"{defines} defines it: name that file before {file}"
                 report(error, console, file=file, text=text)
                 wrong += 1
     errors = counted(wrong, "error") if wrong else "no errors"

@@ -96,7 +96,7 @@ def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.T
         known = {last and last.checkpoint, until.checkpoint, after.checkpoint if after else until.checkpoint}
         if last is None or len(known) > 1 or last.batch < until.batch:
             raise OperationalError(
-                f"view {view.name} was made anew since its changes were read",
+                f"view {view.name} was rebuilt since its changes were read",
                 hint="read it with a new checkpoint: CREATE OR REPLACE ... WITH NEW CHECKPOINT AS ...",
             )
         journal = Journal(connection, view.name, view.schema)

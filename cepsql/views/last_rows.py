@@ -259,7 +259,7 @@ class LastRowsFollower:
         if self._last + 1 < state.first and not self._fresh:
             raise OperationalError(
                 f"the rows of query {self._name} since batch {self._last} are older than those that are kept",
-                hint=f"SUBSCRIBE {self._name} without SINCE goes on from now; what follows all the time misses none",
+                hint=f"SUBSCRIBE {self._name} without SINCE continues from now; a reader that never stops misses none",
             )
         if self._last > state.last:
             raise OperationalError(f"query {self._name} has not come as far as that token")

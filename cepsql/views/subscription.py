@@ -59,7 +59,7 @@ def token_batch(token: str, whose: str, name: str) -> int:
         )
     if found[1] != position_token(whose, 0).partition("-")[0]:
         raise ProgrammingError(
-            f"the token {token} is of other rows than {name} has now: it was made anew, or it is another's",
+            f"the token {token} is not of the rows that {name} has now: {name} was rebuilt, or the token is another's",
             hint=f"SUBSCRIBE {name} without SINCE begins with what is there",
         )
     return int(found[2]) - 1
@@ -99,7 +99,7 @@ class ViewFollower:
                 return
             if checkpoint != self._checkpoint:
                 raise OperationalError(
-                    f"view {self._view.name} was made anew",
+                    f"view {self._view.name} was rebuilt",
                     hint=f"SUBSCRIBE {self._view.name} without SINCE begins with its rows",
                 )
             if newest == self._last:

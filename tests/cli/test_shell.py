@@ -131,7 +131,7 @@ def test_keys_and_the_statements_they_execute(keys, seen):
         (f"\\maxrows all{ENTER}", "a bounded result shows all rows"),
         (f"\\maxrows few{ENTER}", "\\maxrows takes a number of rows, or all"),
         (f"\\drain on{ENTER}", "a SELECT over a stream ends once its input is processed and decided"),
-        (f"\\drain{ENTER}\\drain{ENTER}", "a SELECT over a stream goes on until it is stopped"),
+        (f"\\drain{ENTER}\\drain{ENTER}", "a SELECT over a stream runs until it is stopped"),
         (f"\\timeout 1.5{ENTER}", "a SELECT over a stream ends after 1.5 s"),
         (f"\\timeout soon{ENTER}", "\\timeout takes a number of seconds, or off"),
         (f"\\timing off{ENTER}select 1;{ENTER}", "numbers of rows and times are not shown\n"),

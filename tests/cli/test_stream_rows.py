@@ -110,7 +110,7 @@ def test_changes_of_a_table_that_refreshes(screen):
 
 
 def test_a_table_by_a_column_that_is_not_there(screen):
-    with pytest.raises(InterfaceError, match="no column kex by which the table could refresh"):
+    with pytest.raises(InterfaceError, match="no column kex to refresh the table by"):
         stream_rows(COLUMNS, "UTC", Settings(live=("kex",)), screen[0])
 
 

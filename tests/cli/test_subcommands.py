@@ -111,6 +111,13 @@ def test_check_gives_all_errors_with_their_places(project, capsys):
     ]
 
 
+def test_check_names_the_later_script_that_defines_a_name(project, capsys):
+    assert main(["check", "rising.sql", "streams.sql"]) == 1
+    said = capsys.readouterr().err
+    assert "rising.sql:2: there is no stream, table or view trades" in said
+    assert "hint: streams.sql defines it: name that file before rising.sql" in said
+
+
 def test_check_knows_what_is_defined_and_starts_nothing(project, capsys):
     (project / "more.sql").write_text(
         "CREATE SINK found USING console;\nCREATE QUERY dear INTO found AS SELECT price FROM trades WHERE price > 9;\n"

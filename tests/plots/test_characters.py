@@ -40,6 +40,11 @@ def test_the_rows_of_a_match_are_letters_of_their_variables():
     ]
 
 
+def test_a_variable_of_one_letter_is_named_once():
+    rows = series([1, 2, 3], ["A", "B", None])
+    assert draw_characters(rows, "at", "v", [], 50, 9).splitlines()[-1] == "A, B, · in no match"
+
+
 def test_rows_without_a_pattern_are_dots():
     rows = series([2.5, None, 2.5], [None, None, None])
     assert draw_characters(rows, "at", "v", [], 40, 8).count("·") == 2

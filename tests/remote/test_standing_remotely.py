@@ -88,7 +88,7 @@ def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
         assert "replayable" in engine.sql(replaced + RISES.replace("(A B)", "(A B+)")).message
         put(1, 3, 4, 1)
         for name in ("rises", "copy", "near"):
-            assert "it goes on after batch 0 of its checkpoint" in engine.sql(f"START QUERY {name}").message
+            assert "it resumes after batch 0 of its checkpoint" in engine.sql(f"START QUERY {name}").message
             read(engine, name, 5)
             engine.sql(f"STOP QUERY {name}")
         assert (table("pairs"), table("others")) == ([(1, 2), (1, 4)], [(3, 4)])

@@ -170,7 +170,7 @@ def test_a_forked_process_leaves_spark_to_its_parent(spark):
 
     child = multiprocessing.get_context("fork").Process(target=use)
     child.start()
-    assert found.get(timeout=60) == ("the engine is that of the process from which this one was forked", True)
+    assert found.get(timeout=60) == ("the engine belongs to the process from which this one was forked", True)
     child.join()
     assert engine.query("SELECT 1 AS a").collect() == [(1,)]
 

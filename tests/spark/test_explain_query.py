@@ -54,7 +54,7 @@ def test_a_table(engine):
     told = engine.sql(query("events")).explain_match({"n": 1, "K": "a"})
     assert told.key == (("k", "a"), ("n", "1.0"))
     assert (told.rows, told.first, told.last) == (5, "2026-01-01 00:00:01", "2026-01-01 00:00:16")
-    assert (told.matches, told.timeless, told.watermark, told.open) == ((), 1, None, None)
+    assert (told.matches, told.without_event_time, told.watermark, told.open) == ((), 1, None, None)
     assert list(map(taken, told.failed)) == [[(3, "A"), (4, "B")], [(5, "A")], [(1, "A")]]
     (trial,) = told.best.trials
     assert [(part.sql, part.values, part.result) for part in trial.parts] == [("C.x > B.x", "1 > 9", "false")]
@@ -68,7 +68,7 @@ def test_a_stream_as_a_standing_query_sees_it(engine):
     told = engine.sql(query("stream")).explain_match(("a", 1))
     assert told.watermark == "2026-01-01 00:00:19"
     assert [row.values[0] for row in told.late] == ["2026-01-01 00:00:15"]
-    assert (told.rows, told.timeless, told.waiting, told.matches) == (4, 1, (), ())
+    assert (told.rows, told.without_event_time, told.waiting, told.matches) == (4, 1, (), ())
     assert (taken(told.open), told.open.awaited) == ([(4, "A")], ("B",))
     assert list(map(taken, told.failed)) == [[(3, "A")]]
 

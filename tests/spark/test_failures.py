@@ -201,7 +201,7 @@ def test_java_whose_files_were_removed_is_ended(tmp_path, monkeypatch, removed, 
     # The next one has a folder of its own.
     folder.mkdir(exist_ok=True)
     gateway.logs_to(folder / "spark.log")
-    assert translate_failure(RuntimeError("gone")).message == "Java, in which Spark runs, has ended"
+    assert translate_failure(RuntimeError("gone")).message == "Spark's Java process has ended"
 
 
 class Followed(StandingQuery):

@@ -69,4 +69,4 @@ def test_a_checkpoint_is_gone_on_from(tmp_path):
     for number in range(13):
         (tmp_path / "spark" / "commits" / str(number)).touch()
     (tmp_path / "spark" / "offsets" / "13").touch()
-    assert said() == ["it goes on after batch 12 of its checkpoint"]
+    assert said() == ["it resumes after batch 12 of its checkpoint"]

@@ -92,7 +92,7 @@ def test_a_table_that_is_read_again_stays_as_it_was(tmp_path, disk, table, caplo
     # No session is asked for anything.
     refresh = TableRefresh(None, files, [again], mounts)
     refresh.begin()
-    assert refresh.failures == 1 and "the query goes on with what it read" in caplog.text
+    assert refresh.failures == 1 and "the query continues with what it read" in caplog.text
     with pytest.raises(OperationalError, match="which is not mounted"):
         take_snapshot(None, files, again, 2, str(disk))
     assert [path.name for path in kept.iterdir()] == ["1.arrow"]

@@ -68,7 +68,7 @@ def test_start_pause_resume_stop(engine):
     assert rises.status == "paused" and table("pairs") == [0, 2, 4]
     put(1)
     resumed = engine.sql("RESUME QUERY rises").message
-    assert re.fullmatch(r"query rises runs in this process; it goes on after batch \d+ of its checkpoint", resumed)
+    assert re.fullmatch(r"query rises runs in this process; it resumes after batch \d+ of its checkpoint", resumed)
     until(lambda: rises.progress["matches"] == 7)
     engine.sql("STOP QUERY rises")
     assert table("pairs") == [0, 2, 4, 6, 100, 102, 104]

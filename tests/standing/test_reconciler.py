@@ -215,10 +215,10 @@ def test_who_does_not_follow_in_time_is_told(process, monkeypatch):
     server, shell = process("server", adopts=True), process("shell")
     server.reconciler.renewal.acquire("server", "server")
     monkeypatch.setattr("cepsql.standing.queries.BATCH_SECONDS", -10)
-    with pytest.raises(OperationalError, match="Fraud shall be running, and is still stopped: no process runs it\n"):
+    with pytest.raises(OperationalError, match="Fraud should be running, and is still stopped: no process runs it\n"):
         shell.query.start()
     server.reconciler.tick()
-    with pytest.raises(OperationalError, match="Fraud shall be paused, and is still running in server\n"):
+    with pytest.raises(OperationalError, match="Fraud should be paused, and is still running in server\n"):
         shell.query.pause()
 
 
@@ -714,7 +714,7 @@ def test_java_that_ends_while_a_query_starts_is_no_defect(process, monkeypatch, 
     server.broken = ConnectionRefusedError(111, "Connection refused")
     server.reconciler.states.desire("fraud", "running")
     server.reconciler.tick()
-    assert server.query.error.startswith("Java, in which Spark runs, has ended")
+    assert server.query.error.startswith("Spark's Java process has ended")
     assert "Traceback" not in caplog.text
 
 

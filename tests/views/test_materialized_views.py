@@ -109,7 +109,7 @@ def test_rows_that_are_only_added_grow_old(orders):
         (f"v OPTIONS (keep '1 hour') AS {SPENT}", ProgrammingError, "a materialized view has no option keep"),
         (f"v PRIMARY KEY (town) AS {SPENT}", ProgrammingError, "the query of the view gives no column town"),
         (f"v INDEX (town) AS {SPENT}", ProgrammingError, "the query of the view gives no column town"),
-        ("v AS SELECT 1 AS a", cepsql.Error, "a query that stands reads a stream"),
+        ("v AS SELECT 1 AS a", cepsql.Error, "a standing query must read a stream"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_view_is_refused(orders, text, error, said):

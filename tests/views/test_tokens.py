@@ -84,7 +84,7 @@ def test_views_are_waited_for(engine):
         (
             f"WAIT FOR rest UNTIL 'orders@{FILE}'",
             ProgrammingError,
-            "view rest does not read orders, of which the token",
+            "view rest does not read orders, the stream of the token",
         ),
         ("WAIT FOR spent UNTIL 'abc'", ProgrammingError, "'abc' is no token"),
         ("WAIT FOR orders UNTIL 'orders@x'", ProgrammingError, "orders is no materialized view"),

@@ -142,7 +142,7 @@ def test_a_reader_gets_each_change_once(store, tmp_path):
     begin_reading(view, "r2", "q")
     again = Writer(store, checkpoint="d")
     again.write(0, [("Rome", 5)])
-    with pytest.raises(OperationalError, match="view spent was made anew since its changes were read"):
+    with pytest.raises(OperationalError, match="view spent was rebuilt since its changes were read"):
         changes_between(view, Point("c", 5), Point("d", 0))
 
 
@@ -264,7 +264,7 @@ def test_a_view_as_of_a_time(store):
         ("SELECT 1 AS a AT WATERMARK", "say as of when materialized views are read, and the query reads none"),
         ("SELECT * FROM spent FRESH WITHIN INTERVAL 0 SECONDS", "FRESH WITHIN needs a time longer than zero"),
         ("CREATE VIEW v AS SELECT * FROM spent AT WATERMARK", "AT WATERMARK, AFTER and FRESH WITHIN in a view are not"),
-        ("CREATE QUERY q AS SELECT * FROM spent AT WATERMARK", "in a query that stands are not supported"),
+        ("CREATE QUERY q AS SELECT * FROM spent AT WATERMARK", "in a standing query are not supported"),
     ],
 )
 def test_what_says_no_point_is_refused(store, text, said):

@@ -25,11 +25,11 @@ def defined_backfill(create: CreateSource, find: Callable[[str, Span], Relation]
         return None
     place = clause.history.span
     if create.watermark is None:
-        raise ProgrammingError("BACKFILL goes by event time, and the stream has none", place, "add WATERMARK FOR")
+        raise ProgrammingError("BACKFILL needs an event time, and the stream has none", place, "add WATERMARK FOR")
     history = find(clause.history.text, place)
     if not isinstance(history, Source) or history.streaming:
         raise NotSupportedError(
-            f"BACKFILL FROM {clause.history.text}, which is no table with a source of its own, is not supported",
+            f"BACKFILL FROM needs a table with its own source, and {clause.history.text} has none",
             place,
             "CREATE TABLE ... USING defines one",
         )

@@ -50,7 +50,7 @@ def defined_key(create: CreateSource) -> tuple[tuple[str, ...], str | None]:
         raise ProgrammingError(
             f"the condition of DELETE WHEN is of type {kind.sql(DIALECT)}, not BOOLEAN",
             span_of(deletion, create.key.span),
-            "it is true for a row that says that the one with its key is gone, such as DELETE WHEN op = 'd'",
+            "it is true for a row that deletes the row with its key, such as DELETE WHEN op = 'd'",
         )
     return key, sql_of(deletion)
 

@@ -27,7 +27,7 @@ def defined_watermark(create: CreateSource) -> Watermark | None:
     _check_time(clause, column)
     if clause.idle is not None and clause.producer is None:
         raise ProgrammingError(
-            "WITH IDLE TIMEOUT is about the producers of rows, and BY does not name them",
+            "WITH IDLE TIMEOUT needs BY, which names the producers of rows",
             span_of(clause.idle, place),
             "BY device WITH IDLE TIMEOUT INTERVAL '1' MINUTE; WITH HEARTBEAT is for a stream that falls silent",
         )
@@ -35,11 +35,11 @@ def defined_watermark(create: CreateSource) -> Watermark | None:
     return Watermark(
         column.name,
         _delay(clause, column),
-        heartbeat=interval_of_seconds(clause.heartbeat, place, "a heartbeat is a second or more", beat),
+        heartbeat=interval_of_seconds(clause.heartbeat, place, "a heartbeat must be at least one second", beat),
         ahead=_ahead(clause),
         reference=_row_expression(clause.reference, create, "AHEAD AT MOST ... OF", "OF received_at"),
         producer=None if clause.producer is None else _column(clause.producer, create).name,
-        idle=interval_of_seconds(clause.idle, place, "an idle timeout is a second or more", idle),
+        idle=interval_of_seconds(clause.idle, place, "an idle timeout must be at least one second", idle),
         punctuation=_row_expression(clause.punctuation, create, "WITH PUNCTUATION WHEN", "WHEN kind = 'end of minute'"),
         late_alert=_share(clause.late_alert, place),
     )

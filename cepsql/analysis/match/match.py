@@ -215,7 +215,7 @@ def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
         raise NotSupportedError(
             "the anchor $ in a pattern over a stream is not supported",
             clause.span,
-            "the last row of a partition is never known while rows may follow",
+            "a partition of a stream has no last row",
         )
     unmatched = clause.rows.empty == "unmatched"
     if unmatched and any(isinstance(node, ir.Exclude) for node in nodes):
@@ -416,7 +416,7 @@ def order_sql(item: exp.Ordered, scope: MatchScope) -> str:
         asked = _beyond_a_row(node, scope)
         if asked is not None:
             raise ProgrammingError(
-                f"ORDER BY takes what is computed from one row, not {asked}",
+                f"ORDER BY takes expressions on one row, not {asked}",
                 span_of(node, span_of(item, scope.place)),
                 "compute it in a subquery before, and order by its column",
             )

@@ -147,7 +147,7 @@ def lower_measure(
             raise ProgrammingError(
                 "MATCH_ROWTIME() needs rows ordered by a TIMESTAMP",
                 span_of(node, scope.place),
-                "ORDER BY such a column",
+                "ORDER BY a TIMESTAMP column first",
             )
         return _time_again(Navigation("t", final=rows.all), "t")
 

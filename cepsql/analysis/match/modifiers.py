@@ -42,7 +42,7 @@ def check_modifiers(expression: exp.Expr, scope: MatchScope) -> None:
             raise ProgrammingError(
                 f"{spoken_name(call)} takes no {word}",
                 span_of(node, scope.place),
-                "it reads the row that it says, whatever is there; FIRST_VALUE and LAST_VALUE take IGNORE NULLS",
+                "it reads one row by its position; FIRST_VALUE and LAST_VALUE take IGNORE NULLS",
             )
         ordering = isinstance(node, exp.Order | exp.Ordered)
         if behind or isinstance(node, exp.Distinct):

@@ -129,12 +129,12 @@ def _time(clause: WindowClause, columns: Sequence[ColumnDefinition], watermark: 
         numbers = [c for c in columns if is_number(c.type)]
         made = time_hint(*((numbers[0].name, numbers[0].type) if len(numbers) == 1 else ("x", "bigint")), "")
         raise ProgrammingError(
-            "no column is a TIMESTAMP or DATE, by which rows lie in windows",
+            "WINDOW needs a TIMESTAMP or DATE column, and the relation has none",
             clause.span,
             made or "CAST(x AS TIMESTAMP) AS time, say, makes a column that is one",
         )
     hint = f"name the column: WINDOW {clause.kind.upper()} (ON {times[0].name if times else 'ts'}, ...)"
-    raise ProgrammingError("it is not clear by which time the rows lie in windows", clause.span, hint)
+    raise ProgrammingError("WINDOW does not name its time, and the relation has more than one", clause.span, hint)
 
 
 def as_fixed(length: Length) -> Length:
@@ -159,7 +159,7 @@ def check_lengths(
         raise ProgrammingError("windows must begin, or grow, at least as often as they are long", at_step)
     if spec.kind == HOPPING and not _covers(size, step):
         raise ProgrammingError(
-            "these windows may be shorter than the time between two, so that rows lie in none",
+            "windows that begin this far apart can leave rows between them without a window",
             at_step,
             "a month may have 28 days, a day 23 hours; let windows begin more often, or give both lengths in one unit",
         )

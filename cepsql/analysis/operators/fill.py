@@ -89,7 +89,7 @@ def windows_filled(clause: FillClause, step: Length) -> int | None:
     counted, every = (_in_days(length) for length in (limit, step))
     if counted.unit != every.unit:
         unit = "months, quarters or years" if every.unit == MONTHS else "days or weeks"
-        raise ProgrammingError("FOR AT MOST is not measured as the windows are", place, f"give it in {unit}")
+        raise ProgrammingError("FOR AT MOST has another unit than the windows", place, f"give it in {unit}")
     if counted.count < every.count:
         raise ProgrammingError("FOR AT MOST must be as long as a window or longer", place)
     return counted.count // every.count

@@ -137,7 +137,7 @@ def _check_order(
     ranks: bool,
 ) -> str:
     """Return the column with the event time, by which the rows must be in order; `ranks`: a call ranks them."""
-    hint = "ORDER BY the event time of the stream, which WATERMARK FOR says in CREATE STREAM, as it is"
+    hint = "ORDER BY the event time of the stream: the column that WATERMARK FOR names in CREATE STREAM, unchanged"
     if watermark is not None and others:
         hint = order_hint((watermark, *others))
     if not order:

@@ -41,4 +41,4 @@ def time_hint(column: str, kind: str, otherwise: str) -> str:
     counts = _plain(kind) in ("bigint", "long") or any(ending.search(column) for ending, _ in _ENDINGS)
     if not is_number(kind) or not counts:
         return otherwise
-    return f"FROM (SELECT *, {made_time(column, kind)} AS time FROM ...) has one"
+    return f"FROM (SELECT *, {made_time(column, kind)} AS time FROM ...) computes a time"

@@ -190,5 +190,5 @@ def defined_refresh(create: CreateSource) -> int | None:
 
     Raises ProgrammingError for anything but an interval of a second or more.
     """
-    wrong, hint = "a table is read again every second at most", "REFRESH EVERY INTERVAL '1' MINUTE"
+    wrong, hint = "REFRESH EVERY must be at least one second", "REFRESH EVERY INTERVAL '1' MINUTE"
     return interval_of_seconds(create.refresh, create.name.span, wrong, hint)

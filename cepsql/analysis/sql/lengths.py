@@ -74,7 +74,7 @@ def window_length(interval: exp.Expr, place: Span | None = None) -> Length:
     if amounts and units <= {"WEEK", "DAY"}:
         return _limited(Length(sum(number * (7 if unit == "WEEK" else 1) for number, unit in amounts), DAYS), place)
     if units & set(_MONTHS):
-        raise ProgrammingError("months and years stand alone in the length of a window", place)
+        raise ProgrammingError("the length of a window can't combine months or years with other units", place)
     return Length(interval_micros(interval, place))
 
 

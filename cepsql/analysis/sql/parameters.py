@@ -95,7 +95,7 @@ def refuse_parameters(statement, what: str, span: Span) -> None:
     def refuse(expression: exp.Expr) -> exp.Expr:
         found = expression.find(exp.Placeholder)
         if found is not None:
-            hint = "write the value itself, or make the text of the statement in your program"
+            hint = "write the value, or build the text of the statement in your program"
             written = "?" if found.name.startswith(PLACED) else f":{found.name}"
             raise NotSupportedError(f"the parameter {written} in {what} is not supported", span, hint)
         return expression

@@ -66,4 +66,4 @@ def order_hint(offers: Sequence[Watermark]) -> str:
     if not others:
         return f"ORDER BY {first}, which is the event time of the stream"
     names = f"{', '.join([first, *others[:-1]])} or {others[-1]}"
-    return f"ORDER BY {names}, the event times by which these rows can be followed"
+    return f"ORDER BY {names}: these are the event times of the rows"

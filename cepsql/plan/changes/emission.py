@@ -42,7 +42,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     if emission.kind == CHANGES and root.resolved.streaming and _changing(root, checked, clause.span):
         if emission.lateness:
             hint = "changes of a table may come at any time"
-            raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
+            raise ProgrammingError("ALLOWED LATENESS needs windows", clause.span, hint)
         return over_table_changes(root, clause.span, checked)
     grouped = _grouping(root)
     if emission.kind == CHANGES and not emission.lateness and (grouped is None or not root.resolved.streaming):
@@ -50,7 +50,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     if not _has_window(root) and emission.kind == CHANGES and root.resolved.streaming:
         if emission.lateness:
             hint = "rows of groups without a window may come at any time"
-            raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
+            raise ProgrammingError("ALLOWED LATENESS needs windows", clause.span, hint)
         changing = hoist_changing_groups(root, clause.span, checked)
         # Groups that are not those of the outermost SELECT are groups of tables.
         return _inserting(root) if changing is root else with_whole_updates(changing)

@@ -202,7 +202,7 @@ def planned_window(call: exp.Window, columns: RowsBelow, place: Span) -> Planned
     if type(function) in _OF_ORDER:
         number = row_count(function.this, place) if isinstance(function, exp.Ntile) else 1
         if number < 1:
-            raise ProgrammingError("NTILE makes one part or more", place)
+            raise ProgrammingError("NTILE needs a number of parts, at least 1", place)
         return PlannedWindow(nothing, spoken, _OF_ORDER[type(function)], None, _WHOLE, number)
     if isinstance(function, exp.Lag | exp.Lead):
         offset, default = function.args.get("offset"), function.args.get("default")

@@ -60,7 +60,7 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
         raise ProgrammingError(
             "windows of a stream need its event time",
             clause.span,
-            "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
+            "declare the stream with WATERMARK FOR, and keep that column unchanged in the subquery",
         )
     windows = plan_assigned_windows(clause, rows.columns, rows.watermark if rows.streaming else None)
     if not rows.streaming:
@@ -172,7 +172,7 @@ def refuse_groups_beside(root: Sql) -> None:
         plain = [call for call in calls if call.find_ancestor(exp.Window) is None]
         if (group is not None or plain) and not any(traced_window(key, select, nodes) for key in group_keys(select)):
             raise ProgrammingError(
-                "rows in windows are grouped by their window",
+                "GROUP BY over rows in windows must name the window",
                 span_of(group if group is not None else plain[0], read[1].assigned.span),
                 "GROUP BY window_start, window_end, with other keys beside them",
             )
@@ -263,7 +263,7 @@ def _held(windows: RowWindows, given: str, checked: Checked) -> Sql:
     found = rows.properties
     if given == START and assigned.kind == SESSION:
         raise NotSupportedError(
-            "sessions of a stream are not known by their beginning", assigned.span, "go by window_end, too"
+            "over a stream, window_start alone does not identify a session", assigned.span, "use window_end, too"
         )
     assert found.watermark is not None
     groups = plan_window_groups(_HELD, found.columns, found.watermark, keys, window, None, given)

@@ -244,7 +244,7 @@ def _hoisted(
         raise ProgrammingError(
             "windows of a stream must be of its event time",
             span_of(found.call.expressions[0] if found.call is not None else found.key, place),
-            "window(ts, '1 minute') of the column that WATERMARK FOR says in CREATE STREAM, as it is",
+            "window(ts, '1 minute') of the column that WATERMARK FOR names in CREATE STREAM, unchanged",
         )
     dates = found.call is None and known.event_time_type.lower() == "date"
     if not dates and not known.event_time_type.lower().startswith("timestamp"):

@@ -24,7 +24,7 @@ _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GTE: exp.LTE, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.LT: exp.GT
 }  # fmt: skip
 
-NO_VERSIONS = "FOR SYSTEM_TIME AS OF reads a stream with a PRIMARY KEY, or a materialized view, whose rows are versions"
+NO_VERSIONS = "FOR SYSTEM_TIME AS OF needs versions: a stream with a PRIMARY KEY, or a materialized view"
 
 Keys = tuple[tuple[exp.Expr, exp.Expr], ...]
 Own = tuple[tuple[exp.Expr, ...], tuple[exp.Expr, ...]]
@@ -166,7 +166,7 @@ def version_condition(
     missing = [name for name in versions.key if name.lower() not in found]
     if missing:
         raise ProgrammingError(
-            f"ON does not say which {missing[0]} of {versions.name} is meant, which is in its PRIMARY KEY",
+            f"ON must compare {missing[0]}, which is in the PRIMARY KEY of {versions.name}",
             place,
             f"add ... = {right[0]}.{missing[0]}",
         )
@@ -184,9 +184,9 @@ def refuse_hidden(on: exp.Expr | None, parts: Sequence[exp.Expr], place: Span) -
     calls = [] if on is None else [call for call in on.find_all(exp.Anonymous) if temporal_call(call)]
     if calls and not any(call is part for call in calls for part in parts):
         raise ProgrammingError(
-            "ON of a join with the nearest row is a list of conditions with AND between them",
+            "ON of a join with the nearest row takes conditions joined by AND",
             span_of(on, place) if on is not None else place,
-            "put what has an OR into parentheses",
+            "put an OR into parentheses",
         )
 
 

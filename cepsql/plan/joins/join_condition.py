@@ -89,7 +89,7 @@ def split_condition(
         )
     low, high = -limits[right, left], limits[left, right]
     if low > high:
-        return ProgrammingError("no two rows have times as the condition of the join asks", place)
+        return ProgrammingError("the bounds on the time in the condition of the join exclude each other", place)
     bounds = [limit for order, limit in limits.items() if order not in said]
     if any(abs(bound) >= UNBOUNDED for bound in bounds):
         return NotSupportedError("a join of streams whose times lie thousands of years apart is not supported", place)

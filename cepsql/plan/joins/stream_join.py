@@ -335,7 +335,7 @@ class _Joining:
         raise ProgrammingError(
             f"a join with a stream needs the event time of {stream.properties.name}",
             place,
-            "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
+            "declare the stream with WATERMARK FOR, and keep that column unchanged in the subquery",
         )
 
     def _compared(self, item: exp.Expr) -> list[str]:

@@ -38,7 +38,7 @@ def join_versions(
     spoken, where = view.view.name, span_of(join.this, place)
     if not view.view.key:
         raise ProgrammingError(
-            f"FOR SYSTEM_TIME AS OF needs a key of view {spoken}, whose rows are versions",
+            f"FOR SYSTEM_TIME AS OF needs view {spoken} to have a key",
             where,
             "CREATE MATERIALIZED VIEW ... PRIMARY KEY (...) names its columns",
         )

@@ -72,7 +72,8 @@ class Fill(Ordered):
         return NotSupportedError(
             f"{follower} over FILL needs to know how late its rows come out",
             place,
-            "FILL (... FOR AT MOST INTERVAL '1' HOUR) bounds it; keep the end of the window, as it is, in the subquery",
+            "FILL (... FOR AT MOST INTERVAL '1' HOUR) bounds it; keep the end of the window, unchanged, in the "
+            "subquery",
         )
 
 

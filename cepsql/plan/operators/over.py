@@ -80,7 +80,7 @@ class Over(Ordered):
                 "a row can wait for ever for the rows after it: RANGE BETWEEN ... AND INTERVAL '1' MINUTE FOLLOWING "
                 "waits for a time",
             )
-        hint = "keep the event time of the stream, as it is, in the subquery"
+        hint = "keep the event time of the stream, unchanged, in the subquery"
         return ProgrammingError(f"{follower} over window functions of a stream needs their event time", place, hint)
 
 

@@ -106,7 +106,7 @@ class RetractingFrames(ChangeOperator):
             f"  order by: {', '.join(map(sql_of, self.order)) or 'nothing'}",
             *(f"  {call.column.name}: {call.spoken}" for call in self.calls),
         ]
-        kept = "  state: all rows; a change computes its partition anew, and rows that differ come out"
+        kept = "  state: all rows; a change computes its partition again, and rows that differ come out"
         return [*lines, kept] if self.properties.streaming else lines
 
 

@@ -102,7 +102,7 @@ class StreamJoin(Ordered):
 
     def missing_time(self, follower: str, place: Span | None) -> Error:
         """Return why `follower` cannot stand over a join without event time."""
-        hint = "keep the event time of one of the two streams, as it is, in the subquery"
+        hint = "keep the event time of one of the two streams, unchanged, in the subquery"
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
 
     def layouts(self, session: Session) -> list[RowLayout]:

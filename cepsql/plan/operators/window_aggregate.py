@@ -84,7 +84,7 @@ class WindowAggregate(Ordered):
 
     def missing_time(self, follower: str, place: Span | None) -> Error:
         """Return why `follower` cannot stand over windows without event time."""
-        hint = "keep the end of the window, as it is, in the subquery"
+        hint = "keep the end of the window, unchanged, in the subquery"
         if follower == "ORDER BY":
             hint = "ORDER BY window_end first, or window.end"
         return ProgrammingError(f"{follower} over windows of a stream needs their event time", place, hint)

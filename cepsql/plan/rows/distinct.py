@@ -40,7 +40,7 @@ def hoist_distinct(below: Sql) -> Sql:
             raise NotSupportedError(
                 "DISTINCT on a stream without its event time among the columns is not supported here",
                 span_of(select.args["distinct"], span_of(select)),
-                "what was seen would be kept for ever: select the event time, too, or say for how long: "
+                "all rows would be kept for ever: select the event time, too, or limit how long they are kept: "
                 "FROM stream DEDUPLICATE (PARTITION BY ... ORDER BY ... WITHIN INTERVAL '1' HOUR)",
             )
         inputs[name] = _operator(name, whole, time.column)

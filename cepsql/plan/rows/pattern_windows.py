@@ -55,7 +55,8 @@ def _refuse_without_pattern(call: exp.Window, known: Mapping[str, WindowPattern]
     if _pattern_of(call, select, known) is None:
         with_own_window(call, select)
         raise ProgrammingError(
-            f"{call.this.expressions[0].name} is no function, and the window has no row pattern whose measure it is",
+            f"{call.this.expressions[0].name} is not a function, and the window has no row pattern with a measure of "
+            "this name",
             span_of(call, span_of(select)),
         )
 
@@ -167,11 +168,10 @@ def _hoisted(
         order.sort(key=lambda one: hold(alone[one.name]) is None)
         if hold(alone[order[-2].name]) is None:
             raise NotSupportedError(
-                "several windows with row patterns, and other keys or order, over a stream, whose rows wait for any "
-                "time, are not supported",
+                "over a stream, several windows with row patterns need the same PARTITION BY and ORDER BY, or WITHIN",
                 order[-1].span,
                 "bound all but one of them by WITHIN, as in PATTERN (A B+) WITHIN INTERVAL '1' HOUR, without NEXT; or "
-                "let them have the same PARTITION BY and ORDER BY",
+                "give them the same PARTITION BY and ORDER BY",
             )
     table, before = "", list[str]()
     for number, one in enumerate(order):
@@ -292,7 +292,7 @@ def _based(
     named.meta.update(start=base.span.start, end=base.span.end - 1)
     begun = exp.Window(this=exp.null(), alias=named)
     if _pattern_of(begun, select, known) is not None:
-        raise ProgrammingError(f"{base.text} has a row pattern, so that no other window can go on from it", base.span)
+        raise ProgrammingError(f"{base.text} has a row pattern, so no other window can be based on it", base.span)
     found = with_own_window(begun, select)
     ordered = found.args["order"].expressions if found.args.get("order") else []
     clashes = {"a frame": found.args.get("spec"), "its keys": keys, "an ORDER BY": order and ordered}

@@ -20,7 +20,7 @@ MissingTime = Callable[[str, str, Span | None], Error]
 JOINED = "a join of streams"
 """What the rows of a join are in words."""
 
-_UNTIL = "what was seen is kept until its event time is over: select that, too, or EMIT CHANGES"
+_UNTIL = "select the event time, too, so that rows can be forgotten; or end the query with EMIT CHANGES"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Query:
         raise ProgrammingError(
             f"{follower} needs the event time of {relation.name}",
             place,
-            "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
+            "declare the stream with WATERMARK FOR, and keep that column unchanged in the subquery",
         )
 
 

@@ -48,7 +48,7 @@ def refuse_changelog(root: Sql, spoken: str | None, place: Span | None) -> None:
     if spoken is not None:
         raise NotSupportedError(f"{spoken} over {name}, a table that changes, is not supported", place, again)
     raise NotSupportedError(
-        f"{name} has a PRIMARY KEY: it is a table that changes, and so are the rows that a query gives of it",
+        f"{name} has a PRIMARY KEY: it is a table that changes, and so is the result of a query over it",
         place,
         f"end the query with EMIT CHANGES; or {again}",
     )

@@ -44,7 +44,7 @@ def missing_event_time(
             place,
             "a match can wait for ever: add WITHIN to the inner MATCH_RECOGNIZE, such as WITHIN INTERVAL '1' HOUR",
         )
-    hint = "add MATCH_ROWTIME() AS rowtime to the inner MEASURES, and keep it as it is in the subquery"
+    hint = "add MATCH_ROWTIME() AS rowtime to the inner MEASURES, and keep it unchanged in the subquery"
     if program.all_rows:
-        hint = "keep the event time of the stream, as it is, in the subquery"
+        hint = "keep the event time of the stream, unchanged, in the subquery"
     return ProgrammingError(f"{follower} over the matches of a stream needs their event time", place, hint)

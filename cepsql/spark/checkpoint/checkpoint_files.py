@@ -1,4 +1,4 @@
-"""The files of Spark's own in a checkpoint, looked at before it is gone on from.
+"""The files of Spark's own in a checkpoint, checked before a query resumes from it.
 
 A machine that loses its power can leave the file written last empty or cut short.
 """
@@ -171,14 +171,14 @@ def _unbegun(spark: CheckpointPath, begun: Iterable[int | None]) -> int | None:
 def explained(error: Error, folder: CheckpointPath, written: Iterable[Place] = ()) -> Error:
     """Return an error of a query with what it means for its checkpoint, where that is what failed, and with the place
     that is full, where one is; `written`: what else the query writes to."""
-    full = explain_full(error, [*_written(folder), *written], "a start goes on once there is room")
+    full = explain_full(error, [*_written(folder), *written], "when there is room, start the query")
     if full is not error:
         return full
     if str(folder / SPARK) in error.message:
-        message, hint = f"the checkpoint {folder} cannot be gone on from: {error.message}", _HINT
+        message, hint = f"cannot resume from the checkpoint {folder}: {error.message}", _HINT
     elif _STATE in error.message:
         state = folder / SPARK / "state"
-        message, hint = f"the checkpoint {folder} cannot be gone on from: a file below {state} cannot be read", _HINT
+        message, hint = f"cannot resume from the checkpoint {folder}: a file below {state} cannot be read", _HINT
     elif _failed_reading(error):
         # Where the cause says nothing, Spark says which query it was.
         cause = "" if error.message.startswith("Query [") else f": {error.message}"
@@ -201,7 +201,7 @@ def _written(folder: CheckpointPath) -> list[Place]:
 
 def _damaged(spark: CheckpointPath, file: CheckpointPath) -> OperationalError:
     what = "is damaged" if file.exists() else "is missing"
-    return OperationalError(f"the checkpoint {spark.parent} cannot be gone on from: its file {file} {what}", hint=_HINT)
+    return OperationalError(f"cannot resume from the checkpoint {spark.parent}: its file {file} {what}", hint=_HINT)
 
 
 def _last_number(folder: CheckpointPath) -> int | None:

@@ -51,7 +51,7 @@ def taken_over(folder: object) -> OperationalError:
     """Return what ends a query whose checkpoint a later owner has."""
     return OperationalError(
         f"the checkpoint {folder} was taken over by another process",
-        hint="nothing is lost: the other one goes on with this batch",
+        hint="nothing is lost: the other one resumes with this batch",
     )
 
 

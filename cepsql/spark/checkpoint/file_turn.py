@@ -25,7 +25,7 @@ def turn(file: Path, what: str) -> Iterator[None]:
             if time.monotonic() >= deadline:
                 raise OperationalError(
                     f"a process hangs while it writes to {what}, which nobody else can use meanwhile",
-                    hint="let it go on, or end it",
+                    hint="let it continue, or end it",
                 )
             time.sleep(_PAUSE_SECONDS)
         yield

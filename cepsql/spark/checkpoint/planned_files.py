@@ -148,7 +148,7 @@ class PlannedFiles:
         if gone and again:
             raise OperationalError(
                 f"the micro-batch that was cut short is done again, and files of it are gone: {named(gone)}",
-                hint="put them back; to go on without their rows, put files without rows in their places",
+                hint="put them back; to continue without their rows, put files without rows in their place",
             )
         self._last = batch, ends
         return gone

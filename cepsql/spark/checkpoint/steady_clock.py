@@ -36,8 +36,8 @@ class SteadyClock:
         if abs(step) >= _STEP:
             self._wall += step
             LOGGER.warning(
-                "the system clock stepped %s by %s: it was set, or the machine was suspended; heartbeats go on as if "
-                "it had not",
+                "the system clock stepped %s by %s: it was set, or the machine was suspended; heartbeats continue as "
+                "if it had not",
                 "ahead" if step > 0 else "back",
                 _span(abs(step)),
             )
@@ -49,8 +49,8 @@ def _pause(before: int, now: int) -> int:
     pause = now - before
     if pause <= -_STEP:
         LOGGER.warning(
-            "the system clock shows %s UTC, and showed %s UTC at the last heartbeat: it was set back; heartbeats go on "
-            "from there",
+            "the system clock shows %s UTC, and showed %s UTC at the last heartbeat: it was set back; heartbeats "
+            "continue from there",
             _moment(now),
             _moment(before),
         )

@@ -196,15 +196,15 @@ def _any_spelling(piece: str) -> str:
 def _java_ended(detail: str) -> JavaEndedError:
     if (folder := lost_folder()) is not None:
         return JavaEndedError(
-            f"files of Spark's in its temporary folder {folder} were removed, without which it cannot go on",
+            f"files that Spark needs in its temporary folder {folder} were removed",
             hint="Spark starts again; keep what tidies up temporary files away, or set TMPDIR to another folder",
             detail=detail,
         )
     said = last_words()
     if said is None:
-        return JavaEndedError("Java, in which Spark runs, has ended", detail=detail)
+        return JavaEndedError("Spark's Java process has ended", detail=detail)
     hint = "--conf spark.driver.memory=8g gives it more; LIMIT, or rows taken piece by piece, need less"
-    return JavaEndedError(f"Java, in which Spark runs, has ended: {said}", hint=hint, detail=detail)
+    return JavaEndedError(f"Spark's Java process has ended: {said}", hint=hint, detail=detail)
 
 
 def _causes(exception: BaseException) -> Iterator[BaseException]:

@@ -318,7 +318,7 @@ class _Reading:
                 if before != kind:
                     raise OperationalError(
                         f"the files of {self.source.name} disagree: {name} is {before} in {where}, {kind} in {path}",
-                        hint="name the columns with the type that it shall have: (column TYPE, ...)",
+                        hint="declare the column with one type: (column TYPE, ...)",
                     )
 
 

@@ -164,7 +164,8 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _next(offset: dict) -> Mapping[str, Mapping[str, int]]:
     if "next" not in offset or "start" not in offset:
         raise OperationalError(
-            "the checkpoint was begun with Spark's connector for Kafka", hint="OPTIONS (reader 'spark', ...) goes on"
+            "the checkpoint was begun with Spark's connector for Kafka",
+            hint="OPTIONS (reader 'spark', ...) continues with it",
         )
     return offset["next"]
 

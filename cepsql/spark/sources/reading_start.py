@@ -42,7 +42,7 @@ def _going_on(checkpoint: CheckpointPath) -> ReadingStart | None:
     with used(checkpoint, "read"):
         spark = spark_folder(checkpoint)
         if (batch := last_committed(spark)) is not None:
-            return ReadingStart(f"it goes on after batch {batch} of its checkpoint")
+            return ReadingStart(f"it resumes after batch {batch} of its checkpoint")
         if last_planned(spark) is not None:
             return ReadingStart("it does the first batch of its checkpoint again, which was cut short")
     return None

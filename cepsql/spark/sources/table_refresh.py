@@ -104,7 +104,7 @@ class TableRefresh:
             last = max(snapshots(snapshot_folder(self._files, table)))
             read = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last / 1000))
             LOGGER.warning(
-                "the table %s cannot be read again, so the query goes on with what it read at %s: %s",
+                "the table %s cannot be read again, so the query continues with what it read at %s: %s",
                 table.name,
                 read,
                 error.message,
