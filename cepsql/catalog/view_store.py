@@ -16,6 +16,10 @@ OPERATION = "op"
 VERSION = "__version"
 """The column of versions with the time from which each holds."""
 
+UNTIL, OLDEST = "__until", "__oldest"
+"""Columns of versions at rest: the time at which each ends, NULL for that of now, and from when on versions are kept,
+NULL for all time. The second one has a value in one row only, which is no version."""
+
 REFRESH_MICROS = 5_000_000
 """How often a standing query reads the views again that it joins a stream with."""
 
@@ -169,6 +173,14 @@ def view_versions(at_rest: ViewSource, time_type: str) -> ViewSource:
         at_rest, columns=columns, options=options, streaming=True, refresh=None, watermark=mark, key=view.key,
         versions=True,
     )  # fmt: skip
+
+
+def versions_at_rest(at_rest: ViewSource, time_type: str) -> ViewSource:
+    """Return the versions of a view with a key as a table: each holds from VERSION, of type `time_type`, to UNTIL."""
+    times = tuple(ColumnDefinition(name, time_type) for name in (VERSION, UNTIL, OLDEST))
+    view = at_rest.view
+    name = f"{view.name} as of a time"
+    return replace(at_rest, name=name, columns=(*view.columns, *times), refresh=None, key=view.key, versions=True)
 
 
 def _only_time(view: MaterializedView) -> str | None:

@@ -22,6 +22,7 @@ from cepsql.language.foreign.foreign_statements import (
 )
 from cepsql.language.foreign.refused_statements import refused_ending, refused_statement
 from cepsql.language.interval_units import UNITS, meant_unit
+from cepsql.language.misspelt import at_misspelt
 from cepsql.language.tokens import Text
 from cepsql.language.type_names import type_hint
 from cepsql.language.windows_with_patterns import begins_pattern_window
@@ -154,7 +155,7 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = CREATED[word]
     elif near := _nearest(text.word(at - 1) if word == "BY" else word, accepted):
         hint = f"did you mean {near}?"
-    return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)
+    return at_misspelt(text, text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint))
 
 
 def dangling(text: Text, tokens: list[Token]) -> ProgrammingError | None:
@@ -199,7 +200,7 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
     hint = type_hint(written.upper()) if in_words.endswith(" is no type") else None
     hint = hint or _plain_hint(text, tokens, index)
     hint = hint or foreign_clause([_written(text, token) for token in tokens], index)
-    return _error(text, at, f"syntax error: {in_words}", hint)
+    return at_misspelt(text, _error(text, at, f"syntax error: {in_words}", hint))
 
 
 def _pattern_in_window(text: Text, tokens: list[Token]) -> Token | None:

@@ -24,6 +24,7 @@ from cepsql.plan.names.where_names import refuse_made_in_where
 from cepsql.plan.operators.deduplicate import Deduplicate
 from cepsql.plan.operators.match import Match
 from cepsql.plan.passes import Asked, Draft
+from cepsql.plan.rows.current_watermark import hoist_current_watermarks
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.window_functions import hoist_over
 from cepsql.plan.tree.nodes import Node, Read, Sql
@@ -105,7 +106,8 @@ class Binder:
                 first = plan_deduplicate(clause, rows.columns, rows.streaming, rows.watermark, rows.others)
                 return Deduplicate(first, (below,))
             case WindowClause():
-                below = hoist_over(join_tables_as_of(below, clause.span), self.inputs, clause.span)
+                below = hoist_current_watermarks(join_tables_as_of(below, clause.span), self.inputs, clause.span)
+                below = hoist_over(below, self.inputs, clause.span)
                 return window_rows(implied_partition(clause, query), below, self.inputs)
             case EmittedClause():
                 return emitted_rows(below, clause.emit, self.inputs)

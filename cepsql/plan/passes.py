@@ -42,6 +42,7 @@ from cepsql.plan.refuse import (
     refuse_order,
     refuse_unmarked,
 )
+from cepsql.plan.rows.current_watermark import hoist_current_watermarks
 from cepsql.plan.rows.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
 from cepsql.plan.rows.group_frames import over_tables
 from cepsql.plan.rows.number_times import refuse_number_times
@@ -253,6 +254,11 @@ def tables_as_of(draft: Draft, asked: Asked) -> Draft:
     return _with(draft, join_tables_as_of(draft.graph, draft.place))
 
 
+def current_watermarks(draft: Draft, asked: Asked) -> Draft:
+    """No expression asks the watermark at which a row came: over a stream it is a column of an operator."""
+    return _with(draft, hoist_current_watermarks(draft.graph, asked.inputs, draft.place))
+
+
 def times_of_numbers(draft: Draft, asked: Asked) -> Draft:
     """No number is taken for a time, by window(...) or by a frame of RANGE."""
     refuse_number_times(draft.graph, draft.place)
@@ -404,6 +410,7 @@ BIND = (
     Pass(filled_windows, at_rest=True),
     Pass(groups_with_windows, at_rest=True),
     Pass(tables_as_of, of_inputs=True, at_rest=True),
+    Pass(current_watermarks, of_inputs=True, at_rest=True),
     Pass(times_of_numbers, of_inputs=True, at_rest=True),
 )
 LIFT = (

@@ -25,7 +25,7 @@ def _check(view: ViewSource, below: Plan, plan: Plan) -> None:
         return
     by_changes = isinstance(timeless, ViewSource)
     raise ProgrammingError(
-        f"view {view.name} has no watermark, so its versions have no time: "
+        f"view {view.view.name} has no watermark, so its versions have no time: "
         + (f"it reads the changes of view {timeless.name}" if by_changes else f"stream {timeless.name} has none"),
         plan.query.span,
         "a view over streams with WATERMARK FOR has one"

@@ -79,6 +79,9 @@ def reading(plan: Plan, rules: Rules) -> Reading:
     """
     if not all(isinstance(node.relation, ViewSource) for node in walk(plan.root) if isinstance(node, Read)):
         raise Unlike("it reads more than materialized views")
+    relations = [node.relation for node in walk(plan.root) if isinstance(node, Read)]
+    if any(isinstance(relation, ViewSource) and relation.versions for relation in relations):
+        raise Unlike("a join with versions of a view")
     wanted: list[Wanted] = []
 
     def none(one: Wanted) -> pa.Table:

@@ -1,17 +1,21 @@
 """The versions of a view, for those who read them from batch to batch: its changes, and from when on each holds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from cepsql.catalog.view_store import VERSION, ViewSource
+from cepsql.analysis.sql.constant_intervals import duration_micros
+from cepsql.catalog.view_store import OLDEST, UNTIL, VERSION, ViewSource
 from cepsql.errors import OperationalError
 from cepsql.scalar.arrow.column_values import arrow_type
 from cepsql.scalar.types import parse_type
 from cepsql.views.change_feed import Point, changes_between
-from cepsql.views.journal import PLACE, Journal, JournalBatch
-from cepsql.views.snapshot import store_transaction
+from cepsql.views.journal import GONE, PLACE, Journal, JournalBatch
+from cepsql.views.snapshot import Wanted, position_in, read_view, store_transaction
+from cepsql.views.stored_values import cell_table
+from cepsql.views.versions import rows_at
 
 REACHED = "cepsql_reached"
 """The column of versions that only the last row has, which is none: how far the view is, in event time."""
@@ -46,6 +50,56 @@ def versions_between(view: ViewSource, after: Point | None, until: Point, first:
     rows = rows.append_column(REACHED, pa.nulls(rows.num_rows, pa.int64()))
     reached = batches[-1].watermark
     return rows if reached is None else pa.concat_tables([rows, _punctuation(rows.schema, reached)])
+
+
+def versions_kept(view: ViewSource) -> pa.Table:
+    """Return the versions of a view that are kept, as `cepsql.catalog.view_store.versions_at_rest` describes them.
+
+    Raises OperationalError if the store does not answer, or the view has never run.
+    """
+    names = tuple(column.name for column in view.view.columns)
+    stored = replace(view, name=view.view.name, columns=view.view.columns)
+    oldest: int | None = None
+    with store_transaction(stored) as connection:
+        if view.view.adds and view.view.event_time is not None:
+            rows = read_view(connection, Wanted(stored, names)).rows
+            times = rows[view.view.event_time].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
+            rows = rows.append_column(GONE, pa.array([False] * rows.num_rows, pa.bool_()))
+            retain = dict(view.view.options).get("retain")
+            if retain is not None and times:
+                oldest = max(times) - duration_micros(retain)
+            order = sorted(range(len(times)), key=times.__getitem__)
+            rows, times = rows.take(pa.array(order, pa.int64())), [times[i] for i in order]
+        else:
+            position_in(connection, stored)
+            journal = Journal(connection, stored.name, stored.schema)
+            first = journal.first()
+            if first is None:
+                raise OperationalError(f"view {stored.name} keeps no versions")
+            batches = journal.batches(first.batch)
+            there = rows_at(connection, Wanted(stored, names), first.last)
+            there = there.append_column(PLACE, pa.array([first.last] * there.num_rows, pa.int64()))
+            there = there.append_column(GONE, pa.array([False] * there.num_rows, pa.bool_()))
+            since = journal.rows(first.last, batches[-1].last, names, added=view.view.adds).all()
+            changes = cell_table(since, [*stored.typed(names), (PLACE, "bigint"), (GONE, "boolean")])
+            rows = pa.concat_tables([there, changes])
+            times = _times(rows[PLACE].to_numpy(), batches).tolist()
+            oldest = first.watermark
+    ends: list[int | None] = [None] * rows.num_rows
+    following: dict[tuple, int] = {}
+    keys = list(zip(*(rows[name].to_pylist() for name in view.view.key), strict=True))
+    for place in reversed(range(rows.num_rows)):
+        ends[place] = following.get(keys[place])
+        following[keys[place]] = times[place]
+    nothing: list[int | None] = [None] * rows.num_rows
+    kinds = {column.name: arrow_type(parse_type(column.type)) for column in view.columns}
+    found = rows.select(list(names))
+    for name, micros in ((VERSION, times), (UNTIL, ends), (OLDEST, nothing)):
+        found = found.append_column(name, pa.array(micros, pa.int64()).cast(kinds[name]))
+    found = found.filter(pa.array([not gone for gone in rows[GONE].to_pylist()], pa.bool_()))
+    last = [pa.array([oldest if field.name == OLDEST else None], pa.int64()).cast(field.type)
+            if field.name == OLDEST else pa.nulls(1, field.type) for field in found.schema]  # fmt: skip
+    return pa.concat_tables([found, pa.Table.from_arrays(last, schema=found.schema)])
 
 
 def _times(places: np.ndarray, batches: Sequence[JournalBatch]) -> np.ndarray:

@@ -1760,3 +1760,32 @@ Query  stream  customer string, n bigint, op string
                           Stream rates  csv  watermark since - 1 minute
 == pattern ==
 the query has no row pattern
+====
+SELECT sym, price, CURRENT_WATERMARK(ts) FROM (SELECT * FROM ticks WHERE price > 1) AS r WHERE ts > CURRENT_WATERMARK(ts) OR CURRENT_WATERMARK(ts) IS NULL
+----
+== rewritten ==
+__watermarked_1 reads
+  SELECT `ticks`.`ts`, `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, `ticks`.`amount`, `ticks`.`day`, `ticks`.`active`, `ticks`.`place`, `ticks`.`tags` FROM ticks AS ticks
+SELECT r.sym AS sym, r.price AS price, r.__watermark_1 AS `current_watermark(ts)` FROM (SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags, ticks.__watermark_1 FROM __watermarked_1 AS ticks WHERE ticks.price > 1) AS r WHERE r.ts > r.__watermark_1 OR r.__watermark_1 IS NULL
+== logical ==
+Query  stream  sym string, price double, current_watermark(ts) timestamp
+  Sql  SELECT r.sym AS sym, r.price AS price, r.__watermark_1 AS `current_watermark(ts)` FROM (SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags, ticks.__watermark_1 FROM __watermarked_1 AS ticks WHERE ticks.price > 1) AS r WHERE r.ts > r.__watermark_1 OR r.__watermark_1 IS NULL
+    Current watermark  of ts
+      watermark: ts - 10 seconds
+      state: the watermark; rows are given out as they come, late ones, too
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Sql  SELECT `ticks`.`ts`, `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, `ticks`.`amount`, `ticks`.`day`, `ticks`.`active`, `ticks`.`place`, `ticks`.`tags` FROM ticks AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, CURRENT_WATERMARK(day) AS w FROM trades
+----
+== rewritten ==
+SELECT trades.sym AS sym, CAST(NULL AS DATE) AS w FROM trades AS trades
+== logical ==
+Query  bounded  sym string, w date
+  Sql  SELECT trades.sym AS sym, CAST(NULL AS DATE) AS w FROM trades AS trades
+    Table trades  parquet
+== pattern ==
+the query has no row pattern

@@ -5,11 +5,11 @@ from collections import Counter
 from functools import partial
 
 import pytest
-from cepsql.spark.stages.frame_options import FrameOptions
 from chance import draws, everyday
 
 import cepsql
 from cepsql.errors import OperationalError
+from cepsql.spark.building.frame_options import FrameOptions
 from cepsql.spark.checkpoint import checkpoint
 from cepsql.spark.checkpoint.checkpoint_files import last_planned, planned_offsets
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, nodes

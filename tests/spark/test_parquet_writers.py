@@ -3,13 +3,14 @@
 The files are written by `tests/scan/write_parquet_files.py`. Each has a row of values and one of NULLs.
 """
 
+import json
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from chance import everyday
+from chance import rest_by_night
 
 from cepsql import connect
 from cepsql.errors import Error
@@ -116,7 +117,42 @@ EXPECTED = {
         "bits": [("STRING", "101")],
     },
 }  # fmt: skip
+EXPECTED["spark"] = {
+    "zoned": [("TIMESTAMP", AT)],
+    "ts": [("TIMESTAMP_NTZ", LOCAL), ("TIMESTAMP", AT)],
+    "day": COMMON["day"],
+    "span": [("INTERVAL DAY TO SECOND", SPAN), ("BIGINT", "86400000005")],
+    "int8": [("TINYINT", "-1"), ("BIGINT", "-1")],
+    "decimal": NUMBERS["decimal"],
+    "float": [("FLOAT", "1.5"), ("DOUBLE", "1.5")],
+    "flag": [("BOOLEAN", "true")],
+    "text": [("STRING", "a")],
+    "list": [("ARRAY<INT>", "[1, 2]")],
+    "struct": [("STRUCT<a: INT, b: STRING>", "{1, x}")],
+    "map": [("MAP<STRING, INT>", "{a -> 1}")],
+}
+SPARKS = f"""
+    TIMESTAMP '{AT}' AS zoned, TIMESTAMP_NTZ '{LOCAL}' AS ts, DATE '2026-03-29' AS day, {SPAN} AS span,
+    CAST(-1 AS TINYINT) AS int8, CAST(1.5 AS DECIMAL(20, 2)) AS decimal, CAST(1.5 AS FLOAT) AS float, true AS flag,
+    'a' AS text, array(1, 2) AS list, struct(1 AS a, 'x' AS b) AS struct, map('a', 1) AS map
+"""
 ALL_NULL = {"nothing"}
+# What a type is in the files of each writer, by the column that has it.
+WRITERS = ("pandas", "pyarrow", "polars", "duckdb", "spark")
+WRITTEN = {
+    "time without zone": ("ts_ns", "ts_us", "ts_us", "ts", "ts"),
+    "time in seconds": ("ts_s", "ts_s", None, "ts_s", None),
+    "time with zone": ("zoned_ns", "zoned_us", "zoned_us", "zoned", "zoned"),
+    "date": ("day", "day", "day", "day", "day"),
+    "time of day": ("clock", "clock", "clock", "clock", None),
+    "duration": ("span", "span", "span", "span", "span"),
+    "category, enum": ("category", "dictionary", "enum", "enum", None),
+    "unsigned integer of 64 bits": ("unsigned", "uint64", "uint64", "uint64", None),
+    "half": ("half", "half", None, None, None),
+    "decimal": ("amount", "decimal", "decimal", "decimal", "decimal"),
+    "UUID": (None, "uuid", None, "id", None),
+    "NULL only": ("nothing", "nothing", "nothing", None, None),
+}
 
 
 @pytest.fixture
@@ -131,8 +167,52 @@ def drained(engine, query):
     return rows
 
 
-@pytest.mark.parametrize("writer", everyday(EXPECTED, 6))
-def test_types(engine, writer):
+@pytest.fixture(scope="module")
+def files(spark, tmp_path_factory):
+    """Return the file of a writer: Spark's is written by this one."""
+    made = tmp_path_factory.mktemp("written")
+    nulls = spark.sql(f"SELECT {SPARKS}")
+    rows = nulls.unionAll(nulls.selectExpr(*(f"nullif({name}, {name}) AS {name}" if name != "map" else
+                                             "if(true, NULL, map) AS map" for name in nulls.columns)))  # fmt: skip
+    rows.coalesce(1).write.parquet(str(made / "spark"))
+    (part,) = (made / "spark").glob("*.parquet")
+    part.rename(made / "spark.parquet")
+    return lambda writer: (made if writer == "spark" else FILES) / f"{writer}.parquet"
+
+
+def described(column) -> str:
+    """Return the type of a column of a file, in the words of the documentation."""
+    kind = column.logical_type
+    said = json.loads(kind.to_json())
+    match said["Type"]:
+        case "Timestamp":
+            return said["timeUnit"] + (", UTC" if said["isAdjustedToUTC"] else "")
+        case "Time":
+            return f"time in {said['timeUnit']}"
+        case "Int":
+            return f"{'' if said['isSigned'] else 'U'}INT{said['bitWidth']}"
+        case "None":
+            return column.physical_type
+        case name:
+            return name.upper()
+
+
+def test_the_documentation_tells_what_each_writes(files):
+    columns = {}
+    for writer in WRITERS:
+        schema = pq.ParquetFile(files(writer)).schema
+        columns[writer] = {schema.column(i).path: schema.column(i) for i in range(len(schema))}
+    table = [
+        f"| {kind} | {' | '.join('' if name is None else described(columns[writer][name]) for writer, name in rest)} |"
+        for kind, names in WRITTEN.items()
+        for rest in [list(zip(WRITERS, names, strict=True))]
+    ]
+    page = (Path(__file__).parents[2] / "docs" / "streams.md").read_text()
+    assert "\n".join(table).replace("  ", " ") in page.replace("  ", " "), "\n".join(table)
+
+
+@pytest.mark.parametrize("writer", rest_by_night([pytest.param(name, id=name) for name in EXPECTED], 6))
+def test_types(engine, writer, files):
     for number in range(max(map(len, EXPECTED[writer].values()))):
         columns = {name: kinds[number] for name, kinds in EXPECTED[writer].items() if number < len(kinds)}
         # A row with one value that does not fit is malformed, so such columns stand alone.
@@ -142,7 +222,7 @@ def test_types(engine, writer):
             if not group:
                 continue
             declared = ", ".join(f"{name} {kind}" for name, (kind, _) in group.items())
-            path = f"USING parquet OPTIONS (path '{FILES / writer}.parquet')"
+            path = f"USING parquet OPTIONS (path '{files(writer)}')"
             engine.sql(f"CREATE OR REPLACE TABLE t ({declared}) {path}")
             engine.sql(f"CREATE OR REPLACE STREAM s ({declared}) {path}")
             shown = ", ".join(f"CAST({name} AS STRING) AS {name}" for name in group)

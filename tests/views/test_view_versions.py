@@ -88,9 +88,12 @@ def test_a_reader_of_versions_resumes(tmp_path):
     [
         ("SELECT o.id, s.at FROM orders AS o JOIN added FOR SYSTEM_TIME AS OF o.at AS s ON s.city = o.city",
          "FOR SYSTEM_TIME AS OF needs view added to have a key"),
+        ("SELECT o.id, s.n FROM (VALUES (1, TIMESTAMP '2026-01-05 10:00:00')) AS o (id, at) "
+         "JOIN spent FOR SYSTEM_TIME AS OF o.at AS s ON s.n = o.id",
+         "ON must compare city"),
         ("SELECT o.id, s.n FROM (VALUES (1, 'Rome', TIMESTAMP '2026-01-05 10:00:00')) AS o (id, city, at) "
-         "JOIN spent FOR SYSTEM_TIME AS OF o.at AS s ON s.city = o.city",
-         "a join of a table with the versions of view spent is not supported"),
+         "RIGHT JOIN spent FOR SYSTEM_TIME AS OF o.at AS s ON s.city = o.city",
+         "RIGHT JOIN with the version at a time is not supported"),
         ("SELECT o.id, s.n FROM orders AS o JOIN spent FOR SYSTEM_TIME AS OF o.at AS s ON s.n = o.id",
          "ON must compare city"),
         ("SELECT o.id, s.n FROM orders AS o JOIN sizes FOR SYSTEM_TIME AS OF o.at AS s ON s.n = o.id",
@@ -183,6 +186,33 @@ def test_each_row_meets_the_version_of_its_time(spark, tmp_path, number):
             return there[0]["n"] if there else None
 
         assert sorted(found) == [(number, version(*one)) for number, one in enumerate(asked)]
+        # The same of a table at rest, from the versions that are kept.
+        engine.sql(f"CREATE TABLE past (id INT, city STRING, at TIMESTAMP) {FILES.format(folder)}")
+        at_rest = JOINED.replace("FROM orders", "FROM past")
+        assert sorted(map(tuple, engine.query(at_rest).collect())) == sorted(found)
+        inner = engine.query(at_rest.replace("LEFT JOIN", "JOIN") + " AND s.n > 1").collect()
+        assert sorted(map(tuple, inner)) == sorted(row for row in found if row[1] and row[1] > 1)
+        stars = engine.query(at_rest.replace("o.id, s.n", "s.*")).columns
+        assert [name for name, _ in stars] == ["city", "n", "at"]
+
+
+def test_a_table_asks_for_versions_that_are_kept_no_more(spark, tmp_path):
+    (tmp_path / "past").mkdir()
+    (tmp_path / "past" / "1.csv").write_text("1,Rome,1970-01-01T00:02:00Z\n2,Bern,1970-01-01T00:09:00Z\n")
+    with cepsql.connect(spark, catalog=str(tmp_path / "catalog.db")) as engine:
+        writer = Writer(f"sqlite:///{tmp_path / 'views.db'}", retain="3 minutes")
+        engine.catalog.add(writer.view)
+        for batch in range(10):
+            writer.write(batch, [("Rome", batch)])
+            grow_old(tmp_path)
+        engine.sql(f"CREATE TABLE past (id INT, city STRING, at TIMESTAMP) {FILES.format(tmp_path / 'past')}")
+        joined = JOINED.replace("FROM orders", "FROM past")
+        with pytest.raises(
+            cepsql.Error, match=r"view spent keeps no version as of 1969-12-31 19:02:00: its oldest is of"
+        ):
+            engine.query(joined).collect()
+        # A row that WHERE leaves out asks for nothing.
+        assert [tuple(row) for row in engine.query(f"{joined} WHERE o.id > 1").collect()] == [(2, None)]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -15,10 +15,6 @@ _RELATIONS = {
 }
 """Functions behind FROM."""
 
-_NO_WATERMARK = (
-    "the watermark at a row depends on the batches in which rows come; LATE ROWS INTO keeps the rows behind it, "
-    "MAX(ts) OVER (ORDER BY ts) is the latest time so far, and SHOW QUERIES tells how far a query is"
-)
 _PARTS = {
     "DATE": "CAST(ts AS DATE)", "TIME": "date_format(ts, 'HH:mm:ss')", "DATETIME": "CAST(ts AS TIMESTAMP_NTZ)",
     "ISOWEEK": "EXTRACT(WEEK FROM ts)", "ISOYEAR": "EXTRACT(YEAROFWEEK FROM ts)",
@@ -67,8 +63,6 @@ def _said(words: list[str], i: int, word: str, before: str, after: str) -> tuple
         return f"* {word}", "name the columns; SELECT * EXCEPT (x, y) leaves some out"
     if word == ":=":
         return ":=", "named_struct('a', 1, 'b', 2)"
-    if word == "CURRENT_WATERMARK" and after == "(":
-        return "CURRENT_WATERMARK", _NO_WATERMARK
     if word == "LIST" and after == "[":
         return "LIST[...]", "array(1, 2)"
     if word == "SIMILAR TO" or (word == "SIMILAR" and after == "TO"):

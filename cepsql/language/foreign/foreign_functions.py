@@ -16,6 +16,8 @@ INSTEAD = {
     "CURRENT_ROW_TIMESTAMP": "PROCTIME() is the time at which a row is processed",
     "JSON_VALUE": "get_json_object(x, '$.name') reads a part of JSON",
     "JSON_QUERY": "get_json_object(x, '$.name') reads a part of JSON",
+    "CURRENT_WATERMARK": "in a SELECT over a stream; elsewhere read its column: "
+    "FROM (SELECT *, CURRENT_WATERMARK(at) AS w FROM s) MATCH_RECOGNIZE (...)",
     # Trino
     "JSON_EXTRACT": "get_json_object(x, '$.name') reads a part of JSON",
     "JSON_EXTRACT_SCALAR": "get_json_object(x, '$.name') reads a part of JSON",

@@ -65,7 +65,7 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
                 continue
             if VERSION_AT in calls and view_read(join.this, nodes) is not None:
                 left = relations(select)[: number + 1]
-                streams.add(join_versions(left, join, nodes, streams, span_of(join, place) or place))
+                join_versions(left, join, nodes, streams, span_of(join, place) or place)
                 changed = True
                 continue
             if VERSION_AT in calls:

@@ -10,6 +10,7 @@ from cepsql.language.tokens import quoted
 from cepsql.spark.frames.user_frames import spark_frame
 from cepsql.views.points import NOW, AsOf, read_as_of
 from cepsql.views.snapshot import Wanted
+from cepsql.views.version_changes import versions_kept
 
 
 def view_frame(spark: SparkSession, view: ViewSource) -> DataFrame:
@@ -25,9 +26,12 @@ def view_frames(spark: SparkSession, views: Sequence[ViewSource], as_of: AsOf = 
 
     Raises OperationalError as `cepsql.views.points.read_as_of`.
     """
-    wanted = [Wanted(view, tuple(column.name for column in view.columns)) for view in views]
-    found = read_as_of(wanted, as_of)
-    return {view.name: _frame(spark, view, rows.rows) for view, rows in zip(views, found, strict=True)}
+    now = [view for view in views if not view.versions]
+    wanted = [Wanted(view, tuple(column.name for column in view.columns)) for view in now]
+    found = [rows.rows for rows in read_as_of(wanted, as_of)] if now else []
+    found += [versions_kept(view) for view in views if view.versions]
+    read = [*now, *(view for view in views if view.versions)]
+    return {view.name: _frame(spark, view, rows) for view, rows in zip(read, found, strict=True)}
 
 
 def _frame(spark: SparkSession, view: ViewSource, rows: pa.Table) -> DataFrame:

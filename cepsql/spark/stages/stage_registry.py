@@ -11,6 +11,7 @@ from cepsql.catalog import Source
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.operators.as_of_join import AsOfJoin
 from cepsql.plan.operators.changing_groups import ChangingGroups
+from cepsql.plan.operators.current_watermark import CurrentWatermark
 from cepsql.plan.operators.deduplicate import Deduplicate
 from cepsql.plan.operators.fill import Fill
 from cepsql.plan.operators.interval_join import IntervalJoin
@@ -27,6 +28,7 @@ from cepsql.plan.operators.window_aggregate import WindowAggregate
 from cepsql.plan.tree.nodes import Ordered
 from cepsql.spark.stages.as_of_join import as_of_join_stage
 from cepsql.spark.stages.changing_groups import group_changes_stage
+from cepsql.spark.stages.current_watermark import current_watermark_stage
 from cepsql.spark.stages.deduplicate import deduplicate_table, deduplication_stage
 from cepsql.spark.stages.fill import fill_stage, fill_table
 from cepsql.spark.stages.interval_join import join_stage
@@ -98,6 +100,7 @@ OPERATORS: Mapping[type[Ordered], InSpark] = {
         shares=True,
     ),
     Sort: InSpark(lambda node, feeds, _: sort_stage(feeds, node.rows), shares=True),
+    CurrentWatermark: InSpark(lambda node, feeds, _: current_watermark_stage(node, feeds)),
     Over: InSpark(
         lambda node, feeds, _: over_stage(feeds, node.frames),
         lambda node, frame, _: over_table(frame, node.frames),

@@ -1,0 +1,168 @@
+"""CURRENT_WATERMARK(at): the relation with this event time becomes an operator, which knows each row's watermark."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from sqlglot import exp
+
+from cepsql.analysis.clauses.current_watermark import WatermarkedRows
+from cepsql.analysis.sql.plain_sql import sql_of, without_tables
+from cepsql.analysis.sql.positions import span_of
+from cepsql.catalog import ColumnDefinition, Source
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.plan.operators.current_watermark import CurrentWatermark
+from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_calls
+from cepsql.plan.tree.join_order import relations
+from cepsql.plan.tree.nodes import Node, Read, Sql
+from cepsql.plan.tree.reader import Checked, followed_by
+from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
+
+NAME = "CURRENT_WATERMARK"
+
+_HINT = "at is the event time in WHERE CURRENT_WATERMARK(at) IS NULL OR at > CURRENT_WATERMARK(at)"
+
+_ROW_BY_ROW = {"expressions", "from_", "joins", "where", "hint"}
+"""The parts of a SELECT that gives rows for rows."""
+
+
+def hoist_current_watermarks(below: Sql, checked: Checked, place: Span) -> Sql:
+    """Return plain SQL in which each CURRENT_WATERMARK(at) over a stream is a column of an operator over its relation.
+
+    Over rows at rest it is NULL: nothing follows them.
+    Raises ProgrammingError and NotSupportedError for what is no event time of a stream.
+    """
+    if not any(map(is_call, below.query.find_all(exp.Anonymous))):
+        return below
+
+    def wanted(select: exp.Select, _: Mapping[str, Node]) -> bool:
+        return next(_calls(select), None) is not None
+
+    return hoist_selects(below, wanted, partial(_hoisted, checked), place, of_streams=False)
+
+
+def is_call(call: exp.Expr) -> bool:
+    """Tell whether an expression is CURRENT_WATERMARK(...)."""
+    return isinstance(call, exp.Anonymous) and call.name.upper() == NAME
+
+
+def _calls(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yield the calls of a SELECT's own."""
+    return (call for call in select.find_all(exp.Anonymous) if is_call(call) and call.parent_select is select)
+
+
+def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
+    """Return a SELECT over the operators that tell watermarks, which are new entries of `nodes`."""
+    copy, known = select.copy(), dict[tuple[str, str], exp.Expr]()
+    if whole:
+        copy.set("expressions", [named_item(item) for item in copy.expressions])
+    for call in list(_calls(copy)):
+        at = span_of(call, place) or place
+        column = call.expressions[0] if len(call.expressions) == 1 else None
+        if not isinstance(column, exp.Column) or column.is_star:
+            raise ProgrammingError("CURRENT_WATERMARK takes the event time of a stream", at, _HINT)
+        key = column.table.lower(), column.name.lower()
+        if key not in known:
+            known[key] = _watermark(copy, column, nodes, checked, at)
+        call.replace(known[key].copy())
+    return copy
+
+
+def _watermark(
+    select: exp.Select, column: exp.Column, nodes: dict[str, Node], checked: Checked, place: Span
+) -> exp.Expr:
+    """Return what has the watermark of a relation of a SELECT, which is changed to read it."""
+    spoken = sql_of(without_tables(column))
+    item = _relation(select, column)
+    if item is None:
+        raise ProgrammingError(
+            f"CURRENT_WATERMARK takes the event time of a stream, and {spoken} is none", place, _HINT
+        )
+    known = _rows(item, nodes).resolved
+    kind = next((one.type for one in known.columns if one.name.lower() == column.name.lower()), "timestamp")
+    if not known.streaming:
+        return exp.cast(exp.null(), "timestamp" if kind == "unknown" else kind, dialect="spark")
+    path, base, time = _base(item, column)
+    hidden = f"__watermark_{len(nodes)}"
+    node = nodes.get(base.name.lower()) if isinstance(base, exp.Table) else None
+    if isinstance(node, Read) and isinstance(node.relation, Source) and node.relation.key:
+        raise NotSupportedError(
+            f"CURRENT_WATERMARK over {node.relation.name}, which has a PRIMARY KEY, is not supported",
+            place,
+            "its rows change; a condition on NOW() goes by the watermark: WHERE at > NOW() - INTERVAL '1' HOUR",
+        )
+    if isinstance(node, Sql) and node.windows is not None:
+        raise NotSupportedError(
+            "CURRENT_WATERMARK beside WINDOW is not supported",
+            place,
+            "write it below: FROM (SELECT * FROM s WHERE at > CURRENT_WATERMARK(at)) WINDOW TUMBLING (...)",
+        )
+    _put_operator(base, time, hidden, nodes, checked, place)
+    for above, alias in reversed(path):
+        above.append("expressions", exp.column(hidden, table=alias))
+    return exp.column(hidden, table=item.alias_or_name)
+
+
+def _relation(select: exp.Select, column: exp.Column) -> exp.Expr | None:
+    """Return the relation in FROM of which a column is."""
+    items = [one for one in relations(select) if isinstance(one, exp.Table | exp.Subquery)]
+    return next((one for one in items if one.alias_or_name.lower() == column.table.lower()), None)
+
+
+def _rows(item: exp.Expr, nodes: Mapping[str, Node]) -> Sql:
+    query = exp.select("*").from_(item.copy())
+    return Sql(query, read_nodes(query, nodes))
+
+
+def _base(item: exp.Expr, column: exp.Column) -> tuple[list[tuple[exp.Select, str]], exp.Expr, str]:
+    """Return the relation that has a column of another one as its own, in the SELECTs between that give rows for rows:
+    these, each with the relation that it reads, the relation, and its column."""
+    path: list[tuple[exp.Select, str]] = []
+    while isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select) and not item.alias_column_names:
+        select = item.this
+        given = {part for part, value in select.args.items() if value}
+        if not given <= _ROW_BY_ROW or window_calls(select) or own_aggregate(select):
+            break
+        named = next((one for one in select.selects if one.alias_or_name.lower() == column.name.lower()), None)
+        inner = named.unalias() if named is not None else None
+        below = _relation(select, inner) if isinstance(inner, exp.Column) else None
+        if not isinstance(inner, exp.Column) or below is None:
+            break
+        path.append((select, below.alias_or_name))
+        item, column = below, inner
+    return path, item, column.name
+
+
+def _put_operator(
+    base: exp.Expr, time: str, hidden: str, nodes: dict[str, Node], checked: Checked, place: Span
+) -> None:
+    """Put the operator in the place of a relation in FROM."""
+    alias = base.alias_or_name
+    names = {one.name.lower() for one in _rows(base, nodes).resolved.columns}
+    reader = base.parent_select
+    assert reader is not None
+    read = {time.lower(): time}
+    if reader.is_star or any(isinstance(one.this, exp.Star) for one in reader.find_all(exp.Column)):
+        read |= {name: name for name in names}
+    for column in reader.find_all(exp.Column):
+        if column.table.lower() == alias.lower() and column.name.lower() in names:
+            read.setdefault(column.name.lower(), column.name)
+    items = [exp.column(exp.to_identifier(name, quoted=True), table=alias, quoted=True) for name in read.values()]
+    query = exp.select(*items).from_(base.copy())
+    rows = Sql(query, read_nodes(query, nodes))
+    followed = followed_by(time, rows, checked, place, NAME)
+    if followed is None:
+        known = _rows(base, nodes).properties.offers
+        offers = [offer.column for offer in known if not offer.column.startswith("__")]
+        raise ProgrammingError(
+            f"CURRENT_WATERMARK takes the event time of a stream, and {time} is none",
+            place,
+            f"CURRENT_WATERMARK({' or '.join(offers)})"
+            if offers
+            else "CREATE STREAM ... (..., WATERMARK FOR at AS at)",
+        )
+    name = f"__watermarked_{len(nodes)}"
+    columns = tuple(ColumnDefinition(one.name, one.type) for one in followed.properties.columns)
+    nodes[name] = CurrentWatermark(
+        WatermarkedRows(name, columns, followed.properties.event_time.column, hidden), (followed,)
+    )
+    base.replace(exp.alias_(exp.to_table(name), alias, table=True))
