@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cepsql.analysis.clauses.current_watermark import WatermarkedRows
+from cepsql.analysis.clauses.watermarked_rows import WatermarkedRows
 from cepsql.analysis.sql.properties import Properties
 from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Watermark

@@ -5,7 +5,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.clauses.current_watermark import WatermarkedRows
+from cepsql.analysis.clauses.watermarked_rows import WatermarkedRows
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.catalog import ColumnDefinition, Source
