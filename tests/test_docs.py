@@ -10,12 +10,14 @@ is left out. `pytest --update` writes the text blocks and sessions anew.
 import contextlib
 import importlib.util
 import io
+import os
 import re
 import shlex
 import signal
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import mypy.api
 import pyarrow as pa
@@ -208,7 +210,7 @@ def _console(code: str) -> str:
     for command in re.findall(r"^\$ (.*(?:\n(?!\$ ).*)*)\n", code, re.MULTILINE):
         if command.startswith("cepsql "):
             output = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-            with contextlib.redirect_stdout(output):
+            with contextlib.redirect_stdout(output), patch.dict(os.environ, {"COLUMNS": "104"}):
                 assert cli.main(shlex.split(command)[1:]) == 0, command
             printed += output.buffer.getvalue().decode()
         else:

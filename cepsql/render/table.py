@@ -77,9 +77,9 @@ def data_widths(columns: Sequence[ShownColumn], result: pa.Table, zone: str) -> 
 def fitted(columns: Sequence[ShownColumn], widths: Sequence[int], room: int) -> tuple[int, ...] | None:
     """Make the widest columns of texts narrower until a line fits so many cells; None if too little would be left.
 
-    >>> fitted([Column("a", "string"), Column("b", "int")], [40, 8], 32)
+    >>> fitted([ShownColumn("a", "string"), ShownColumn("b", "int")], [40, 8], 32)
     (19, 8)
-    >>> fitted([Column("a", "string"), Column("b", "int")], [40, 8], 20)
+    >>> fitted([ShownColumn("a", "string"), ShownColumn("b", "int")], [40, 8], 20)
     """
     found = list(widths)
     least = [

@@ -265,7 +265,7 @@ def test_damage_of_any_file_is_told_as_that_of_the_checkpoint(spark, begun, copy
 def test_a_missing_file_of_the_state_is_named(spark, begun, copy):
     for delta in (copy / "spark" / "state" / "0").glob("[01]/*.*"):
         delta.unlink()
-    with pytest.raises(OperationalError, match=f"the checkpoint {copy} .*state/0/.*") as raised:
+    with pytest.raises(OperationalError, match=f"the checkpoint {copy}.*state/0/.*") as raised:
         run(query(spark, begun), copy)
     assert "Exception" not in str(raised.value) and "replay the input" in raised.value.hint
 

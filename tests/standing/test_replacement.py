@@ -69,7 +69,7 @@ def test_another_pattern_makes_its_state_anew(engine):
     before = engine.catalog.query("q").id
     text = f"AS SELECT k, a FROM {PATTERN.format('3')}"
     found = explained(engine, text)
-    assert found["effect"].startswith("replayable; its next start reads again what it has read, writes no row of that")
+    assert found["effect"].startswith("replayable; its next start reads the past input again, writes none of its rows")
     assert found["differences"] == "query.inputs.__match_0.match.define.B was n > a.n and is n > 3"
     assert engine.sql(f"CREATE OR REPLACE QUERY q {text}").message.startswith("query q replaced: replayable; its next")
     assert engine.catalog.query("q").id == before
