@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from cepsql.base.secrets import redact, without_password
+from cepsql.base.sqlite_files import sqlite_address
 from cepsql.catalog.mounts import check_mounted
 from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.catalog.references import referenced_values, resolved
@@ -245,7 +245,7 @@ def _made(file: Path) -> bool:
 def _addressed(dialect, record, arguments: list, named: dict) -> None:
     # SQLite makes a file that is missing, such as one whose disk has just gone.
     if arguments and os.path.isabs(arguments[0]):
-        arguments[0] = f"file:{quote(arguments[0])}?mode=rw"
+        arguments[0] = sqlite_address(arguments[0], writes=True)
         named["uri"] = True
 
 

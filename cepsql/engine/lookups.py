@@ -32,10 +32,12 @@ class PreparedLookup:
 
     def rows_at_once(self, args: Mapping[str, object]) -> list[tuple] | None:
         """Return its rows as Python's values if they are found without any wait, else None; raises as `with_values`."""
-        names, form = self._known
-        if form is None or not form.by_key or names is not self._context.catalog.recent_names():
+        context, (names, form) = self._context, self._known
+        context.check_open()
+        if form is None or not form.by_key or not context.compares_texts_plainly():
             return None
-        looked = self.with_values(args)
+        # The store of the catalog is not asked: it could let others wait.
+        looked = form.with_values(args) if names is context.catalog.recent_names() else None
         return None if looked is None else looked.rows_at_once()
 
     def _form(self) -> "LookupForm | None":
@@ -52,10 +54,10 @@ class PreparedLookup:
             from cepsql.views.lookup import lookup_form
 
             def view(name: str) -> ViewSource | None:
-                found = names.find(name)
-                if not isinstance(found, MaterializedView):
+                relation = names.find(name)
+                if not isinstance(relation, MaterializedView):
                     return None
-                return view_source(context.allowed(found), context.catalog.view_file)
+                return view_source(context.allowed(relation), context.catalog.view_file)
 
             self._known = (names, lookup_form(statement, view))
         return self._known[1]

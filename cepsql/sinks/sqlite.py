@@ -7,12 +7,12 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy as sa
 
+from cepsql.base.sqlite_files import sqlite_address
 from cepsql.catalog import Sink
 from cepsql.catalog.database_failures import first_line
 from cepsql.catalog.mounts import check_mounted
@@ -70,7 +70,7 @@ class SQLite(SinkDatabase):
                 hint="put it back: the next start resumes with this batch; "
                 "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... starts over and writes all rows again",
             )
-        address = f"file:{quote(self._path)}?mode=rw"
+        address = sqlite_address(self._path, writes=True)
         return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, check_same_thread=False)
 
     def prepare_readers(self) -> None:

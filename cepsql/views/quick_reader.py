@@ -7,7 +7,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+
+from cepsql.base.sqlite_files import sqlite_connection
 
 
 class QuickReader:
@@ -34,7 +35,7 @@ class QuickReader:
             with self._lock:
                 if self._connection is None or opened != self._opened:
                     self._close()
-                    self._connection, self._opened = self._connected(), opened
+                    self._connection, self._opened = sqlite_connection(self._file, False, 0), opened
                 return self._connection.execute(select, values or {}).fetchall()
         except (OSError, sqlite3.Error):
             return None
@@ -43,10 +44,6 @@ class QuickReader:
         """Close the connection; the next question opens another one."""
         with self._lock:
             self._close()
-
-    def _connected(self) -> sqlite3.Connection:
-        address = f"file:{quote(self._file)}?mode=ro"
-        return sqlite3.connect(address, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
 
     def _close(self) -> None:
         if self._connection is not None:

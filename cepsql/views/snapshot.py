@@ -5,19 +5,19 @@ Types are those of the definitions, never of the store.
 
 import json
 import os
-import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import pyarrow as pa
 import sqlalchemy as sa
 
 from cepsql.base.secrets import redact, secret_values
+from cepsql.base.sqlite_files import double_quoted, sqlite_connection
 from cepsql.catalog.database_failures import first_line
 from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.catalog.references import has_references, referenced_values, resolved
@@ -118,7 +118,7 @@ def cells_at_once(wanted: Wanted) -> list[tuple] | None:
     if wanted.view.format != "sqlite":
         return None
     reader = _reader(dict(wanted.view.options)["path"])
-    return None if reader is None else reader.rows(*_select(wanted, quoted(wanted.view.name), quoted))
+    return None if reader is None else reader.rows(*_select(wanted, double_quoted(wanted.view.name), double_quoted))
 
 
 def _reader(path: str) -> QuickReader | None:
@@ -131,12 +131,6 @@ def _reader(path: str) -> QuickReader | None:
         if len(_readers) > _MOST_STORES:
             _readers.pop(next(iter(_readers))).close()
     return reader
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQLite takes it."""
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def position_of(view: ViewSource) -> ViewPosition | None:
@@ -207,12 +201,8 @@ def _never_run(view: ViewSource) -> NeverRun:
 
 
 def _sqlite(path: str, writes: bool) -> sa.Engine:
-    address = f"file:{quote(os.path.abspath(path))}?mode={'rw' if writes else 'ro'}"
     seconds = _WRITER_SECONDS if writes else _BUSY_SECONDS
-
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(address, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False)
-
+    connect = partial(sqlite_connection, os.path.abspath(path), writes, seconds)
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, max_overflow=-1)
     # All that is read is of the moment of the first reading.
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"

@@ -45,12 +45,11 @@ def plain_rows(rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> list[tupl
     >>> plain_rows([(1, 0, 2)], ["int", "boolean", "double"]), plain_rows([], ["date"])
     ([(1, False, 2.0)], None)
     """
-    readers = [_PLAIN.get(kind) for kind in kinds]
-    if None in readers:
+    if not _PLAIN.keys() >= set(kinds):
         return None
+    readers = [_PLAIN[kind] for kind in kinds]
     return [
-        tuple(None if cell is None else read(cell) for read, cell in zip(readers, row, strict=True) if read)
-        for row in rows
+        tuple(None if cell is None else read(cell) for read, cell in zip(readers, row, strict=True)) for row in rows
     ]
 
 

@@ -49,7 +49,7 @@ def versions_between(view: ViewSource, after: Point | None, until: Point, first:
         rows = rows.append_column(VERSION, times.cast(pa.int64()).cast(kind))
     rows = rows.append_column(REACHED, pa.nulls(rows.num_rows, pa.int64()))
     reached = batches[-1].watermark
-    return rows if reached is None else pa.concat_tables([rows, _punctuation(rows.schema, reached)])
+    return rows if reached is None else pa.concat_tables([rows, _row_of(rows.schema, REACHED, reached)])
 
 
 def versions_kept(view: ViewSource) -> pa.Table:
@@ -85,21 +85,24 @@ def versions_kept(view: ViewSource) -> pa.Table:
             rows = pa.concat_tables([there, changes])
             times = _times(rows[PLACE].to_numpy(), batches).tolist()
             oldest = first.watermark
-    ends: list[int | None] = [None] * rows.num_rows
-    following: dict[tuple, int] = {}
-    keys = list(zip(*(rows[name].to_pylist() for name in view.view.key), strict=True))
-    for place in reversed(range(rows.num_rows)):
-        ends[place] = following.get(keys[place])
-        following[keys[place]] = times[place]
+    ends = _ends(list(zip(*(rows[name].to_pylist() for name in view.view.key), strict=True)), times)
     nothing: list[int | None] = [None] * rows.num_rows
     kinds = {column.name: arrow_type(parse_type(column.type)) for column in view.columns}
     found = rows.select(list(names))
     for name, micros in ((VERSION, times), (UNTIL, ends), (OLDEST, nothing)):
         found = found.append_column(name, pa.array(micros, pa.int64()).cast(kinds[name]))
     found = found.filter(pa.array([not gone for gone in rows[GONE].to_pylist()], pa.bool_()))
-    last = [pa.array([oldest if field.name == OLDEST else None], pa.int64()).cast(field.type)
-            if field.name == OLDEST else pa.nulls(1, field.type) for field in found.schema]  # fmt: skip
-    return pa.concat_tables([found, pa.Table.from_arrays(last, schema=found.schema)])
+    return pa.concat_tables([found, _row_of(found.schema, OLDEST, oldest)])
+
+
+def _ends(keys: Sequence[tuple], times: Sequence[int]) -> list[int | None]:
+    """Return for each version, in order, the time of the next one of its key, None where there is none."""
+    following: dict[tuple, int] = {}
+    ends: list[int | None] = []
+    for key, time in zip(reversed(keys), reversed(times), strict=True):
+        ends.append(following.get(key))
+        following[key] = time
+    return ends[::-1]
 
 
 def _times(places: np.ndarray, batches: Sequence[JournalBatch]) -> np.ndarray:
@@ -109,6 +112,8 @@ def _times(places: np.ndarray, batches: Sequence[JournalBatch]) -> np.ndarray:
     return np.array(watermarks, np.int64)[found]
 
 
-def _punctuation(schema: pa.Schema, reached: int) -> pa.Table:
-    columns = [pa.array([reached if field.name == REACHED else None], field.type) for field in schema]
+def _row_of(schema: pa.Schema, name: str, micros: int | None) -> pa.Table:
+    """Return a row that is no version, with a time in one column and nothing in the others."""
+    time = pa.array([micros], pa.int64())
+    columns = [time.cast(field.type) if field.name == name else pa.nulls(1, field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)

@@ -94,6 +94,7 @@ def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
 
 
 def test_matches_are_told_as_they_are_found(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "104")
     told = play._FirstRows(SCENES[1], most=2)
     late = {"tailnum": "N1", "origin": "JFK", "dest": "SFO", "delay": 300}
     told.add([late | {"departed": datetime(2013, 1, 3)}, late | {"departed": datetime(2013, 1, 2)}])

@@ -138,11 +138,11 @@ def _act(engine: Engine, scene: Scene, number: int, replay: FlightReplay, shown:
     for definition in definitions:
         engine.sql(definition)
     query = engine.query(select)
-    told = _FirstRows(scene, shown)
-    account = _stream(query, told, replay) if query.streaming else _batch(engine, query, told)
-    told.end()
+    first_rows = _FirstRows(scene, shown)
+    account = _stream(query, first_rows, replay) if query.streaming else _batch(engine, query, first_rows)
+    first_rows.end()
     if scene.deadline:
-        early = sum(replay.end - row["departed"].replace(tzinfo=None) < scene.deadline for row in told.rows)
+        early = sum(replay.end - row["departed"].replace(tzinfo=None) < scene.deadline for row in first_rows.rows)
         _tell(
             f"({early:,} of them left in the last days of the data, and may have left again after it)", indent=_INDENT
         )

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.spark.checkpoint.control import control_times
 from cepsql.spark.frames.column_types import struct_of
+from cepsql.spark.frames.packet_files import numbered
 from cepsql.spark.frames.worker import settle
 
 Reader = tuple[int, int]
@@ -25,5 +26,4 @@ def _packets(readers: Sequence[Reader], column: str, batches: Iterator[pa.Record
     settle()
     told = [batch.append_column("bucket", pa.repeat(pa.scalar(0, pa.int32()), batch.num_rows)) for batch in batches]
     for operator, number in readers:
-        for packets in pack(told, 1, number):
-            yield packets.append_column(column, pa.repeat(pa.scalar(operator, pa.int32()), packets.num_rows))
+        yield from numbered(pack(told, 1, number), column, operator)

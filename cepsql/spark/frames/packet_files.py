@@ -46,6 +46,12 @@ class Packing:
         return made if self.folder is None else (_written(packets, self.folder) for packets in made)
 
 
+def numbered(packets: Iterable[pa.RecordBatch], column: str, number: int) -> Iterator[pa.RecordBatch]:
+    """Yield packets with a number in a further column, INT."""
+    for batch in packets:
+        yield batch.append_column(column, pa.repeat(pa.scalar(number, pa.int32()), batch.num_rows))
+
+
 def make_packet_folder(spark: SparkSession) -> Path | None:
     """Make the folder for a query's packets; None where tasks run elsewhere, or no rows may lie on a disk as they are.
 

@@ -21,7 +21,7 @@ from cepsql.readers.scan.read import CONTROL, ListedFile, chunk_rows, read_files
 from cepsql.scalar.expressions import Session
 from cepsql.spark.checkpoint.control import control_time
 from cepsql.spark.frames.column_types import struct_of
-from cepsql.spark.frames.packet_files import Packing
+from cepsql.spark.frames.packet_files import Packing, numbered
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.jvm.lent_settings import setting
 from cepsql.spark.jvm.session_zone import session_zone
@@ -150,8 +150,7 @@ def _obstacle_in(path: str, layout: FileLayout) -> str | None:
 
 def _packed(scan: ArrowScan, packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
-    listed = (pair for batch in batches for pair in zip(*(c.to_pylist() for c in batch.columns), strict=True))
-    files = (ListedFile(_told(path), modified) for path, modified in listed)
+    files = (ListedFile(_told(path), modified) for path, modified in _listed(batches))
     return packing.packets(read_files(scan, packing.buckets, files))
 
 
@@ -159,12 +158,15 @@ def _packed_inputs(
     inputs: Sequence[tuple[ArrowScan, Packing, int]], column: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     settle()
-    listed = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
-    for place, rows in groupby(listed, itemgetter(2)):
+    for place, rows in groupby(_listed(batches), itemgetter(2)):
         scan, packing, number = inputs[place]
         files = (ListedFile(path, modified) for path, modified, _ in rows)
-        for packets in packing.packets(read_files(scan, packing.buckets, files)):
-            yield packets.append_column(column, pa.repeat(pa.scalar(number, pa.int32()), packets.num_rows))
+        yield from numbered(packing.packets(read_files(scan, packing.buckets, files)), column, number)
+
+
+def _listed(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple]:
+    """Yield the rows of what Spark lists."""
+    return (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
 
 
 def _told(path: str) -> str:

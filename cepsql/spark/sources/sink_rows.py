@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.base.secrets import is_secret, redact
+from cepsql.base.sqlite_files import double_quoted, sqlite_address
 from cepsql.catalog import ColumnDefinition, Sink
 from cepsql.catalog.database_failures import first_line
 from cepsql.catalog.locations import is_hidden, is_local, local_path
@@ -131,9 +132,9 @@ def _table(spark: SparkSession, sink: Sink, options: dict[str, str], columns: Se
 
 def _sqlite(options: dict[str, str], table: str, columns: Sequence[ColumnDefinition]) -> list[tuple]:
     path = Path(options.get("path", "")).expanduser().absolute()
-    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=5)) as connection:
-        names = ", ".join(_sql_name(column.name) for column in columns)
-        return connection.execute(f"SELECT {names} FROM {_sql_name(table)}").fetchall()
+    with closing(sqlite3.connect(sqlite_address(str(path), writes=False), uri=True, timeout=5)) as connection:
+        names = ", ".join(double_quoted(column.name) for column in columns)
+        return connection.execute(f"SELECT {names} FROM {double_quoted(table)}").fetchall()
 
 
 def _postgresql(options: dict[str, str], table: str, columns: Sequence[ColumnDefinition]) -> list[tuple]:
@@ -142,14 +143,10 @@ def _postgresql(options: dict[str, str], table: str, columns: Sequence[ColumnDef
 
     url = sa.make_url(options["url"]).set(drivername="postgresql")
     url = url.set(username=options.get("user", url.username), password=options.get("password", url.password))
-    place = f"{_sql_name(options['schema'])}." if options.get("schema") else ""
-    names = ", ".join(_sql_name(column.name) for column in columns)
+    place = f"{double_quoted(options['schema'])}." if options.get("schema") else ""
+    names = ", ".join(double_quoted(column.name) for column in columns)
     with psycopg.connect(url.render_as_string(hide_password=False), connect_timeout=10) as connection:
         connection.execute("SET TRANSACTION READ ONLY")
         connection.execute("SET LOCAL TIME ZONE 'UTC'")
-        found = connection.execute(f"SELECT {names} FROM {place}{_sql_name(table)}".encode())
+        found = connection.execute(f"SELECT {names} FROM {place}{double_quoted(table)}".encode())
         return found.fetchall()
-
-
-def _sql_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

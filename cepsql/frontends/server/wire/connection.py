@@ -4,7 +4,8 @@ import datetime
 import decimal
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -176,19 +177,15 @@ class WireSession(pg_mimic.Session):
         acts: it defines or controls something, for which it has as much time as it needs.
         """
         # Handing a lookup to a thread takes longer than the lookup.
-        if (found := self._at_once(sql, values)) is not None:
-            return found
+        with _translating(sql):
+            rows = self._answers.rows_at_once(sql, values)
+        if rows is not None:
+            return rows
         result: Result = await self._asked(self._answers.result, sql, values, limited=not acts)
         if result.message:
             notice = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": result.message}
             self._connection.stream.write(messages.make_notice_response(notice))
         return result.rows
-
-    def _at_once(self, sql: str, values: Sequence[object]) -> Sequence[tuple] | None:
-        try:
-            return self._answers.rows_at_once(sql, values)
-        except Error as error:
-            raise _translated(error, sql) from error
 
     async def schema(self) -> dict | None:
         """Return the views, for what clients ask of PostgreSQL's own catalog."""
@@ -204,13 +201,8 @@ class WireSession(pg_mimic.Session):
         return self._answering
 
     async def _asked(self, action, sql: str, values: Sequence[object], limited: bool = True) -> Any:
-        try:
+        with _translating(sql):
             return await self._reads.run(action, sql, values, limited=limited)
-        except Error as error:
-            raise _translated(error, sql) from error
-        except Exception as failure:
-            LOG.exception("a statement failed: %s", failure)
-            raise pg_mimic.PgError("XX000", "cepsql failed; the server's log tells more") from failure
 
 
 def _oid(kind: str) -> int:
@@ -237,6 +229,18 @@ def _value(value: Any, oid: int | None) -> Any:
         return read(value)
     except (ValueError, ArithmeticError):
         raise pg_mimic.PgError("22P02", f"{value!r} is no value of the type of its parameter") from None
+
+
+@contextmanager
+def _translating(sql: str) -> Iterator[None]:
+    """Raise what fails in a statement as PostgreSQL tells it."""
+    try:
+        yield
+    except Error as error:
+        raise _translated(error, sql) from error
+    except Exception as failure:
+        LOG.exception("a statement failed: %s", failure)
+        raise pg_mimic.PgError("XX000", "cepsql failed; the server's log tells more") from failure
 
 
 def _translated(error: Error, sql: str) -> pg_mimic.PgError:
