@@ -11,6 +11,10 @@ from cepsql.render.far_times import python_values
 _LAST = 2**62
 """The greatest number that combinations of keys may have."""
 
+_FEW_NUMBERS, _DENSE, _LAST_PLACE = 10_000, 4, 2**31
+"""Numbers are looked up in a table if they span more than so many, for a hash table of fewer stays in the processor's
+cache, and at most so many for each row; places in it are below the last one."""
+
 
 def key_codes(columns: list[pa.Array], rows: int) -> tuple[np.ndarray, int]:
     """Number the distinct keys from 0 in order of first appearance; no columns are one key.
@@ -55,7 +59,22 @@ def _number_codes(numbers: np.ndarray) -> tuple[np.ndarray, int]:
         codes = np.zeros(len(numbers), np.int64)
         np.cumsum(numbers[1:] != numbers[:-1], out=codes[1:])
         return codes, int(codes[-1]) + 1 if len(codes) else 0
+    low = int(numbers.min())
+    span = int(numbers.max()) - low + 1
+    if _FEW_NUMBERS < span <= min(_DENSE * len(numbers), _LAST_PLACE):
+        return _dense_codes(numbers - low, span)
     return _column_codes(pa.array(numbers))
+
+
+def _dense_codes(numbers: np.ndarray, span: int) -> tuple[np.ndarray, int]:
+    """Number numbers below `span` by a table of all of them, in which each has the place where it stands first."""
+    places = np.arange(len(numbers), dtype=np.int32)
+    first = np.empty(span, np.int32)
+    # The last one written stays, which is the first.
+    first[numbers[::-1]] = places[::-1]
+    first_of_row = first[numbers]
+    number_at = np.cumsum(first_of_row == places, dtype=np.int32) - 1
+    return number_at[first_of_row], int(number_at[-1]) + 1
 
 
 def first_places(codes: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from chance import draws, examples
 
 from cepsql.readers.scan import csv
 from cepsql.readers.scan.layout import FileLayout
-from cepsql.scalar.types import BIGINT, STRING
+from cepsql.scalar.types import BIGINT, STRING, parse_type
 from cepsql.scalar.zone import Zone
 
 SIGNS = ('"', '"', '"', ",", ",", "\n", "\n", "x", "1", " ")
@@ -30,3 +30,25 @@ def test_quotes_and_line_feeds_anywhere():
 def test_a_number_of_thousands_of_digits_is_malformed():
     block = b"a," + b"9" * 5000 + b"\nb,1\n"
     assert found(csv._read_block(block, LAYOUTS[1], Zone())) == ({"a": ["b"], "b": [1]}, 1, 1)
+
+
+def test_decimals_of_any_size():
+    random = draws("csv decimals")
+    kinds = [
+        parse_type(f"decimal({p},{s})") for p, s in ((5, 2), (15, 2), (19, 19), (36, 2), (38, 0), (38, 2), (20, 19))
+    ]
+    fast = 0
+    for _ in range(examples(700)):
+        layout = FileLayout("csv", (("a", random.choice(kinds)), ("b", BIGINT)), frozenset("a"))
+        whole, fraction = (digits(random, random.choice((0, 1, 2, 3, 17, 19, 36, 38, 40))) for _ in range(2))
+        text = random.choice(("", "-", "+")) + whole + random.choice(("", ".", "." + fraction))
+        text += random.choice(("", "", "", "E2", "e-2", "E38", "E-38", "E9999999999"))
+        block = f"{text},1\n".encode()
+        expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
+        assert found(csv._read_block(block, layout, Zone())) == found(expected), (layout.columns, text)
+        fast += csv._typed(block, layout, Zone()) is not None
+    assert fast > 50
+
+
+def digits(random, count):
+    return "".join(random.choice("000123456789") for _ in range(count))

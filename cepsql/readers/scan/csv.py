@@ -22,6 +22,8 @@ _PIECE = 2**17
 """So many bytes are compared at a time: all that this makes of them fits the processor's cache."""
 _SMALL = 0x20
 """What a small letter of ASCII has beside a capital one."""
+_MOST_DIGITS = 38
+"""Of a DECIMAL."""
 
 
 def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
@@ -125,13 +127,19 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
 
 def _are_texts(octets: np.ndarray, places: np.ndarray, layout: FileLayout) -> bool:
     """Tell whether what stands in these places of a block that `_splits_alike` is read as text."""
-    # An odd number of quotes before a sign stands around it.
-    outside = np.bitwise_xor.accumulate((octets == _QUOTE).view(np.uint8)) == 0
+    outside = _outside_quotes(octets)
     separators, ends = (np.flatnonzero((octets == ord(sign)) & outside) for sign in (layout.separator, "\n"))
     begins = np.append(0, ends[:-1] + 1)[np.searchsorted(ends, places)]
     columns = np.searchsorted(separators, places) - np.searchsorted(separators, begins)
     texts = np.array([_local_type(type) == pa.string() for _, type in layout.columns])
     return bool(columns.max() < len(texts) and texts[columns].all())
+
+
+def _outside_quotes(octets: np.ndarray) -> np.ndarray:
+    """Tell of each sign whether it stands outside of quotes: an even number of them is before it."""
+    quotes = np.flatnonzero(octets == _QUOTE)
+    even = np.arange(len(quotes) + 1) % 2 == 0
+    return np.repeat(even, np.diff(quotes, prepend=0, append=len(octets)))
 
 
 def _among(*characters: str) -> np.ndarray:
@@ -170,8 +178,8 @@ def _typed(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
         if type == TIMESTAMP and name in layout.wanted:
             columns[name] = at_zone(columns[name], zone)
         elif is_decimal(type):
-            columns[name], bad = text_values(columns[name], type, zone)
-            if bad.any():
+            columns[name], bad = _decimals(columns[name], type, zone)
+            if bad:
                 return None
     return Chunk({name: columns[name] for name in layout.wanted}, table.num_rows)
 
@@ -182,9 +190,18 @@ def _may_be_blank(column: pa.Array) -> bool:
     return bool(column.null_count or spaces)
 
 
+def _decimals(column: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, bool]:
+    """Return a column of DECIMALs, and whether one is none of the type: Arrow takes those of too many digits."""
+    if pa.types.is_string(column.type):
+        values, bad = text_values(column, type, zone)
+        return values, bool(bad.any())
+    most, bounds = 10 ** (type.precision - type.scale), pc.min_max(column)
+    return column, bounds["min"].is_valid and (bounds["min"].as_py() <= -most or bounds["max"].as_py() >= most)
+
+
 def _local_type(type: Type) -> pa.DataType:
-    if is_decimal(type):
-        # Arrow takes DECIMALs of too many digits.
+    if is_decimal(type) and type.precision + type.scale > _MOST_DIGITS:
+        # Arrow shifts digits out of the number without a word.
         return pa.string()
     return pa.timestamp("us") if type == TIMESTAMP else arrow_type(type)
 
