@@ -47,11 +47,11 @@ from cepsql.plan.rows.group_frames import over_tables
 from cepsql.plan.rows.number_times import refuse_number_times
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.row_order import hoist_order
-from cepsql.plan.rows.watermark_calls import hoist_current_watermarks
 from cepsql.plan.rows.window_functions import hoist_over
 from cepsql.plan.tree.changelogs import changelog_read, emitted_read, refuse_changelog
 from cepsql.plan.tree.nodes import Node, Read, Sql, inputs, missing_time
 from cepsql.plan.tree.reader import Checked, Reader, RowsAsTheyCome
+from cepsql.plan.watermark_calls import hoist_current_watermarks
 
 
 class QueryNames(Protocol):
