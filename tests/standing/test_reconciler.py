@@ -879,6 +879,26 @@ def test_a_lease_that_seemed_to_end_is_taken_anew(process, adopts):
     assert one.query.state.epoch == one.runs[1].epoch > lease.epoch
 
 
+@pytest.mark.parametrize("taken_over", [False, True])
+@pytest.mark.parametrize("adopts", [False, True])
+def test_a_query_is_taken_anew_when_the_store_was_away_twice(process, monkeypatch, adopts, taken_over):
+    one, other = process("one", adopts), process("other", adopts=True)
+    one.query.start()
+    lease = one.reconciler._owned["fraud"].lease
+    del one.reconciler.renewal._until[lease]
+    with monkeypatch.context() as patched:
+        patched.setattr(one.reconciler.states.leases, "acquire", lambda *_: _fail())
+        with contextlib.suppress(OperationalError):
+            one.reconciler.tick()
+        assert (one.reconciler.owned, one.runs[0].status) == ([], "stopped")
+        one.reconciler.states.leases.release(lease)
+        if taken_over:
+            other.reconciler.tick()
+    one.reconciler.tick()
+    other.reconciler.tick()
+    assert [one.reconciler.owned, other.reconciler.owned] == ([[], ["fraud"]] if taken_over else [["fraud"], []])
+
+
 def test_a_start_that_fails_while_the_store_is_away_keeps_no_lease(process, away):
     shell = process("shell")
     with contextlib.ExitStack() as stack:

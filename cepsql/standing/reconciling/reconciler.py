@@ -128,7 +128,8 @@ class Reconciler:
     """The queries that this process owns.
 
     owner:  the name of this process.
-    adopts: take over every query that shall run and that nobody runs; otherwise only those given to `take`.
+    adopts: take over every query that shall run and that nobody runs; otherwise only those given to `take`, also after
+            their leases have ended.
     abreast: how many queries are started side by side at most, for which `start` is called in as many threads; with
              one, it is called in the thread that looks after all queries.
     """
@@ -147,6 +148,8 @@ class Reconciler:
         self._starts = Starts(abreast) if abreast > 1 else None
         self._renewal = Renewal(states.leases, self._lost)
         self._owned: dict[str, _Owned] = {}
+        # Queries whose leases have ended while the catalog was away, until they are owned again.
+        self._left: set[str] = set()
         self._lock, self._closed = threading.RLock(), threading.Event()
         self._go, self._begun = time.monotonic(), 0
         self._on_trial: str | None = None
@@ -225,7 +228,7 @@ class Reconciler:
             self._on_trial = self._running_suspect()
             waiting = [(name, owned) for name, owned in owned_now if self._steer(name, owned, states.get(name))]
             states = {name: state for name, state in states.items() if name not in starting}
-            self._start_all(states if self._adopts() else {}, waiting)
+            self._start_all(states if self._adopts() else self._left_of(states), waiting)
 
     def close(self, patience: float = BATCH_SECONDS) -> None:
         """Stop the queries of this process, each after its batch, and give them back for others to run."""
@@ -285,6 +288,12 @@ class Reconciler:
         """Tell whether a query shall run, and nobody runs it."""
         return name not in self._owned and state.desired == RUNNING and state.epoch is None
 
+    def _left_of(self, states: Mapping[str, QueryState]) -> dict[str, QueryState]:
+        """Return those of the queries that this process had to leave which are still its own to run."""
+        own = {name: state for name, state in states.items() if state.epoch is None or state.owner == self.owner}
+        self._left &= {name for name, state in own.items() if state.desired == RUNNING}
+        return {name: replace(own[name], epoch=None) for name in self._left}
+
     def _adopt(self, name: str, state: QueryState | None) -> None:
         if state is None or not self._is_free(name, state):
             return
@@ -315,6 +324,7 @@ class Reconciler:
         if state is not None:
             owned.restarts, owned.error, owned.suspect = state.restarts, state.error, state.suspect
         self._owned[name] = owned
+        self._left.discard(name)
         return owned
 
     def _steer(self, name: str, owned: _Owned, state: QueryState | None) -> bool:
@@ -325,7 +335,8 @@ class Reconciler:
         elif not self._renewal.holds(owned.lease):
             # Its end was told, and stopped the query, before it has come in the catalog.
             self._leave(name, owned)
-            self._adopt(name, replace(state, epoch=None))
+            state = replace(state, epoch=None)
+            self._adopt(name, state)
         elif state.desired != RUNNING:
             self._halt(name, owned, state)
         elif state.restarts_asked != owned.restarts_asked:
@@ -520,6 +531,7 @@ class Reconciler:
             extra={"query": name},
         )
         self._stop(owned, 0.0)
+        self._left.add(name)
         del self._owned[name]
 
     def _release(self, name: str) -> None:
