@@ -34,10 +34,10 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
     from cepsql.spark.jvm.lent_settings import lent_settings
     from cepsql.spark.jvm.messages.failures import translated_failures
     from cepsql.standing.registered_plan import registered_plan
-    from cepsql.standing.replacement import kept_session, refuse_lost
+    from cepsql.standing.replacement import has_begun, kept_session
     from cepsql.standing.tuned import Tuned
 
-    refuse_lost(context.home, definition)
+    begun = has_begun(context.home, definition)
     context.allowed(definition)
     options = resolved(definition.options, f"query {definition.name}")
     view = context.catalog.names.view_of(definition)
@@ -65,4 +65,5 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
             checkpoint=context.home.checkpoint(definition),
             trigger=options.get("trigger"),
             upgrades=True,
+            resumes=begun,
         )

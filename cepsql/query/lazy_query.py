@@ -248,6 +248,7 @@ class Query:
         checkpoint: str | Path | None = None,
         trigger: str | None = None,
         upgrades: bool = False,
+        resumes: bool = False,
     ) -> "StandingQuery":
         """Start the query over its streams; with LIMIT it ends after so many rows, over all its starts.
 
@@ -263,9 +264,10 @@ class Query:
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
         upgrades:   resume from the checkpoint of another text of the query, too, if the plans differ only in columns
                     and conditions above the operators.
+        resumes:    the checkpoint has been begun; where it is missing, no other one is made in its place.
         Raises InterfaceError for a bounded query, NotSupportedError over Spark Connect, ProgrammingError if there is no
-        such sink or the columns do not fit it, OperationalError if the checkpoint is in use or belongs to another
-        query, or the sink cannot be reached.
+        such sink or the columns do not fit it, OperationalError if the checkpoint is in use, missing or another
+        query's, or the sink cannot be reached.
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
@@ -282,7 +284,7 @@ class Query:
             )
         from cepsql.query.start_query import start_query
 
-        arguments = StartArguments(on_rows, target, name, epoch, drain, checkpoint, trigger, upgrades)
+        arguments = StartArguments(on_rows, target, name, epoch, drain, checkpoint, trigger, upgrades, resumes)
         return start_query(self._planned, self._rows, arguments, self.last_rows)
 
     def write(self, sink: Sink) -> int:

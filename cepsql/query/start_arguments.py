@@ -26,6 +26,7 @@ class StartArguments:
     checkpoint: str | Path | None
     trigger: str | None
     upgrades: bool
+    resumes: bool
 
 
 def check_arguments(on_rows: object, sink: object, checkpoint: object, trigger: object) -> None:

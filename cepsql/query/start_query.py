@@ -118,6 +118,7 @@ class _Start:
             arguments.epoch,
             arguments.upgrades,
             longest_age(self._origins),
+            arguments.resumes,
         )
         return open_checkpoint(path, planned.identity(), demands)
 

@@ -134,12 +134,13 @@ def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None
     return json.loads(canonical_json(described))
 
 
-def refuse_lost(home: "Home", query: RegisteredQuery) -> None:
-    """Raise OperationalError if a query has run before, and the folder of its checkpoint knows nothing of it."""
+def has_begun(home: "Home", query: RegisteredQuery) -> bool:
+    """Tell whether a query has run before; raises OperationalError if so and the folder of its checkpoint knows nothing
+    of it."""
     state = home.states.get(query.name)
     progress = (state.progress if state is not None else None) or {}
     if progress.get("id") != query.id:
-        return
+        return False
     batches = progress.get("batches")
     done = f"has done {batches} batches" if batches else "has run before"
     location = home.checkpoint(query)
@@ -149,3 +150,4 @@ def refuse_lost(home: "Home", query: RegisteredQuery) -> None:
             hint="put it back, or mount its disk; "
             "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows again",
         )
+    return True

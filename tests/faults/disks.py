@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import os
 import random
+import shutil
 import sqlite3
 import sys
 import tempfile
@@ -181,14 +182,19 @@ def main() -> int:
     given = options.parse_args()
     seed = given.seed or str(random.SystemRandom().randrange(10**9))
     print(f"--seed {seed}")
-    with tempfile.TemporaryDirectory(prefix="cepsql-disks-") as folder, contextlib.ExitStack() as stack:
+    folder = tempfile.mkdtemp(prefix="cepsql-disks-")
+    with contextlib.ExitStack() as stack:
         server = None
         if given.postgresql:
             sys.path.append(str(Path(__file__).parents[1] / "servers"))
             from postgresql import running_postgresql
 
             server = stack.enter_context(running_postgresql())
-        return run(Path(folder), given.times, seed, server)
+        if run(Path(folder), given.times, seed, server):
+            print(f"all files are in {folder}")
+            return 1
+    shutil.rmtree(folder)
+    return 0
 
 
 if __name__ == "__main__":

@@ -318,7 +318,7 @@ Query  stream  customer string, mean double, op string
                 __a0: MAX(__events_1.`price`)
                 state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
                 Sql  SELECT __events_1.`customer` AS `customer`, __events_1.`id` AS `id`, __events_1.`price` AS `price`, __events_1.__identity, __events_1.__change FROM __rows_2 AS __events_1
-                  Sql  SELECT `__events_1`.`customer`, `__events_1`.`id`, `__events_1`.`price`, TO_JSON(STRUCT(`__events_1`.`customer`, `__events_1`.`id`, `__events_1`.`price`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM __events_1
+                  Sql  SELECT `__events_1`.`customer`, `__events_1`.`id`, `__events_1`.`price`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM __events_1
                     Sql  SELECT __join_2.`l_customer` AS `customer`, __join_2.`l_id` AS `id`, __join_2.`r_price` AS `price` FROM __join_2 WHERE __join_2.`r_qty` > __join_2.`l_id`
                       Join __join_2  left.(customer) = right.(sym)
                         times: right.ts - left.at from 0 seconds to 1 hour

@@ -11,6 +11,7 @@ from cepsql.language.tokens import DIALECT
 from cepsql.operators.pairing.interval_join import JoinKind
 from cepsql.plan.operators.interval_join import IntervalJoin
 from cepsql.plan.operators.match import Match
+from cepsql.plan.operators.table_join import TableJoin
 from cepsql.plan.rules import RULES
 from cepsql.plan.tree.nodes import Node, Read, Sql, inputs
 
@@ -33,6 +34,8 @@ def dump(node: Node) -> list[str]:
             spoken = "Join" if kind == JoinKind.INNER else f"{kind.capitalize()}Join"
             of_sides = "" if sides == (0, 1) else f"  of sides {sides}"
             line = f"{spoken} {equal}  from {low} to {high}  by {time}{of_sides}{'  with markers' if markers else ''}"
+        case TableJoin(identified=False):
+            line = "TableJoin  without identities"
         case _:
             line = type(node).__name__
     return [line, *(f"  {below}" for part in inputs(node) for below in dump(part))]

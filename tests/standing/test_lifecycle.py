@@ -16,6 +16,7 @@ import pytest
 from cepsql.catalog.working_for import QUERY
 from cepsql.engine import connect
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.standing import replacement
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
@@ -100,6 +101,29 @@ def test_without_its_checkpoint_a_query_does_not_begin_anew(engine):
     engine.sql(create.replace(" AS\nSELECT", " WITH NEW CHECKPOINT AS\nSELECT", 1))
     engine.sql("START QUERY rises")
     until(lambda: engine.queries["rises"].progress.get("rows_read") == 16)
+
+
+def test_a_query_does_not_begin_anew_when_its_checkpoint_goes_while_it_starts(engine, monkeypatch):
+    engine.sql("START QUERY rises")
+    until(lambda: engine.queries["rises"].progress.get("matches") == 3)
+    engine.sql("STOP QUERY rises")
+    (folder,) = glob.glob("catalog.db.checkpoints/rises-*")
+    kept_session = replacement.kept_session
+
+    def with_the_disk_gone(*arguments):
+        os.rename(folder, "elsewhere")
+        return kept_session(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replacement, "kept_session", with_the_disk_gone)
+        with pytest.raises(OperationalError, match=f"the checkpoint .*{folder} is gone"):
+            engine.sql("START QUERY rises")
+    assert not os.path.exists(f"{folder}/plan.json")
+    shutil.rmtree(folder)
+    os.rename("elsewhere", folder)
+    put(1)
+    engine.sql("START QUERY rises")
+    until(lambda: engine.queries["rises"].progress["matches"] == 7)
 
 
 def test_a_query_that_has_done_no_batch_does_not_begin_anew_either(engine):

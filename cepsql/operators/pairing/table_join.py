@@ -8,12 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.operators.changing.change_rows import IDENTITY, KIND, labelled, net_owned_rows, signs
+from cepsql.operators.changing.change_rows import (
+    IDENTITY,
+    KIND,
+    labelled,
+    net_owned_rows,
+    numbered_owners,
+    signs,
+)
 from cepsql.operators.pairing.interval_join import JoinKind
 from cepsql.operators.pairing.null_keys import null_keys
 from cepsql.operators.pairing.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
-from cepsql.ordered.keys import find_keys, key_codes
+from cepsql.ordered.keys import find_keys, first_places, key_codes
 from cepsql.ordered.operator import NEVER, OrderedRows, Step
 from cepsql.ordered.plain_columns import integers, one_chunk, stack
 from cepsql.ordered.row_layout import RowLayout
@@ -21,6 +28,9 @@ from cepsql.ordered.sorting import stable_order
 
 _SECTIONS = ("left", "right")
 _NUMBER, _MET = "n", "met"
+_SAMPLE, _MOST_SAMPLED, _MOST_DIFFERENT = 500, 20_000, 0.8
+"""How many rows name the partitions that tell whether rows repeat, how many rows of these are looked at, and which part
+of them may be different where they do."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,7 @@ class TableJoinOperator:
     condition:   what a pair must fulfil beside equal keys; of each row it remembers how many it meets so.
     asked:       the columns of each side that only the condition reads.
     null_safe:   the numbers of the keys whose NULLs are equal.
+    identified:  something reads IDENTITY of its output, which is NULL otherwise.
     Output columns: those of the left, each after LEFT, of the right, after RIGHT, and IDENTITY. Of a row without a
     partner those of the other side are NULL; SEMI and ANTI have only the left.
     """
@@ -46,6 +57,7 @@ class TableJoinOperator:
     condition: PairCondition | None = None
     asked: tuple[pa.Schema, pa.Schema] = (pa.schema([]), pa.schema([]))
     null_safe: frozenset[int] = frozenset()
+    identified: bool = True
 
     sections: ClassVar[dict[str, int]] = dict.fromkeys(_SECTIONS, 1)
     counters: ClassVar[tuple[str, ...]] = ()
@@ -115,17 +127,23 @@ class TableJoinOperator:
     def _output(self, left: "_SideRows", right: "_SideRows", changed: np.ndarray) -> tuple[pa.Table, pa.Array]:
         """Return rows from the places in both sides, -1 for no row, and weights."""
         one, other, weights = changed
-        single = self.kind in (JoinKind.SEMI, JoinKind.ANTI)
         columns = {LEFT + name: values for name, values in left.taken(one).items()}
-        if not single:
+        if self.kind not in (JoinKind.SEMI, JoinKind.ANTI):
             columns |= {RIGHT + name: values for name, values in right.taken(other).items()}
-        mine, theirs = left.identity.take(_places(one)), right.identity.take(_places(other))
+        identity = self._identity(left, right, one, other)
+        places, changes = labelled(numbered_owners(identity, weights), weights)
+        return pa.table({**columns, IDENTITY: identity}).take(pa.array(places)), changes
+
+    def _identity(self, left: "_SideRows", right: "_SideRows", one: np.ndarray, other: np.ndarray) -> pa.Array:
+        """Return what tells the rows that come out from one another."""
+        if not self.identified:
+            return pa.nulls(len(one), pa.string())
+        mine = left.identity.take(_places(one))
+        if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
+            return mine
         size = pc.utf8_length(mine).cast(pa.string())
         both = pc.binary_join_element_wise(size, mine, ":").fill_null("-")
-        identity = mine if single else pc.binary_join_element_wise(both, theirs.fill_null("-"), "")
-        owners = identity.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        places, changes = labelled(owners, weights)
-        return pa.table({**columns, IDENTITY: identity}).take(pa.array(places)), changes
+        return pc.binary_join_element_wise(both, right.identity.take(_places(other)).fill_null("-"), "")
 
 
 class _SideRows:
@@ -173,9 +191,7 @@ class _SideRows:
             meetings.append(np.zeros(ordered.rows.num_rows, np.int64))
         rows = stack(tables) if tables else pa.schema(fields).empty_table()
         group = np.concatenate([*groups, np.zeros(0, np.int64)])
-        owners, _ = key_codes([pa.array(group), one_chunk(rows[IDENTITY])], len(group))
-        values = [one_chunk(column) for column in rows.columns]
-        first, change, codes = net_owned_rows(owners, values, np.concatenate([*weights, np.zeros(0, np.int64)]))
+        first, change, codes = _netted(rows, group, np.concatenate([*weights, np.zeros(0, np.int64)]), count)
         was = np.zeros(len(first), np.int64)
         np.add.at(was, codes, np.concatenate([*numbers, np.zeros(0, np.int64)]))
         self.met: np.ndarray | None = None
@@ -227,6 +243,31 @@ class _SideRows:
         columns |= {} if self.meets is None else {_MET: pa.array(self.meets[there])}
         mine = pa.table({**columns, _NUMBER: pa.array(self.now[there])})
         return mine if self._others is None else stack([self._others, mine])
+
+
+def _netted(
+    rows: pa.Table, group: np.ndarray, weights: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the weights of equal rows of a partition, as `net_owned_rows` does, where that is worth it: in partitions
+    that lose a row, and in all if many rows are there twice."""
+    lose = np.bincount(group[weights < 0], minlength=count) > 0
+    mine = np.arange(len(group)) if _repeats(rows, group, count) else np.flatnonzero(lose[group])
+    owners = np.arange(len(group))
+    if len(mine):
+        codes, _ = key_codes([pa.array(group[mine]), one_chunk(rows[IDENTITY]).take(pa.array(mine))], len(mine))
+        owners[mine] = mine[first_places(codes)][codes]
+    return net_owned_rows(owners, [one_chunk(column) for column in rows.columns], weights)
+
+
+def _repeats(rows: pa.Table, group: np.ndarray, count: int) -> bool:
+    """Tell whether many rows equal others of their partition, by some partitions; those that came are the last rows."""
+    at = max(0, len(group) - _SAMPLE)
+    sampled = np.zeros(count, bool)
+    sampled[group[at : at + _SAMPLE]] = True
+    mine = np.flatnonzero(sampled[group])[-_MOST_SAMPLED:]
+    columns = [pa.array(group[mine]), *(one_chunk(column).take(pa.array(mine)) for column in rows.columns)]
+    _, different = key_codes(columns, len(mine))
+    return different < len(mine) * _MOST_DIFFERENT
 
 
 def _meeting(left: _SideRows, mine: np.ndarray, right: _SideRows, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -63,6 +63,10 @@ class RetractingGroups(ChangeOperator):
         plain = (column for column, call in self.calls if call.name not in lists)
         return self._changing((*self.keys, *plain, *(column for column, _ in self.listed)))
 
+    def asks_identities(self, asked: bool) -> bool:
+        """Tell whether it reads the identities of its inputs: it knows rows by their keys."""
+        return False
+
     def describe(self) -> dict:
         """Return what decides its rows, but not what it reads, as data that JSON can hold."""
         return {

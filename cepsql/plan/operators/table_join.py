@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.row_layout import AT_ONCE, Column, RowLayout
 from cepsql.plan.operators.stream_join import key_columns
 from cepsql.plan.tree.change_layout import HIDDEN
-from cepsql.plan.tree.nodes import ChangeOperator, Node
+from cepsql.plan.tree.nodes import ChangeOperator, Node, only_adds
 from cepsql.plan.tree.scans import key_types
 from cepsql.scalar.expressions import Expression, Session
 
@@ -33,6 +33,7 @@ class TableJoin(ChangeOperator):
     columns: the columns of the left and of the right that come out, after LEFT or RIGHT.
     condition: what a pair must fulfil beside, over the columns of `left` and `right`; None for nothing.
     null_safe: the numbers of the keys whose NULLs are equal.
+    identified: something reads the identities of its rows.
     """
 
     timed = False
@@ -46,12 +47,27 @@ class TableJoin(ChangeOperator):
     condition: exp.Expr | None = None
     null_safe: frozenset[int] = frozenset()
     markers: bool = False
+    identified: bool = True
     sides: ClassVar[tuple[int, ...]] = (0, 1)
 
     @property
     def single(self) -> bool:
         """Whether only the left side comes out."""
         return self.kind in (JoinKind.SEMI, JoinKind.ANTI)
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether it is a join whose rows stay when more come."""
+        return self.kind in (JoinKind.INNER, JoinKind.SEMI)
+
+    def asks_identities(self, asked: bool) -> bool:
+        """Tell whether it reads the identities of its inputs: for those of its own rows, and to find what is taken
+        away."""
+        return asked or not all(map(only_adds, self.inputs))
+
+    def without_identities(self) -> Self:
+        """Return the join with no identities of its rows."""
+        return self.changed(identified=False)
 
     @cached_property
     def properties(self) -> Properties:

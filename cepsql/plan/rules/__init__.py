@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from cepsql.plan.rules.drop_identities import drop_identities
 from cepsql.plan.rules.drop_stars import drop_stars
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.rules.mark_chains import mark_chains
@@ -13,6 +14,7 @@ RULES: tuple[Callable[[Node], Node], ...] = (
     inline_views,
     split_unions,
     drop_stars,
+    drop_identities,
     mark_chains,
     watermark_matches,
 )

@@ -183,6 +183,20 @@ class Ordered:
         return False
 
     @property
+    def only_adds(self) -> bool:
+        """Whether no row is taken away of what it gives out, if none is of what it reads."""
+        return not self.retracts
+
+    def asks_identities(self, asked: bool) -> bool:
+        """Tell whether it reads what tells the rows of its inputs from one another; `asked`: something reads that of
+        its own rows."""
+        return True
+
+    def without_identities(self) -> Self:
+        """Return the operator where nothing reads what tells its rows from one another."""
+        return self
+
+    @property
     def identity_columns(self) -> tuple[str, ...]:
         """The columns that tell one row of a result that changes from another."""
         raise NotImplementedError
@@ -438,6 +452,11 @@ def matches_of(node: Node) -> list[MatchPlan]:
 def takes_rows_away(node: Node) -> bool:
     """Tell whether changes take rows away from a table; else they only add rows."""
     return any(isinstance(below, Ordered) and below.retracts for below in walk(node))
+
+
+def only_adds(node: Node) -> bool:
+    """Tell whether no row of a node is ever taken away."""
+    return all(below.only_adds for below in walk(node) if isinstance(below, Ordered))
 
 
 def missing_time(node: Node, follower: str, place: Span | None) -> Error:

@@ -145,8 +145,8 @@ def with_short_identities(query: exp.Query) -> exp.Query:
 
 
 def _is_identity(item: exp.Alias) -> bool:
-    """Tell whether an item of a SELECT makes the identity of its rows, and does not pass it on."""
-    return item.alias == IDENTITY and not isinstance(item.this, exp.Column)
+    """Tell whether an item of a SELECT makes the identity of its rows of columns, and does not pass it on."""
+    return item.alias == IDENTITY and not isinstance(item.this, exp.Column) and item.find(exp.Column) is not None
 
 
 def key_types(

@@ -116,7 +116,7 @@ class ArrowScan:
 
 def _identities(columns: list[pa.Array], rows: int) -> pa.Array:
     if not columns:
-        return pa.array([""] * rows, pa.string())
+        return pa.repeat("", rows)
     return pa.array(spark_hashes(columns, rows)).cast(pa.string())
 
 

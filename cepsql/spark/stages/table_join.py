@@ -45,7 +45,7 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
     condition = None if layout.condition is None else typed_condition(layout.condition, types, frames[0].sparkSession)
     schema, asks = (schemas[0], schemas[1]), (further[0], further[1])
     left, right = layout.layouts
-    operator = TableJoinOperator(left, right, node.kind, schema, condition, asks, node.null_safe)
+    operator = TableJoinOperator(left, right, node.kind, schema, condition, asks, node.null_safe, node.identified)
     named = [
         f"{prefix}v{i} AS {quoted(prefix + name)}"
         for prefix, names in zip((LEFT,) if node.single else (LEFT, RIGHT), node.columns, strict=False)

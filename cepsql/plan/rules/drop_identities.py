@@ -1,0 +1,55 @@
+"""Leave out what tells rows of a table from one another, where no row is taken away and no operator asks for it."""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cepsql.analysis.sql.properties import IDENTITY
+from cepsql.plan.tree.nodes import LabelledChanges, Node, Ordered, Sql, only_adds, with_inputs
+
+_NONE = exp.cast(exp.null(), "string", dialect="spark")
+
+
+def drop_identities(root: Node) -> Node:
+    """Return the plan without the identities that nothing reads.
+
+    Groups know rows by their keys. A join tells apart the rows of its inputs if some are taken away, and its own if it
+    is asked to; so does the end of a query.
+    """
+    done: dict[tuple[int, bool], Node] = {}
+
+    def changed(node: Node, asked: bool) -> Node:
+        key = id(node), asked
+        if key not in done:
+            own = node if asked else _without(node)
+            done[key] = with_inputs(own, lambda below: changed(below, _asks(node, asked)))
+        return done[key]
+
+    return changed(root, True)
+
+
+def _asks(node: Node, asked: bool) -> bool:
+    """Tell whether a node reads the identities of its inputs; `asked`: those of its own rows are read."""
+    match node:
+        case LabelledChanges():
+            return not only_adds(node)
+        case Sql():
+            return asked
+        case Ordered():
+            return node.asks_identities(asked)
+    return True
+
+
+def _without(node: Node) -> Node:
+    if isinstance(node, Ordered):
+        return node.without_identities()
+    if isinstance(node, Sql) and any(map(_works_it_out, node.query.find_all(exp.Alias))):
+        query = node.query.copy()
+        for item in filter(_works_it_out, list(query.find_all(exp.Alias))):
+            item.set("this", _NONE.copy())
+        return replace(node, query=query)
+    return node
+
+
+def _works_it_out(item: exp.Alias) -> bool:
+    return item.alias == IDENTITY and not isinstance(item.this, exp.Column) and item.find(exp.Column) is not None
