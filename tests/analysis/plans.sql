@@ -947,7 +947,7 @@ SELECT __result.__0 AS `sym`, __result.__1 AS `count(1)`, __result.__2 AS `p`, _
 Query  stream  sym string, count(1) bigint, p double, op string
   Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `count(1)`, __result.__2 AS `p`, __result.op FROM __result
     Changes  with what each does in op
-      Sql  SELECT __groups_1.sym AS __0, __groups_1.__a0 AS __1, __groups_1.__a1 AS __2, TO_JSON(STRUCT(`__groups_1`.`sym`)) AS __identity, CAST(CASE __groups_1.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_1 WHERE __groups_1.__a2 > 3
+      Sql  SELECT __groups_1.sym AS __0, __groups_1.__a0 AS __1, __groups_1.__a1 AS __2, CAST(NULL AS STRING) AS __identity, CAST(CASE __groups_1.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_1 WHERE __groups_1.__a2 > 3
         ChangingGroups __groups_1
           group by: sym
           __a0: COUNT(*)
@@ -1026,7 +1026,7 @@ SELECT sym, n FROM (SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym) JOIN rate
 ----
 == rewritten ==
 __groups_3 reads
-  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
 __rows_5 reads
   SELECT * FROM rates
 __join_1 reads
@@ -1049,7 +1049,7 @@ Query  stream  sym string, n bigint, op string
                 __a0: COUNT(*)
                 state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
                 scan: Spark's: amount of type DECIMAL(10, 2)
-                Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+                Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
                   Stream ticks  json  watermark ts - 10 seconds
           Sql  SELECT `rates`.`rate`, `rates`.`currency`, rates.__identity, rates.__change FROM __rows_5 AS rates
             Table rates
@@ -1284,7 +1284,7 @@ SELECT DISTINCT customer FROM (SELECT customer, SUM(total) AS spent FROM orders 
 ----
 == rewritten ==
 __groups_3 reads
-  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
 __ranked_1 reads
   SELECT _0.spent AS spent, _0.customer AS customer, _0.__identity, _0.__change FROM __rows_4 AS _0
 __groups_5 reads
@@ -1310,7 +1310,7 @@ Query  stream  customer string, op string
                     __a0: SUM(orders.total)
                     state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
                     scan: Arrow (csv)
-                    Sql  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+                    Sql  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
                       Stream orders  csv  watermark at - 0 seconds
 == pattern ==
 the query has no row pattern
