@@ -1,9 +1,11 @@
 """Plans as text: what EXPLAIN shows and golden tests compare."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
+
+from sqlglot import exp, parse_one
 
 from cepsql.analysis.clauses.emit_clause import OPERATION
 from cepsql.analysis.row_pattern.match_clause import MatchPlan
@@ -13,6 +15,7 @@ from cepsql.catalog import Registered, Source
 from cepsql.catalog.create_text import watermark_clauses
 from cepsql.catalog.view_store import ViewSource
 from cepsql.explain.railroad import draw, legend
+from cepsql.language.tokens import DIALECT
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
 from cepsql.pattern.ir import dump as dump_pattern
@@ -181,8 +184,9 @@ def _relation(relation: Source | Registered) -> str:
 
 def _pattern(match: MatchPlan, program: MatchProgram) -> str:
     lines = [f"{match.clause.name}: {dump_pattern(program.pattern)}"]
+    computed = match.traveling.computed
     for name, condition in zip(program.variables, program.conditions, strict=True):
-        lines.append(f"  {name} AS {'TRUE' if condition is None else _scalar(condition, program)}")
+        lines.append(f"  {name} AS {'TRUE' if condition is None else _scalar(condition, program, computed)}")
     for measure in program.measures:
         lines.append(f"  {measure.name} = {_leaf(measure.source, program)}")
     returned = {measure.name for measure in program.measures}
@@ -201,10 +205,13 @@ def _pattern(match: MatchPlan, program: MatchProgram) -> str:
     return "\n".join(lines)
 
 
-def _scalar(node: Scalar, program: MatchProgram, nested: bool = False) -> str:
+def _scalar(node: Scalar, program: MatchProgram, computed: Collection[str], nested: bool = False) -> str:
+    """Return a condition as text; `computed` as of `Traveling`."""
+    if isinstance(node, Navigation) and node.column in computed:
+        return _computed(node, program, nested)
     if not isinstance(node, Call):
         return _leaf(node, program)
-    arguments = [_scalar(argument, program, True) for argument in node.arguments]
+    arguments = [_scalar(argument, program, computed, True) for argument in node.arguments]
     sign = _SIGNS.get(node.operation)
     if node.target:
         return f"{node.operation.upper()}({arguments[0]} AS {node.target.upper()})"
@@ -216,10 +223,29 @@ def _scalar(node: Scalar, program: MatchProgram, nested: bool = False) -> str:
     return f"({text})" if nested else text
 
 
-def _leaf(leaf: object, program: MatchProgram) -> str:
+def _computed(node: Navigation, program: MatchProgram, nested: bool) -> str:
+    """Return an expression over values of one row, each with the row that it is of, as it was written."""
+    source = _sources(program)[node.column]
+    text = _row(source, node.variables, node.first, node.offset, node.shift, program)
+    if text == source:
+        return text
+    held = exp.Paren(this=parse_one(source, dialect=DIALECT))
+    for column in list(held.find_all(exp.Column)):
+        value = _row(sql_of(column), node.variables, node.first, node.offset, node.shift, program)
+        column.replace(exp.var(value))
+    return sql_of(held if nested and isinstance(held.this, exp.Binary) else held.this)
+
+
+def _sources(program: MatchProgram) -> dict[str, str]:
+    """Return the SQL of the columns that travel, by their names."""
     sources = {column.name: column.sql for column in program.values}
     if program.time is not None:
         sources["t"] = program.time.sql
+    return sources
+
+
+def _leaf(leaf: object, program: MatchProgram) -> str:
+    sources = _sources(program)
     match leaf:
         case Bit(index):
             return f"[{program.predicates[index]}]"

@@ -8,7 +8,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign.accepted_calls import spark_calls
-from cepsql.language.foreign.foreign_sql import refuse_foreign
+from cepsql.language.foreign.foreign_sql import refuse_foreign, refuse_pipes
 from cepsql.language.foreign.group_windows import spark_window
 from cepsql.language.foreign.respelling import (
     KEPT,
@@ -17,6 +17,7 @@ from cepsql.language.foreign.respelling import (
     exclusions_left_out,
     lateral_unnested,
     limit_fetched,
+    materialized_left_out,
     refuse_distinct,
     replaced,
     respelt,
@@ -59,6 +60,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
     refuse_intervals(text, tokens)
+    refuse_pipes(tokens, text.sql)
     tokens, places = spark_calls(tokens)
     text.respelt += places
     text.respelt += [token.start for token in tokens if token.text.upper() == "SAFE_CAST"]
@@ -86,6 +88,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     opaque = tree.find(exp.Command, exp.Parameter)
     if isinstance(opaque, exp.Parameter):
         hint = "values are given by name, cepsql -v name=value, or in the order of ?"
+        if tree.find(exp.Values) is not None:
+            hint = "VALUES (1, 'a') AS t (x, y) names its columns; " + hint
         raise ProgrammingError("syntax error: a parameter is written :name", span, hint, text.sql)
     if opaque is not None:
         raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
@@ -105,6 +109,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     limit_fetched(tree)
     exclusions_left_out(tree)
     lateral_unnested(tree)
+    if materialized_left_out(tree):
+        text.respelt += [token.start for token in tokens if token.text.upper() == "MATERIALIZED"]
     if spread_generators(tree):
         text.respelt += [token.start for token in tokens if token.text.upper() in ("EXPLODE", "UNNEST")]
     if any(token.token_type == TokenType.INTERVAL for token in tokens):

@@ -168,7 +168,8 @@ def dangling(text: Text, tokens: list[Token]) -> ProgrammingError | None:
         if after is not None and following == "," and written in {"(", *_LISTS}:
             return _error(text, after, "an expression is missing before ,")
         if written in _DANGLING and following in _ENDS:
-            return _error(text, token, f"an expression is missing after {text.sql[token.start : token.end + 1]}")
+            hint = "|> AGGREGATE ... GROUP BY k |> ORDER BY k" if (before, written) == ("GROUP", "AND") else None
+            return _error(text, token, f"an expression is missing after {text.sql[token.start : token.end + 1]}", hint)
     return None
 
 

@@ -127,10 +127,11 @@ def _tokenize(sql: str) -> list[Token]:
             return _tokenizer().tokenize(_unmarked(sql))
     except ProgrammingError as error:
         start = unclosed(sql)
+        escaped = start is not None and "\\'" in sql
         raise ProgrammingError(
             "a quoted text or comment is not closed" if start is not None else "the text cannot be read as SQL",
             Span(start or 0, (start or 0) + 1),
-            None,
+            "in a text \\ stands before a character that it quotes; '\\\\' is one \\" if escaped else None,
             sql,
             str(error.__cause__),
         ) from error

@@ -669,7 +669,9 @@ class _Translator:
             self.text.respelt.append(span.start)
         if not isinstance(expression, exp.Query):
             word = self.text.sql[tokens[0].start : tokens[0].end + 1].upper()
-            raise NotSupportedError(f"{word} is not supported here", span, "SELECT ... FROM ... is", self.text.sql)
+            named = word == "TABLE" and len(tokens) > 1
+            hint = f"SELECT * FROM {tokens[1].text}" if named else "SELECT ... FROM ... is"
+            raise NotSupportedError(f"{word} is not supported here", span, hint, self.text.sql)
         return expression
 
     def _point(self, point: Tree | None, versions: tuple[Version, ...]) -> ReadPoint | None:

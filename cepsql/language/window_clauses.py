@@ -13,7 +13,7 @@ from sqlglot.tokens import TokenType
 from cepsql.errors import Span
 from cepsql.language.islands import parse_island
 from cepsql.language.statements import FillClause, FillItem, Name, WindowClause
-from cepsql.language.tokens import Text, made_token
+from cepsql.language.tokens import Text, made_token, unquoted
 
 _LENGTHS = {
     "tumbling": ("SIZE",),
@@ -142,7 +142,7 @@ def named_arguments(text: Text, tree: Tree) -> WindowCall:
         begin, end = argument.start, argument.stop
         named = text.raw(begin + 1) == "=>"
         if named:
-            name, begin = text.word(begin), begin + 2
+            name, begin = text.word(begin) or unquoted(text.raw(begin)).upper(), begin + 2
         elif text.word(begin) == "TABLE":
             name = _DATA
         elif text.word(begin) == "DESCRIPTOR":

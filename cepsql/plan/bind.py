@@ -25,9 +25,9 @@ from cepsql.plan.operators.deduplicate import Deduplicate
 from cepsql.plan.operators.match import Match
 from cepsql.plan.passes import Asked, Draft
 from cepsql.plan.rows.pattern_windows import hoist_patterns
-from cepsql.plan.rows.watermark_calls import hoist_current_watermarks
 from cepsql.plan.rows.window_functions import hoist_over
 from cepsql.plan.tree.nodes import Node, Read, Sql
+from cepsql.plan.watermark_calls import hoist_current_watermarks
 
 
 class Binder:

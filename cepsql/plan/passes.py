@@ -25,6 +25,7 @@ from cepsql.plan.groups.window_groups import hoist_outer_groups, hoist_window_gr
 from cepsql.plan.joins.as_of_tables import join_tables_as_of
 from cepsql.plan.joins.stream_joins import hoist_joins
 from cepsql.plan.names.expand import Expanded
+from cepsql.plan.names.generated_columns import with_generated_columns
 from cepsql.plan.names.group_by_all import with_group_by_all
 from cepsql.plan.names.item_names import with_item_names
 from cepsql.plan.names.output_names import with_output_names
@@ -47,11 +48,11 @@ from cepsql.plan.rows.group_frames import over_tables
 from cepsql.plan.rows.number_times import refuse_number_times
 from cepsql.plan.rows.pattern_windows import hoist_patterns
 from cepsql.plan.rows.row_order import hoist_order
-from cepsql.plan.rows.watermark_calls import hoist_current_watermarks
 from cepsql.plan.rows.window_functions import hoist_over
 from cepsql.plan.tree.changelogs import changelog_read, emitted_read, refuse_changelog
 from cepsql.plan.tree.nodes import Node, Read, Sql, inputs, missing_time
 from cepsql.plan.tree.reader import Checked, Reader, RowsAsTheyCome
+from cepsql.plan.watermark_calls import hoist_current_watermarks
 
 
 class QueryNames(Protocol):
@@ -196,6 +197,11 @@ def output_names(draft: Draft, asked: Asked) -> Draft:
 def item_names(draft: Draft, asked: Asked) -> Draft:
     """What stands before a point is a relation or a column, and a name of an item means one."""
     return _written(draft, partial(with_item_names, asked.names.columns_of))
+
+
+def generated_columns(draft: Draft, asked: Asked) -> Draft:
+    """Columns that a function gives together, and that are read, are those of a lateral view."""
+    return _written(draft, with_generated_columns)
 
 
 def unions_by_name(draft: Draft, asked: Asked) -> Draft:
@@ -394,6 +400,7 @@ def limited(draft: Draft, asked: Asked) -> Draft:
 EXPAND = (
     Pass(single_names, at_rest=True),
     Pass(written_out, at_rest=True),
+    Pass(generated_columns, at_rest=True),
     Pass(refused_aggregates),
     Pass(window_columns, at_rest=True),
     Pass(output_names, at_rest=True),

@@ -947,7 +947,7 @@ SELECT __result.__0 AS `sym`, __result.__1 AS `count(1)`, __result.__2 AS `p`, _
 Query  stream  sym string, count(1) bigint, p double, op string
   Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `count(1)`, __result.__2 AS `p`, __result.op FROM __result
     Changes  with what each does in op
-      Sql  SELECT __groups_1.sym AS __0, __groups_1.__a0 AS __1, __groups_1.__a1 AS __2, TO_JSON(STRUCT(`__groups_1`.`sym`)) AS __identity, CAST(CASE __groups_1.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_1 WHERE __groups_1.__a2 > 3
+      Sql  SELECT __groups_1.sym AS __0, __groups_1.__a0 AS __1, __groups_1.__a1 AS __2, CAST(NULL AS STRING) AS __identity, CAST(CASE __groups_1.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_1 WHERE __groups_1.__a2 > 3
         ChangingGroups __groups_1
           group by: sym
           __a0: COUNT(*)
@@ -1026,7 +1026,7 @@ SELECT sym, n FROM (SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym) JOIN rate
 ----
 == rewritten ==
 __groups_3 reads
-  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
 __rows_5 reads
   SELECT * FROM rates
 __join_1 reads
@@ -1049,7 +1049,7 @@ Query  stream  sym string, n bigint, op string
                 __a0: COUNT(*)
                 state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
                 scan: Spark's: amount of type DECIMAL(10, 2)
-                Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+                Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
                   Stream ticks  json  watermark ts - 10 seconds
           Sql  SELECT `rates`.`rate`, `rates`.`currency`, rates.__identity, rates.__change FROM __rows_5 AS rates
             Table rates
@@ -1284,7 +1284,7 @@ SELECT DISTINCT customer FROM (SELECT customer, SUM(total) AS spent FROM orders 
 ----
 == rewritten ==
 __groups_3 reads
-  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
 __ranked_1 reads
   SELECT _0.spent AS spent, _0.customer AS customer, _0.__identity, _0.__change FROM __rows_4 AS _0
 __groups_5 reads
@@ -1310,7 +1310,7 @@ Query  stream  customer string, op string
                     __a0: SUM(orders.total)
                     state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
                     scan: Arrow (csv)
-                    Sql  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+                    Sql  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
                       Stream orders  csv  watermark at - 0 seconds
 == pattern ==
 the query has no row pattern
@@ -1787,5 +1787,75 @@ SELECT trades.sym AS sym, CAST(NULL AS DATE) AS w FROM trades AS trades
 Query  bounded  sym string, w date
   Sql  SELECT trades.sym AS sym, CAST(NULL AS DATE) AS w FROM trades AS trades
     Table trades  parquet
+== pattern ==
+the query has no row pattern
+====
+SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES CURRENT_WATERMARK(A.ts) AS w PATTERN (A B) DEFINE B AS B.ts > CURRENT_WATERMARK(A.ts))
+----
+== rewritten ==
+__watermarked_1 reads
+  SELECT `ticks`.`ts`, `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, `ticks`.`amount`, `ticks`.`day`, `ticks`.`active`, `ticks`.`place`, `ticks`.`tags` FROM ticks AS ticks
+__match_0 reads
+  SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags, ticks.__watermark_1 AS __subquery_0, __bound FROM __watermarked_1 AS ticks
+__match_0 gives
+  k0 AS sym
+  a0 AS w
+SELECT * FROM __match_0
+== logical ==
+Query  stream  sym string, w timestamp
+  Match __match_0  PATTERN (A B)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: ts ASC NULLS FIRST
+    watermark: ts - 0 seconds
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+    columns that travel: sym, __subquery_0
+    route: regular: what conditions read of the match is always as many rows before
+    Sql  SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags, ticks.__watermark_1 AS __subquery_0, __bound FROM __watermarked_1 AS ticks
+      Current watermark  of ts
+        watermark: ts - 10 seconds
+        state: the watermark; rows are given out as they come, late ones, too
+        scan: Spark's: amount of type DECIMAL(10, 2)
+        Sql  SELECT `ticks`.`ts`, `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, `ticks`.`amount`, `ticks`.`day`, `ticks`.`active`, `ticks`.`place`, `ticks`.`tags` FROM ticks AS ticks
+          Stream ticks  json  watermark ts - 10 seconds
+  notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
+== pattern ==
+__match_0: A B
+  A AS TRUE
+  B AS `ts` > LAST(A: __subquery_0)
+  a0 = LAST(A: __subquery_0)
+
+  ○──[A]──[B]──◉
+
+  automaton
+    0 row A
+    1 row B
+    2 accept
+====
+SELECT sym, window_end, MAX(CURRENT_WATERMARK(ts)) AS w FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY sym, window_start, window_end
+----
+== rewritten ==
+__watermarked_1 reads
+  SELECT `ticks`.`ts`, `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, `ticks`.`amount`, `ticks`.`day`, `ticks`.`active`, `ticks`.`place`, `ticks`.`tags` FROM ticks AS ticks
+__groups_1 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.__watermark_1 AS __watermark_1, __bound FROM (SELECT __rows.sym AS sym, __rows.ts AS ts, __rows.price AS price, __rows.qty AS qty, __rows.amount AS amount, __rows.day AS day, __rows.active AS active, __rows.place AS place, __rows.tags AS tags, __rows.__watermark_1 AS __watermark_1, __bound FROM (SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags, ticks.__watermark_1, __bound FROM __watermarked_1 AS ticks) AS __rows) AS ticks
+SELECT __groups_1.sym AS sym, __groups_1.window_end AS window_end, __groups_1.__a0 AS w FROM __groups_1
+== logical ==
+Query  stream  sym string, window_end timestamp, w timestamp
+  Sql  SELECT __groups_1.sym AS sym, __groups_1.window_end AS window_end, __groups_1.__a0 AS w FROM __groups_1
+    WindowAggregate __groups_1
+      windows: 1 minute, every 1 minute; group by: sym
+      __a0: MAX(__watermark_1)
+      watermark: ts - 0 seconds
+      before the shuffle: rows of a group are added up
+      state: for every group what each aggregate needs to go on, of windows that are not over
+      emit: once, when a window is over
+      event time: window_end, given out as soon as the watermark reaches it
+      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.__watermark_1 AS __watermark_1, __bound FROM (SELECT __rows.sym AS sym, __rows.ts AS ts, __rows.price AS price, __rows.qty AS qty, __rows.amount AS amount, __rows.day AS day, __rows.active AS active, __rows.place AS place, __rows.tags AS tags, __rows.__watermark_1 AS __watermark_1, __bound FROM (SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags, ticks.__watermark_1, __bound FROM __watermarked_1 AS ticks) AS __rows) AS ticks
+        Current watermark  of ts
+          watermark: ts - 10 seconds
+          state: the watermark; rows are given out as they come, late ones, too
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT `ticks`.`ts`, `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, `ticks`.`amount`, `ticks`.`day`, `ticks`.`active`, `ticks`.`place`, `ticks`.`tags` FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern

@@ -57,6 +57,8 @@ QUERIES = {
     ],
     "SELECT y FROM VALUES (1, 5), (2, 7), (3, 6) AS t (n, x) MATCH_RECOGNIZE (ORDER BY n MEASURES B.x AS y "
     "PATTERN (A B) DEFINE B AS LAST(A.x) IN (SELECT 7) AND array(A.x, NULL) = array(7, NULL))": [(6,)],
+    "SELECT y, z FROM VALUES (1, 5), (2, 7), (3, 6) AS t (n, x) MATCH_RECOGNIZE (ORDER BY n MEASURES B.x AS y, "
+    "10 - LAST(A.x - 3) AS z PATTERN (A B) DEFINE B AS 10 - PREV(x - 3) = 8 AND 2 * LAST(A.x - 1) = 8)": [(7, 8)],
     "SELECT k, CAST(window_end AS STRING), total, n FROM (SELECT k, window_end, SUM(x) AS total, COUNT(*) AS n FROM "
     "VALUES (TIMESTAMP '2026-03-28 12:00', 'a', 1D), (TIMESTAMP '2026-03-31 01:00', 'a', 4D) AS t (ts, k, x) "
     "WINDOW TUMBLING (SIZE 1 DAY) FILL (LINEAR) GROUP BY k, window_start, window_end) ORDER BY window_end": [

@@ -227,8 +227,11 @@ class _Lowering:
         return row
 
     def _value(self, node: exp.Expr, row: RowRef) -> Navigation:
-        column = self.traveling.value(self._guarded(node, row))
+        sql = self._guarded(node, row)
+        column = self.traveling.value(sql)
         self._note_type(column, node)
+        if row_of(node, self.scope) is None and sql == self.scope.row_sql(node):
+            self.traveling.computed.add(column)
         return Navigation(column, row.variables, row.first, row.offset, row.shift)
 
     def _guarded(self, node: exp.Expr, row: RowRef) -> str:

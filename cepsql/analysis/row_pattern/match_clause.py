@@ -22,6 +22,7 @@ from cepsql.analysis.sql.function_calls import gives_rows, spoken_function, spok
 from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import order_hint
+from cepsql.analysis.sql.watermark_call import NAME, is_watermark_call
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, at_place
 from cepsql.language.statements import DeduplicateClause, MatchClause, Name
@@ -435,6 +436,8 @@ def _beyond_a_row(node: exp.Expr, scope: MatchScope) -> str | None:
         return f"{spoken_function(node)}, which gives several rows"
     if name in (FIRST, LAST, "PREV", "NEXT", *MATCH_FUNCTIONS):
         return spoken_name(node)
+    if is_watermark_call(node):
+        return NAME
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star) and scope.resolve(node)[0] is not None:
         return f"rows of the pattern variable {node.parts[0].name}"
     return None

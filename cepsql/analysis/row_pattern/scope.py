@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from cepsql.analysis.row_pattern.aggregate_calls import is_aggregate, of_result_type
+from cepsql.analysis.sql.brackets import needs_brackets
 from cepsql.analysis.sql.function_calls import spoken_name
 from cepsql.analysis.sql.plain_sql import is_annotated, schema_of, sql_of
 from cepsql.analysis.sql.positions import span_of
@@ -156,7 +157,8 @@ class MatchScope:
                 # Its argument is a variable, no column.
                 return exp.Anonymous(this="CLASSIFIER")
             if navigation_name(node) in _TAKEN_OFF and node.expressions:
-                return strip(node.expressions[0].copy()) if node.expressions else node
+                value = strip(node.expressions[0].copy())
+                return exp.Paren(this=value) if needs_brackets(value, node) else value
             return node
 
         # Calls nest (PREV(LAST(x))): each pass takes one layer off.

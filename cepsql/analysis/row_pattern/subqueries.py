@@ -1,4 +1,4 @@
-"""Subqueries in DEFINE and MEASURES that read no row of the match become hidden columns of its input."""
+"""Subqueries and CURRENT_WATERMARK in DEFINE and MEASURES become hidden columns of the input of a match."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,6 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.row_pattern.aggregate_calls import is_aggregate
 from cepsql.analysis.row_pattern.scope import FINAL, FIRST, LAST, RUNNING, navigation_name
 from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.watermark_call import is_watermark_call
 from cepsql.errors import NotSupportedError, Span
 from cepsql.language.statements import MatchClause, MeasureClause
 from cepsql.pattern.compile import can_be_empty
@@ -19,7 +20,7 @@ _READERS = (FIRST, LAST, RUNNING, FINAL, "PREV", "NEXT")
 
 
 def with_hidden_columns(clause: MatchClause, check: Callable[[exp.Query, Span | None], None]) -> MatchClause:
-    """Return the clause over an input that also has the values of the subqueries in its conditions and measures.
+    """Return the clause over an input that also has what its conditions and measures ask of subqueries and watermarks.
 
     A scalar subquery or EXISTS is one value; IN asks for each row. Spark computes all of them with the input.
     check: raises an error for a subquery, which stands at a place, that reads what it may not read.
@@ -27,11 +28,11 @@ def with_hidden_columns(clause: MatchClause, check: Callable[[exp.Query, Span | 
     """
     hoisting = _Hoisting(clause, check)
     defines = tuple((name, hoisting.without(condition, name.text)) for name, condition in clause.defines)
-    before = len(hoisting.columns)
+    before = hoisting.subqueries
     measures = tuple(MeasureClause(hoisting.without(m.expression), m.name) for m in clause.measures)
     if not hoisting.columns:
         return clause
-    if len(hoisting.columns) > before and can_be_empty(clause.pattern):
+    if hoisting.subqueries > before and can_be_empty(clause.pattern):
         raise NotSupportedError(
             "a subquery in MEASURES of a pattern that can match no rows is not supported",
             clause.span,
@@ -53,13 +54,20 @@ class _Hoisting:
     def __init__(self, clause: MatchClause, check: Callable[[exp.Query, Span | None], None]):
         self.clause, self.check = clause, check
         self.columns: list[exp.Expr] = []
+        self.subqueries = 0
+        self._variables = {*clause.pattern_names, *(union.text for union, _ in clause.subsets)}
 
     def without(self, expression: exp.Expr, variable: str | None = None) -> exp.Expr:
-        """Return an expression with hidden columns for its subqueries; `variable` is the one that it defines."""
-        if expression.find(exp.Query) is None:
+        """Return an expression with hidden columns for its subqueries and watermarks; `variable` is the one that it
+        defines."""
+        if not asks_hidden_columns(expression):
             return expression
         copy = exp.Paren(this=expression.copy())
         for node in _outermost(copy):
+            if is_watermark_call(node):
+                node.replace(self._watermark(node))
+                continue
+            self.subqueries += 1
             if variable is not None and isinstance(node, exp.In):
                 _name_row_under_test(node, variable)
             self.check(_query(node), span_of(node, self.clause.span))
@@ -67,6 +75,20 @@ class _Hoisting:
         changed = copy.this
         changed.meta.update(expression.meta)
         return changed
+
+    def _watermark(self, call: exp.Expr) -> exp.Column:
+        """Return the hidden column with the watermark of a row: that of the variable before the event time."""
+        value, table = call.copy(), None
+        for column in value.find_all(exp.Column):
+            named = column.args.get("table")
+            if named is not None and (named.name if named.quoted else named.name.upper()) in self._variables:
+                table = named.copy()
+                column.set("table", None)
+        if value not in self.columns:
+            self.columns.append(value)
+        hidden = exp.column(f"{HIDDEN}{self.columns.index(value)}", table=table)
+        hidden.meta.update(call.meta)
+        return hidden
 
     def _asks_others(self, node: exp.Expr) -> bool:
         """Tell whether a subquery of IN is asked for a value of other rows of the match."""
@@ -113,17 +135,23 @@ class _Hoisting:
         return column
 
 
+def asks_hidden_columns(expression: exp.Expr) -> bool:
+    """Tell whether an expression of a clause has subqueries, or asks for watermarks."""
+    return expression.find(exp.Query) is not None or any(map(is_watermark_call, expression.find_all(exp.Anonymous)))
+
+
 def _outermost(root: exp.Expr) -> list[exp.Expr]:
-    """Return the expressions that hold a subquery, not those within it."""
-    subqueries, waiting = [], [root]
+    """Return the expressions that hold a subquery, not those within it, and the calls of CURRENT_WATERMARK."""
+    found, waiting = [], [root]
     while waiting:
         node = waiting.pop()
         holds = isinstance(node, exp.In) and node.args.get("query") is not None
-        if holds or (isinstance(node, exp.Exists | exp.Query) and node.find(exp.Query) is not None):
-            subqueries.append(node)
+        holds = holds or (isinstance(node, exp.Exists | exp.Query) and node.find(exp.Query) is not None)
+        if holds or is_watermark_call(node):
+            found.append(node)
         else:
             waiting += list(node.iter_expressions())
-    return subqueries
+    return found
 
 
 def _name_row_under_test(node: exp.In, variable: str) -> None:

@@ -11,12 +11,14 @@ from cepsql.pattern.program import MAX_PREDICATES
 class Traveling:
     """The columns and predicates that Spark must compute before the shuffle, gathered while clauses are lowered.
 
-    time: the SQL of the event-time column if it is a TIMESTAMP: it travels as `t` already.
+    time:     the SQL of the event-time column if it is a TIMESTAMP: it travels as `t` already.
+    computed: the columns of expressions over values of one row, as PREV(x) + 1, where x + 1 travels.
     """
 
     time: str | None = None
     values: list[Column] = field(default_factory=list)
     predicates: list[str] = field(default_factory=list)
+    computed: set[str] = field(default_factory=set)
 
     def value(self, sql: str) -> str:
         """Return the name of the travelling column that holds `sql`."""

@@ -32,6 +32,13 @@ def _is_version(words: Words, i: int) -> bool:
     return tuple(words[i : i + 2]) == ("AS", "OF") and words[i - 1] != "SYSTEM_TIME"
 
 
+def _json_pairs(words: Words, index: int) -> str | None:
+    """Return the function of JSON whose pairs of KEY and VALUE cannot be read, None for another error."""
+    if not (_at("VALUE")(words, index) or _at("KEY")(words, index)):
+        return None
+    return next((word for word in reversed(words[:index]) if word in ("JSON_OBJECT", "JSON_OBJECTAGG")), None)
+
+
 _CLAUSES: tuple[tuple[Callable[[Words, int], bool], str], ...] = (
     (_has("SESSION", "WITH", "GAP"), "FROM stream WINDOW SESSION (GAP 10 MINUTES PARTITION BY k)"),
     (_has("WITH", "MUTUALLY"), "WITH RECURSIVE name AS (SELECT ... UNION ALL SELECT ... FROM name)"),
@@ -42,6 +49,8 @@ _CLAUSES: tuple[tuple[Callable[[Words, int], bool], str], ...] = (
     (_has("JSON_TABLE", "("), "LATERAL explode(from_json(x, 'ARRAY<STRUCT<a: INT>>')) AS u(y)"),
     (_has("ON", "CONFLICT"), "leave it out: a sink with a PRIMARY KEY in a database updates the rows of its keys"),
     (_has("TRUNC", "("), "date_trunc('DAY', ts), or trunc(day, 'MONTH')"),
+    (lambda words, index: words[:2] == ["BY", "NAME"],
+     "SELECT gives the columns in the order of the sink: INSERT INTO sink SELECT x, y FROM ..."),
     (_at("PARTITION BY"), "leave it out; CREATE SINK ... (..., PRIMARY KEY (k)) USING kafka gives records a key"),
     (lambda words, index: words[index - 1 : index + 1] == ["/", "/"], "x div y is the whole part of x / y"),
     (
@@ -61,7 +70,8 @@ _CLAUSES: tuple[tuple[Callable[[Words, int], bool], str], ...] = (
     (_at("RETURNING"), "CAST(get_json_object(x, '$.name') AS INT)"),
     (lambda words, index: "JSON_VALUE" in words[:index] and _at("DEFAULT")(words, index),
      "coalesce(get_json_object(x, '$.name'), '0')"),
-    (lambda words, index: bool({"JSON_OBJECT", "JSON_OBJECTAGG"} & set(words[:index])) and
-     (_at("VALUE")(words, index) or _at("KEY")(words, index)), "to_json(named_struct('id', x, 'url', y))"),
+    (lambda words, index: _json_pairs(words, index) == "JSON_OBJECTAGG",
+     "to_json(map_from_entries(collect_list(struct(k, x))))"),
+    (lambda words, index: _json_pairs(words, index) == "JSON_OBJECT", "to_json(named_struct('id', x, 'url', y))"),
     (_at("OPTIONS"), "leave it out; in row patterns A+ takes as many rows as it can, A+? as few"),
 )  # fmt: skip

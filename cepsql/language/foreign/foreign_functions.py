@@ -44,6 +44,10 @@ INSTEAD = {
     # Snowflake and Oracle
     "TIME_SLICE": "window(ts, '15 minutes').start",
     "OBJECT_CONSTRUCT": "named_struct('a', x)",
+    "BOOLAND": "x <> 0 AND y <> 0",
+    "BOOLNOT": "x = 0",
+    "BOOLOR": "x <> 0 OR y <> 0",
+    "BOOLXOR": "(x <> 0) <> (y <> 0)",
     "CONDITIONAL_TRUE_EVENT": "count_if(x) OVER (PARTITION BY k ORDER BY ts)",
     "XMLELEMENT": "to_xml(named_struct('a', x))",
     # Esper
@@ -65,6 +69,8 @@ INSTEAD = {
     "TRUNCATE": "floor(x * 100) / 100 cuts digits of positive numbers off",
     # Trino
     "APPROX_MOST_FREQUENT": "approx_top_k(x, 5)",
+    "APPROX_SET": "hll_sketch_agg(x) keeps a sketch, hll_sketch_estimate(sketch) counts its values",
+    "HUMAN_READABLE_SECONDS": "make_dt_interval(0, 0, 0, seconds) has days, hours, minutes and seconds",
     "AT_TIMEZONE": "convert_timezone('Asia/Tokyo', ts) is what clocks there show at a time",
     "CHECKSUM": "bit_xor(xxhash64(x))",
     "FROM_BASE": "conv(x, 16, 10)",

@@ -18,9 +18,6 @@ _TIES_HINT = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to
 
 _CONDITIONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 
-_LISTS = ("LISTAGG", "STRING_AGG")
-"""Aggregates that are kept as they are written."""
-
 _OTHER_WORDS = {"ANY": "SOME"}
 """Words that mean the same."""
 
@@ -70,6 +67,18 @@ def refuse_hints(text: Text) -> None:
                 raise NotSupportedError("a hint at this place is not supported", place, hint, text.sql)
 
 
+def refuse_pipes(tokens: list[Token], sql: str) -> None:
+    """Raise NotSupportedError for steps behind a SELECT: they begin with FROM."""
+    if tokens[0].token_type != TokenType.SELECT:
+        return
+    depth = 0
+    for token in tokens:
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if token.token_type == TokenType.PIPE_GT and depth == 0:
+            hint = "FROM orders |> WHERE price > 5 |> SELECT order_id"
+            raise NotSupportedError("|> behind SELECT is not supported", Span(token.start, token.end + 1), hint, sql)
+
+
 def _refuse_called_relations(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     """Refuse Esper's conditions behind the name of a stream."""
     for table in tree.find_all(exp.Table):
@@ -92,6 +101,7 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     _refuse_samples(tokens, sql)
     _refuse_clauses(tokens, sql)
     _refuse_called_relations(tokens, tree, sql)
+    _refuse_chains(tokens, tree, sql)
     for unnest in tree.find_all(exp.Unnest):
         _refuse_unnest(tokens, unnest, sql)
     words = [token.text.upper() for token in tokens]
@@ -130,7 +140,8 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         raise NotSupportedError("GROUP BY DISTINCT is not supported", _place(tokens, "DISTINCT"), hint, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
-        if isinstance(call, exp.AggFunc) or (isinstance(call, exp.Anonymous) and call.name.upper() in _LISTS):
+        # In row patterns calls that sqlglot does not know have refusals of their own.
+        if isinstance(call, exp.AggFunc) or (isinstance(call, exp.Anonymous) and call.find_ancestor(exp.Query)):
             kind, word = _IN_AGGREGATES[type(node)]
             begin = call.meta_get("start", 0)
             at = next((token for token in tokens if token.token_type == kind and token.start > begin), tokens[0])
@@ -163,6 +174,17 @@ def _refuse_clauses(tokens: list[Token], sql: str) -> None:
             spoken, hint = "MAP {...}", "map('a', 1, 'b', 2)"
         if spoken is not None:
             raise NotSupportedError(f"{spoken} is not supported", Span(token.start, token.end + 1), hint, sql)
+
+
+def _refuse_chains(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+    """Refuse calls behind calls, such as x.upper().left(2)."""
+    for dot in tree.find_all(exp.Dot):
+        inner = dot.this.expression if isinstance(dot.this, exp.Dot) else dot.this
+        if isinstance(dot.expression, exp.Func) and isinstance(inner, exp.Func):
+            points = (token for token, before in zip(tokens[1:], tokens, strict=False) if before.text == ")")
+            at = next((token for token in points if token.text == "."), tokens[0])
+            hint = "a function stands before what it reads: left(upper(x), 2)"
+            raise NotSupportedError("a call behind a call is not supported", Span(at.start, at.end + 1), hint, sql)
 
 
 def _refuse_samples(tokens: list[Token], sql: str) -> None:

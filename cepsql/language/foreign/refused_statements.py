@@ -90,6 +90,9 @@ _TOLD = {
     "CREATE ROLE": _NO_RIGHTS,
     "CREATE USER": _NO_RIGHTS,
     "CREATE VARIABLE": _VARIABLE,
+    "CREATE CONTINUOUS QUERY": _QUERY,
+    "CREATE CONTINUOUS VIEW":
+        "CREATE MATERIALIZED VIEW {name} AS SELECT ...; START VIEW {name} keeps it up to date",
     "CREATE CONTEXT": _KEYS,
     "CONTEXT": _KEYS,
     "CREATE WINDOW":
@@ -163,6 +166,7 @@ _TOLD = {
     "SET SESSION": "SET name = 'value'; SET alone shows the settings",
     "RESET SESSION": "RESET name",
     "SET ROLE": _NO_RIGHTS,
+    "SET VARIABLE": _VARIABLE,
     "SET TIME ZONE": "SET spark.sql.session.timeZone = 'Europe/Paris'",
     "PAUSE ALL": "PAUSE QUERY name pauses one; SHOW QUERIES lists their names",
     "RESUME ALL": "RESUME QUERY name resumes one; SHOW QUERIES lists their names",
@@ -273,6 +277,10 @@ def refused_ending(text: Text, begin: int, at: int) -> NotSupportedError | None:
     if words[:1] == ["CREATE"] and "VIEW" in words[1:4] and text.raw(at) == "(" and at == len(words) - 1 + begin:
         hint = f"its query names the columns: {text.slice(begin, at)} AS SELECT x AS a, y AS b ..."
         return NotSupportedError("a list of columns of a view is not supported", text.span(at, at + 1), hint, text.sql)
+    if words[:2] == ["CREATE", "SINK"] and words[-1] == "INTO":
+        read = f"SELECT * FROM {text.raw(at + 3)}" if text.word(at + 2) == "FROM" else "SELECT ..."
+        hint = f"CREATE QUERY {text.raw(at - 1)} INTO {text.raw(at + 1)} AS {read}"
+        return NotSupportedError("CREATE SINK ... INTO is not supported", text.span(at, at + 1), hint, text.sql)
     if words[:2] == ["CREATE", "SINK"] and words[-1] in ("FROM", "AS") and len(words) < 6:
         name, read = text.raw(at - 1), f"SELECT * FROM {text.raw(at + 1)}" if words[-1] == "FROM" else "SELECT ..."
         hint = f"CREATE SINK {name} USING kafka OPTIONS (...); CREATE QUERY {name}_query INTO {name} AS {read}"
@@ -291,6 +299,12 @@ def refused_ending(text: Text, begin: int, at: int) -> NotSupportedError | None:
     if words[:1] == ["CREATE"] and "TABLE" in words[:4] and words[-1] == "PARTITIONED BY":
         hint = "folders called key=value hold columns of their own: name these among the columns, and leave it out"
         return NotSupportedError("PARTITIONED BY is not supported", text.span(at, at + 1), hint, text.sql)
+    if words[:1] == ["CREATE"] and words[-1] == "DISTRIBUTED":
+        hint = "leave it out: whatever writes the rows says into how many files or partitions they go"
+        return NotSupportedError("DISTRIBUTED is not supported here", text.span(at, at + 1), hint, text.sql)
+    if words == ["CREATE", "OR", "ALTER"]:
+        hint = f"CREATE OR REPLACE {text.word(at + 1)} ... defines it again"
+        return NotSupportedError("CREATE OR ALTER is not supported", text.span(begin, at + 1), hint, text.sql)
     if words[:1] == ["PRINT"] and words[-1] in ("INTERVAL", "SAMPLE"):
         hint = f"{text.slice(begin, at)} LIMIT 5 shows the first rows"
         return NotSupportedError(f"{words[-1]} is not supported here", text.span(at, at + 1), hint, text.sql)

@@ -95,6 +95,14 @@ def exclusions_left_out(tree: exp.Expr) -> None:
             spec.set("exclude", None)
 
 
+def materialized_left_out(tree: exp.Expr) -> bool:
+    """Leave AS [NOT] MATERIALIZED of a CTE out, which changes no row; tell whether there was any."""
+    found = [cte for cte in tree.find_all(exp.CTE) if cte.args.get("materialized") is not None]
+    for cte in found:
+        cte.set("materialized", None)
+    return bool(found)
+
+
 def excluded_rows(spec: exp.WindowSpec) -> str | None:
     """Return what EXCLUDE in a frame says, in capital letters, None without it."""
     said = spec.args.get("exclude")

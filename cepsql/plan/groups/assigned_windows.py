@@ -65,10 +65,16 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
     windows = plan_assigned_windows(clause, rows.columns, rows.watermark if rows.streaming else None)
     if not rows.streaming:
         return Sql(windowed_query(below.query, windows), below.inputs, windows=RowWindows(windows, below))
-    if windows.kind == SESSION:
+    return rows_in_windows(RowWindows(windows, below), checked)
+
+
+def rows_in_windows(windows: RowWindows, checked: Checked) -> Sql:
+    """Return rows of a stream with the windows that they lie in."""
+    assigned, rows = windows.assigned, windows.rows
+    if assigned.kind == SESSION:
         # What is known of the rows is asked of them as they are when nothing else needs to be known of the windows.
-        return replace(_held(RowWindows(windows, below), END, checked), windows=RowWindows(windows, below))
-    return Sql(windowed_query(below.query, windows), below.inputs, windows=RowWindows(windows, below))
+        return replace(_held(windows, END, checked), windows=windows)
+    return Sql(windowed_query(rows.query, assigned), rows.inputs, windows=windows)
 
 
 def implied_partition(clause: WindowClause, query: ParsedQuery) -> WindowClause:

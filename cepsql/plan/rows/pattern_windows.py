@@ -8,6 +8,7 @@ from itertools import count
 
 from sqlglot import exp
 
+from cepsql.analysis.row_pattern.subqueries import asks_hidden_columns
 from cepsql.analysis.sql.canonical import canonical_json, describe_clause
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
@@ -193,8 +194,8 @@ def _together(clauses: list[MatchClause]) -> list[MatchClause]:
     groups: dict[tuple, list[MatchClause]] = {}
     for clause in clauses:
         parts = (*(measure.expression for measure in clause.measures), *(asked for _, asked in clause.defines))
-        # Each subquery is a column of the input of its own.
-        apart = clause.name if any(part.find(exp.Query) for part in parts) else ""
+        # Each subquery, and each watermark, is a column of the input of its own.
+        apart = clause.name if any(map(asks_hidden_columns, parts)) else ""
         groups.setdefault((clause.partition_by, clause.order_by, apart), []).append(clause)
     return [replace(first, beside=tuple(replace(o, kept=()) for o in others)) for first, *others in groups.values()]
 

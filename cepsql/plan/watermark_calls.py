@@ -1,6 +1,7 @@
 """CURRENT_WATERMARK(at): the relation with this event time becomes an operator, which knows each row's watermark."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from sqlglot import exp
@@ -8,16 +9,16 @@ from sqlglot import exp
 from cepsql.analysis.clauses.watermarked_rows import WatermarkedRows
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.watermark_call import NAME, is_watermark_call
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.plan.groups.assigned_windows import rows_in_windows
 from cepsql.plan.operators.current_watermark import CurrentWatermark
 from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_calls
 from cepsql.plan.tree.join_order import relations
-from cepsql.plan.tree.nodes import Node, Read, Sql
+from cepsql.plan.tree.nodes import Node, Read, RowWindows, Sql
 from cepsql.plan.tree.reader import Checked, followed_by
 from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
-
-NAME = "CURRENT_WATERMARK"
 
 _HINT = "at is the event time in WHERE CURRENT_WATERMARK(at) IS NULL OR at > CURRENT_WATERMARK(at)"
 
@@ -31,7 +32,7 @@ def hoist_current_watermarks(below: Sql, checked: Checked, place: Span) -> Sql:
     Over rows at rest it is NULL: nothing follows them.
     Raises ProgrammingError and NotSupportedError for what is no event time of a stream.
     """
-    if not any(map(is_call, below.query.find_all(exp.Anonymous))):
+    if not any(map(is_watermark_call, below.query.find_all(exp.Anonymous))):
         return below
 
     def wanted(select: exp.Select, _: Mapping[str, Node]) -> bool:
@@ -40,14 +41,9 @@ def hoist_current_watermarks(below: Sql, checked: Checked, place: Span) -> Sql:
     return hoist_selects(below, wanted, partial(_hoisted, checked), place, of_streams=False)
 
 
-def is_call(call: exp.Expr) -> bool:
-    """Tell whether an expression is CURRENT_WATERMARK(...)."""
-    return isinstance(call, exp.Anonymous) and call.name.upper() == NAME
-
-
 def _calls(select: exp.Select) -> Iterator[exp.Expr]:
     """Yield the calls of a SELECT's own."""
-    return (call for call in select.find_all(exp.Anonymous) if is_call(call) and call.parent_select is select)
+    return (call for call in select.find_all(exp.Anonymous) if is_watermark_call(call) and call.parent_select is select)
 
 
 def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
@@ -71,12 +67,9 @@ def _watermark(
     select: exp.Select, column: exp.Column, nodes: dict[str, Node], checked: Checked, place: Span
 ) -> exp.Expr:
     """Return what has the watermark of a relation of a SELECT, which is changed to read it."""
-    spoken = sql_of(without_tables(column))
     item = _relation(select, column)
     if item is None:
-        raise ProgrammingError(
-            f"CURRENT_WATERMARK takes the event time of a stream, and {spoken} is none", place, _HINT
-        )
+        raise _no_relation(select, column, place)
     known = _rows(item, nodes).resolved
     kind = next((one.type for one in known.columns if one.name.lower() == column.name.lower()), "timestamp")
     if not known.streaming:
@@ -91,15 +84,38 @@ def _watermark(
             "its rows change; a condition on NOW() goes by the watermark: WHERE at > NOW() - INTERVAL '1' HOUR",
         )
     if isinstance(node, Sql) and node.windows is not None:
-        raise NotSupportedError(
-            "CURRENT_WATERMARK beside WINDOW is not supported",
-            place,
-            "write it below: FROM (SELECT * FROM s WHERE at > CURRENT_WATERMARK(at)) WINDOW TUMBLING (...)",
-        )
-    _put_operator(base, time, hidden, nodes, checked, place)
+        _put_below_windows(base, node.windows, time, hidden, nodes, checked, place)
+    else:
+        _put_operator(base, time, hidden, nodes, checked, place)
     for above, alias in reversed(path):
         above.append("expressions", exp.column(hidden, table=alias))
     return exp.column(hidden, table=item.alias_or_name)
+
+
+def _no_relation(select: exp.Select, column: exp.Column, place: Span) -> ProgrammingError | NotSupportedError:
+    """Return why CURRENT_WATERMARK cannot take a column of no relation that a SELECT reads itself."""
+    named = "FROM (SELECT *, CURRENT_WATERMARK(at) AS w FROM s)"
+    if not column.table and select.args.get("order") is not None:
+        return NotSupportedError("CURRENT_WATERMARK in ORDER BY is not supported", place, f"order by its name: {named}")
+    own = [*relations(select), *(select.args.get("laterals") or [])]
+    if column.table and column.table.lower() not in {item.alias_or_name.lower() for item in own}:
+        return NotSupportedError(
+            f"CURRENT_WATERMARK of {column.table}, which is read around the subquery, is not supported",
+            place,
+            f"give it a name there: {named}",
+        )
+    spoken = sql_of(without_tables(column))
+    return ProgrammingError(f"CURRENT_WATERMARK takes the event time of a stream, which {spoken} is not", place, _HINT)
+
+
+def _no_event_time(rows: Sql, time: str, place: Span) -> ProgrammingError:
+    """Return why CURRENT_WATERMARK cannot take a column of rows that don't come in its order."""
+    offers = [offer.column for offer in rows.properties.offers if not offer.column.startswith("__")]
+    return ProgrammingError(
+        f"CURRENT_WATERMARK takes the event time of a stream, which {time} is not",
+        place,
+        f"CURRENT_WATERMARK({' or '.join(offers)})" if offers else "CREATE STREAM ... (..., WATERMARK FOR at AS at)",
+    )
 
 
 def _relation(select: exp.Select, column: exp.Column) -> exp.Expr | None:
@@ -132,6 +148,25 @@ def _base(item: exp.Expr, column: exp.Column) -> tuple[list[tuple[exp.Select, st
     return path, item, column.name
 
 
+def _put_below_windows(
+    base: exp.Expr, windows: RowWindows, time: str, hidden: str, nodes: dict[str, Node], checked: Checked, place: Span
+) -> None:
+    """Put rows in windows in the place of a relation in FROM, which have the watermark as one more column."""
+    rows = windows.rows
+    if time.lower() not in {column.name.lower() for column in rows.properties.columns}:
+        raise _no_event_time(rows, time, place)
+    table = exp.to_identifier("__rows")
+    call = exp.Anonymous(this=NAME, expressions=[exp.column(exp.to_identifier(time, quoted=True), table=table.copy())])
+    call.meta.update(start=place.start, end=place.end - 1)
+    query = exp.select("*", exp.alias_(call, hidden)).from_(
+        exp.Subquery(this=rows.query.copy(), alias=exp.TableAlias(this=table))
+    )
+    with_watermark = hoist_current_watermarks(Sql(query, rows.inputs), checked, place)
+    name = f"__watermarked_{len(nodes)}"
+    nodes[name] = rows_in_windows(replace(windows, rows=with_watermark), checked)
+    base.replace(exp.alias_(exp.to_table(name), base.alias_or_name, table=True))
+
+
 def _put_operator(
     base: exp.Expr, time: str, hidden: str, nodes: dict[str, Node], checked: Checked, place: Span
 ) -> None:
@@ -151,15 +186,7 @@ def _put_operator(
     rows = Sql(query, read_nodes(query, nodes))
     followed = followed_by(time, rows, checked, place, NAME)
     if followed is None:
-        known = _rows(base, nodes).properties.offers
-        offers = [offer.column for offer in known if not offer.column.startswith("__")]
-        raise ProgrammingError(
-            f"CURRENT_WATERMARK takes the event time of a stream, and {time} is none",
-            place,
-            f"CURRENT_WATERMARK({' or '.join(offers)})"
-            if offers
-            else "CREATE STREAM ... (..., WATERMARK FOR at AS at)",
-        )
+        raise _no_event_time(_rows(base, nodes), time, place)
     name = f"__watermarked_{len(nodes)}"
     columns = tuple(ColumnDefinition(one.name, one.type) for one in followed.properties.columns)
     nodes[name] = CurrentWatermark(

@@ -1,0 +1,10 @@
+"""Calls of CURRENT_WATERMARK, which asks for the watermark at which a row came."""
+
+from sqlglot import exp
+
+NAME = "CURRENT_WATERMARK"
+
+
+def is_watermark_call(call: exp.Expr) -> bool:
+    """Tell whether an expression is CURRENT_WATERMARK(...)."""
+    return isinstance(call, exp.Anonymous) and call.name.upper() == NAME
