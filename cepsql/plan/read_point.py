@@ -40,7 +40,7 @@ def _check_versions(plan: Plan) -> None:
     for version in point.versions:
         if version.name.lower() not in views or plan.streaming:
             raise ProgrammingError(
-                f"FOR SYSTEM_TIME AS OF a constant time reads a materialized view, and {version.name} is none",
+                f"FOR SYSTEM_TIME AS OF a constant time reads a materialized view, which {version.name} is not",
                 version.span,
                 "JOIN r FOR SYSTEM_TIME AS OF a.ts ON a.k = r.k reads the versions of a stream with a PRIMARY KEY",
             )

@@ -78,7 +78,7 @@ class ViewTable(TableSink):
                 )
             if sa.inspect(connection).has_table(self._table, self._schema) and known is None:
                 raise ProgrammingError(
-                    f"the store of view {self.sink.name} has a table {self._table} that is none of a view",
+                    f"the store of view {self.sink.name} has a table {self._table} that no view has written",
                     hint="rename one of them, or give the view a store or schema of its own",
                 )
 

@@ -74,7 +74,7 @@ def test_queries(address):
     [
         ("views/later", None, 404, "there is no materialized view later"),
         ("views/late?town=Rome", None, 400, "view late has no column town"),
-        ("views/late?n=many", None, 400, "n is BIGINT, and 'many' is none"),
+        ("views/late?n=many", None, 400, "n is of type BIGINT, which 'many' is not"),
         ("views/late?limit=-1", None, 400, "limit is a number of rows, not '-1'"),
         ("query", {"sql": "DROP MATERIALIZED VIEW late"}, 400, "only queries are answered so"),
         ("query", {"sql": "SELECT nope FROM late"}, 400, "there is no column nope"),
@@ -206,11 +206,11 @@ def test_rows_are_put_into_a_stream(changing, tmp_path, format):
             b"[1]": "line 1 is no JSON object",
             b"{}\n{": "line 2 is no JSON object",
             b'{"town": "x"}': "line 1: stream orders has no column town",
-            b'{"city": 5}': "line 1: city is STRING, and 5 is none",
-            b'{"n": 99999999999}': "line 1: n is INT, and 99999999999 is none",
-            b'{"n": true}': "line 1: n is INT, and true is none",
-            b'{"at": "noon"}': 'line 1: at is TIMESTAMP, and "noon" is none',
-            b'{"total": 1e400}': "line 1: total is DECIMAL(8, 2), and",
+            b'{"city": 5}': "line 1: city is of type STRING, which 5 is not",
+            b'{"n": 99999999999}': "line 1: n is of type INT, which 99999999999 is not",
+            b'{"n": true}': "line 1: n is of type INT, which true is not",
+            b'{"at": "noon"}': 'line 1: at is of type TIMESTAMP, which "noon" is not',
+            b'{"total": 1e400}': "line 1: total is of type DECIMAL(8, 2), which",
             b'{"n": ' + b"[" * 100_000: "line 1 is no JSON object",
         }.items():
             status, said = asked(f"{address}/streams/orders", body, **kind)
@@ -249,7 +249,7 @@ def test_prepared_calls(changing):
             "by_town": "there is no prepared statement by_town",
             "by_city": "no value was given for :town",
             "by_city?city=Rome": "by_city has no parameter city",
-            "over?least=one": "least is BIGINT, and 'one' is none",
+            "over?least=one": "least is of type BIGINT, which 'one' is not",
         }.items():
             status, said = asked(f"{address}/call/{path}")
             assert status == 400 and said["error"].startswith(error), said

@@ -259,7 +259,7 @@ def test_a_view_as_of_a_time(store):
     ("text", "said"),
     [
         ("SELECT * FROM spent FOR SYSTEM_TIME AS OF DATE '1970-01-01' JOIN spent AS b", "as of two times in one query"),
-        ("WITH x AS (SELECT 1 AS a) SELECT * FROM x FOR SYSTEM_TIME AS OF DATE '1970-01-01'", "and x is none"),
+        ("WITH x AS (SELECT 1 AS a) SELECT * FROM x FOR SYSTEM_TIME AS OF DATE '1970-01-01'", "which x is not"),
         ("SELECT * FROM spent FOR SYSTEM_TIME AS OF DATE '1970-01-01' AT WATERMARK", "AT WATERMARK beside FOR SYSTEM"),
         ("SELECT 1 AS a AT WATERMARK", "say as of when materialized views are read, and the query reads none"),
         ("SELECT * FROM spent FRESH WITHIN INTERVAL 0 SECONDS", "FRESH WITHIN needs a time longer than zero"),

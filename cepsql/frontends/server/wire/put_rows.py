@@ -119,7 +119,8 @@ def _check(value: object, column: ColumnDefinition, number: int) -> None:
         _cell(value, column)
     except (Error, ValueError, TypeError, ArithmeticError, pa.ArrowException) as failure:
         raise DataError(
-            f"line {number}: {column.name} is {column.type.upper()}, and {json.dumps(value, default=str)} is none"
+            f"line {number}: {column.name} is of type {column.type.upper()}, "
+            f"which {json.dumps(value, default=str)} is not"
         ) from failure
 
 

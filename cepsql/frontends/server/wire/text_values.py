@@ -37,7 +37,7 @@ def text_value(text: str, kind: str, name: str) -> object:
         if wanted.name in ("timestamp", "timestamp_ntz"):
             return datetime.datetime.fromisoformat(text)
     except (ValueError, KeyError, ArithmeticError):
-        raise DataError(f"{name} is {kind.upper()}, and {text!r} is none") from None
+        raise DataError(f"{name} is of type {kind.upper()}, which {text!r} is not") from None
     return text
 
 
