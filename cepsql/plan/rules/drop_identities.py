@@ -5,7 +5,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.sql.properties import IDENTITY
-from cepsql.plan.tree.nodes import LabelledChanges, Node, Ordered, Sql, only_adds, with_inputs
+from cepsql.plan.tree.nodes import LabelledChanges, Node, Ordered, Sql, inputs, only_adds, walk, with_inputs
 
 _NONE = exp.cast(exp.null(), "string", dialect="spark")
 
@@ -16,16 +16,19 @@ def drop_identities(root: Node) -> Node:
     Groups know rows by their keys. A join tells apart the rows of its inputs if some are taken away, and its own if it
     is asked to; so does the end of a query.
     """
-    done: dict[tuple[int, bool], Node] = {}
+    asked = {id(root)}
+    for node in reversed(list(walk(root))):
+        # All that read a node come before it.
+        if _asks(node, id(node) in asked):
+            asked |= set(map(id, inputs(node)))
+    done: dict[int, Node] = {}
 
-    def changed(node: Node, asked: bool) -> Node:
-        key = id(node), asked
-        if key not in done:
-            own = node if asked else _without(node)
-            done[key] = with_inputs(own, lambda below: changed(below, _asks(node, asked)))
-        return done[key]
+    def changed(node: Node) -> Node:
+        if id(node) not in done:
+            done[id(node)] = with_inputs(node if id(node) in asked else _without(node), changed)
+        return done[id(node)]
 
-    return changed(root, True)
+    return changed(root)
 
 
 def _asks(node: Node, asked: bool) -> bool:
