@@ -127,6 +127,14 @@ def until(condition, seconds=120):
         time.sleep(0.1)
 
 
+def freeze(server, catalog):
+    """Stop a process while it writes nothing: SQLite lets nobody write until a writer that is frozen goes on."""
+    with contextlib.closing(sqlite3.connect(catalog, timeout=60, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        server.signal(signal.SIGSTOP)
+        connection.execute("ROLLBACK")
+
+
 def test_servers_die_and_freeze_and_take_over(folder, serve):
     engine = connect(catalog=str(folder / "catalog.db"))
     engine.sql(DEFINITIONS)
@@ -153,7 +161,7 @@ def test_servers_die_and_freeze_and_take_over(folder, serve):
     assert health["states"]["rises"] == {"state": "running", "reason": None, "restarts": 0, "last_error": None}
 
     # The first freezes: the second takes over; the first comes back, writes nothing, and stands by.
-    first.signal(signal.SIGSTOP)
+    freeze(first, folder / "catalog.db")
     put(folder, 1)
     until(lambda: len(pairs(folder)) == 7)
     first.signal(signal.SIGCONT)
