@@ -37,7 +37,7 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
     from cepsql.standing.replacement import has_begun, kept_session
     from cepsql.standing.tuned import Tuned
 
-    begun = has_begun(context.home, definition)
+    resumes = has_begun(context.home, definition)
     context.allowed(definition)
     options = resolved(definition.options, f"query {definition.name}")
     view = context.catalog.names.view_of(definition)
@@ -65,5 +65,5 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
             checkpoint=context.home.checkpoint(definition),
             trigger=options.get("trigger"),
             upgrades=True,
-            resumes=begun,
+            resumes=resumes,
         )

@@ -82,6 +82,19 @@ def first_places(codes: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1)) if len(codes) else np.zeros(0, np.int64)
 
 
+def numbered_among(places: np.ndarray, columns: list[pa.Array], rows: int) -> np.ndarray:
+    """Number `rows` rows by their places, but those at `places`, ascending, by that of the first with the same key.
+
+    columns: the key columns of all rows.
+    """
+    numbers = np.arange(rows)
+    if len(places):
+        chosen = pa.array(places)
+        codes, _ = key_codes([column.take(chosen) for column in columns], len(places))
+        numbers[places] = places[first_places(codes)][codes]
+    return numbers
+
+
 def key_changes(columns: list[pa.Array], rows: int) -> np.ndarray:
     """Return the positions of the rows whose key differs from that of the row before."""
     codes, _ = key_codes(columns, rows)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from cepsql.analysis.clauses.watermarked_rows import WatermarkedRows
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
-from cepsql.analysis.sql.watermark_call import NAME, is_watermark_call
+from cepsql.analysis.sql.watermark_call import NAME, asks_watermarks, is_watermark_call
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.plan.groups.assigned_windows import rows_in_windows
@@ -32,7 +32,7 @@ def hoist_current_watermarks(below: Sql, checked: Checked, place: Span) -> Sql:
     Over rows at rest it is NULL: nothing follows them.
     Raises ProgrammingError and NotSupportedError for what is no event time of a stream.
     """
-    if not any(map(is_watermark_call, below.query.find_all(exp.Anonymous))):
+    if not asks_watermarks(below.query):
         return below
 
     def wanted(select: exp.Select, _: Mapping[str, Node]) -> bool:
@@ -104,8 +104,8 @@ def _no_relation(select: exp.Select, column: exp.Column, place: Span) -> Program
             place,
             f"give it a name there: {named}",
         )
-    spoken = sql_of(without_tables(column))
-    return ProgrammingError(f"CURRENT_WATERMARK takes the event time of a stream, which {spoken} is not", place, _HINT)
+    name = sql_of(without_tables(column))
+    return ProgrammingError(f"CURRENT_WATERMARK takes the event time of a stream, which {name} is not", place, _HINT)
 
 
 def _no_event_time(rows: Sql, time: str, place: Span) -> ProgrammingError:

@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.row_pattern.aggregate_calls import is_aggregate
 from cepsql.analysis.row_pattern.scope import FINAL, FIRST, LAST, RUNNING, navigation_name
 from cepsql.analysis.sql.positions import span_of
-from cepsql.analysis.sql.watermark_call import is_watermark_call
+from cepsql.analysis.sql.watermark_call import asks_watermarks, is_watermark_call
 from cepsql.errors import NotSupportedError, Span
 from cepsql.language.statements import MatchClause, MeasureClause
 from cepsql.pattern.compile import can_be_empty
@@ -137,7 +137,7 @@ class _Hoisting:
 
 def asks_hidden_columns(expression: exp.Expr) -> bool:
     """Tell whether an expression of a clause has subqueries, or asks for watermarks."""
-    return expression.find(exp.Query) is not None or any(map(is_watermark_call, expression.find_all(exp.Anonymous)))
+    return expression.find(exp.Query) is not None or asks_watermarks(expression)
 
 
 def _outermost(root: exp.Expr) -> list[exp.Expr]:

@@ -97,10 +97,10 @@ def exclusions_left_out(tree: exp.Expr) -> None:
 
 def materialized_left_out(tree: exp.Expr) -> bool:
     """Leave AS [NOT] MATERIALIZED of a CTE out, which changes no row; tell whether there was any."""
-    found = [cte for cte in tree.find_all(exp.CTE) if cte.args.get("materialized") is not None]
-    for cte in found:
+    ctes = [cte for cte in tree.find_all(exp.CTE) if cte.args.get("materialized") is not None]
+    for cte in ctes:
         cte.set("materialized", None)
-    return bool(found)
+    return bool(ctes)
 
 
 def excluded_rows(spec: exp.WindowSpec) -> str | None:

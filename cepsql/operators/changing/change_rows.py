@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.keys import first_places, key_codes
+from cepsql.ordered.keys import first_places, key_codes, numbered_among
 from cepsql.ordered.operator import Change
 from cepsql.ordered.ordinal import is_nested
 from cepsql.ordered.plain_columns import canonical
@@ -64,13 +64,11 @@ def numbered_owners(identity: pa.Array, weights: np.ndarray) -> np.ndarray:
 
     An identity that loses no row needs no number of its own.
     """
-    owners = np.arange(len(weights))
     lost = weights < 0
-    if lost.any():
-        mine = np.flatnonzero(pc.is_in(identity, value_set=identity.filter(pa.array(lost))))
-        codes, _ = key_codes([identity.take(pa.array(mine))], len(mine))
-        owners[mine] = mine[first_places(codes)][codes]
-    return owners
+    if not lost.any():
+        return np.arange(len(weights))
+    mine = np.flatnonzero(pc.is_in(identity, value_set=identity.filter(pa.array(lost))))
+    return numbered_among(mine, [identity], len(weights))
 
 
 def net_rows(columns: Sequence[pa.Array], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from cepsql.operators.pairing.interval_join import JoinKind
 from cepsql.operators.pairing.null_keys import null_keys
 from cepsql.operators.pairing.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
-from cepsql.ordered.keys import find_keys, first_places, key_codes
+from cepsql.ordered.keys import find_keys, key_codes, numbered_among
 from cepsql.ordered.operator import NEVER, OrderedRows, Step
 from cepsql.ordered.plain_columns import integers, one_chunk, stack
 from cepsql.ordered.row_layout import RowLayout
@@ -252,10 +252,7 @@ def _netted(
     that lose a row, and in all if many rows are there twice."""
     lose = np.bincount(group[weights < 0], minlength=count) > 0
     mine = np.arange(len(group)) if _repeats(rows, group, count) else np.flatnonzero(lose[group])
-    owners = np.arange(len(group))
-    if len(mine):
-        codes, _ = key_codes([pa.array(group[mine]), one_chunk(rows[IDENTITY]).take(pa.array(mine))], len(mine))
-        owners[mine] = mine[first_places(codes)][codes]
+    owners = numbered_among(mine, [pa.array(group), one_chunk(rows[IDENTITY])], len(group))
     return net_owned_rows(owners, [one_chunk(column) for column in rows.columns], weights)
 
 

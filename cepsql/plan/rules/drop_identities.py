@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.sql.properties import IDENTITY
 from cepsql.plan.tree.nodes import LabelledChanges, Node, Ordered, Sql, inputs, only_adds, walk, with_inputs
+from cepsql.plan.tree.worked_out_identities import with_identities
 
 _NONE = exp.cast(exp.null(), "string", dialect="spark")
 
@@ -46,13 +46,7 @@ def _asks(node: Node, asked: bool) -> bool:
 def _without(node: Node) -> Node:
     if isinstance(node, Ordered):
         return node.without_identities()
-    if isinstance(node, Sql) and any(map(_works_it_out, node.query.find_all(exp.Alias))):
-        query = node.query.copy()
-        for item in filter(_works_it_out, list(query.find_all(exp.Alias))):
-            item.set("this", _NONE.copy())
-        return replace(node, query=query)
-    return node
-
-
-def _works_it_out(item: exp.Alias) -> bool:
-    return item.alias == IDENTITY and not isinstance(item.this, exp.Column) and item.find(exp.Column) is not None
+    if not isinstance(node, Sql):
+        return node
+    query = with_identities(node.query, lambda _: _NONE.copy())
+    return node if query is node.query else replace(node, query=query)

@@ -450,7 +450,8 @@ def matches_of(node: Node) -> list[MatchPlan]:
 
 
 def takes_rows_away(node: Node) -> bool:
-    """Tell whether changes take rows away from a table; else they only add rows."""
+    """Tell whether changes are taken to take rows away from a table, as checkpoints know it: those of each operator
+    over changes are, also of one that `only_adds`."""
     return any(isinstance(below, Ordered) and below.retracts for below in walk(node))
 
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import sql_of
-from cepsql.analysis.sql.properties import IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.errors import answer
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, walk
+from cepsql.plan.tree.worked_out_identities import with_identities
 from cepsql.readers.scan import choose
 from cepsql.readers.scan.choose import Choice
 from cepsql.readers.scan.plain import PlainScan
@@ -135,18 +135,12 @@ def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
 
 def with_short_identities(query: exp.Query) -> exp.Query:
     """Return a query that does not write rows that are added as texts in order to tell them from one another."""
-    if not any(map(_is_identity, query.find_all(exp.Alias))):
-        return query
-    short = query.copy()
-    for item in filter(_is_identity, list(short.find_all(exp.Alias))):
+
+    def short(item: exp.Alias) -> exp.Expr:
         columns = [column.copy() for column in item.this.find_all(exp.Column)]
-        item.set("this", exp.Anonymous(this=ROW_IDENTITY, expressions=columns))
-    return short
+        return exp.Anonymous(this=ROW_IDENTITY, expressions=columns)
 
-
-def _is_identity(item: exp.Alias) -> bool:
-    """Tell whether an item of a SELECT makes the identity of its rows of columns, and does not pass it on."""
-    return item.alias == IDENTITY and not isinstance(item.this, exp.Column) and item.find(exp.Column) is not None
+    return with_identities(query, short)
 
 
 def key_types(

@@ -191,7 +191,7 @@ def _may_be_blank(column: pa.Array) -> bool:
 
 
 def _decimals(column: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, bool]:
-    """Return a column of DECIMALs, and whether one is none of the type: Arrow takes those of too many digits."""
+    """Return a column of DECIMALs, and whether one does not fit the type: Arrow takes those of too many digits."""
     if pa.types.is_string(column.type):
         values, bad = text_values(column, type, zone)
         return values, bool(bad.any())

@@ -49,7 +49,7 @@ def label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _owners(rows: pa.Table) -> np.ndarray:
     """Number the identities of rows; rows next to each other that have the same one have one number. A row without
     one is alone."""
-    if rows.num_rows and rows[IDENTITY].null_count == rows.num_rows:
+    if rows[IDENTITY].null_count == rows.num_rows:
         return np.arange(rows.num_rows)
     codes = rows[IDENTITY].combine_chunks().dictionary_encode()
     codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes

@@ -129,7 +129,7 @@ class CheckpointDemands:
     upgrades: one of another text of the query will do, if the plans are compatible or replayable
               (`cepsql.plan.upgrade`).
     file_age: by how many seconds a file that Spark reads may be older than the newest one, None: by any.
-    begun: it was begun, and no other one is made in its place, such as on an empty mount point.
+    resumes: it was begun, and no other one is made in its place, such as on an empty mount point.
     """
 
     drain: bool = False
@@ -138,7 +138,7 @@ class CheckpointDemands:
     epoch: int | None = None
     upgrades: bool = False
     file_age: float | None = None
-    begun: bool = False
+    resumes: bool = False
 
 
 def open_checkpoint(
@@ -148,8 +148,8 @@ def open_checkpoint(
 
     `discard` must be called when the query has ended.
     Raises OperationalError if the folder is in use, belongs to another query, another version of cepsql, no query at
-    all, or one whose input was ended, is not there although it was begun, or has forgotten
-    files that Spark would read again.
+    all, or one whose input was ended, is not there although it was begun, or has forgotten files that Spark would read
+    again.
     """
     temporary = folder is None
     path = temporary_folder("cepsql-checkpoint-") if folder is None else folder
@@ -219,7 +219,7 @@ def _opened(checkpoint: Checkpoint, demands: CheckpointDemands) -> Checkpoint:
             parts |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
             checkpoint = replace(checkpoint, **parts, epoch=epoch)
         forget_unbegun(checkpoint.folder)
-    elif demands.begun:
+    elif demands.resumes:
         raise OperationalError(f"the checkpoint {checkpoint.folder} is gone", hint="put it back, or mount its disk")
     with used(checkpoint.folder):
         checkpoint.control_folder.mkdir(parents=True, exist_ok=True)

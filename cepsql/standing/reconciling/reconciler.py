@@ -228,7 +228,8 @@ class Reconciler:
             self._on_trial = self._running_suspect()
             waiting = [(name, owned) for name, owned in owned_now if self._steer(name, owned, states.get(name))]
             states = {name: state for name, state in states.items() if name not in starting}
-            self._start_all(states if self._adopts() else self._left_of(states), waiting)
+            left = self._left_of(states)
+            self._start_all(states if self._adopts() else left, waiting)
 
     def close(self, patience: float = BATCH_SECONDS) -> None:
         """Stop the queries of this process, each after its batch, and give them back for others to run."""
@@ -335,8 +336,7 @@ class Reconciler:
         elif not self._renewal.holds(owned.lease):
             # Its end was told, and stopped the query, before it has come in the catalog.
             self._leave(name, owned)
-            state = replace(state, epoch=None)
-            self._adopt(name, state)
+            self._adopt(name, replace(state, epoch=None))
         elif state.desired != RUNNING:
             self._halt(name, owned, state)
         elif state.restarts_asked != owned.restarts_asked:
