@@ -47,8 +47,9 @@ def line_blocks(path: str, longest: int = DEFAULT_LINE_BYTES) -> Iterator[Block]
                     continue
                 if end:
                     del block[end:]
-                    if not begun:
-                        block, begun = block.removeprefix(_BOM), True
+                    if not begun and block.startswith(_BOM):
+                        del block[: len(_BOM)]
+                    begun = True
                     yield from _shortened(_with_line_feeds(block), longest)
                 if too_long:
                     begun = True
