@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from cepsql.catalog.store import Store
 
 
-_RECENT_SECONDS = 0.1
+RECENT_SECONDS = 0.1
+"""How old names may be that are read without asking the store."""
 
 
 class Catalog:
@@ -59,9 +60,14 @@ class Catalog:
             self._checked = now
         return self._with_frames(self._known[1])
 
+    @property
+    def age(self) -> float:
+        """How many seconds ago the store was asked for what is defined; 0 without a store."""
+        return 0.0 if self.store is None else time.monotonic() - self._checked
+
     def recent_names(self) -> CatalogNames | None:
         """Return what this process has defined, and others had a moment ago; None where the store must be asked."""
-        if self.store is not None and time.monotonic() - self._checked > _RECENT_SECONDS:
+        if self.age > RECENT_SECONDS:
             return None
         return self._with_frames(self._known[1])
 

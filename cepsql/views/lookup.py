@@ -1,7 +1,8 @@
 """Rows of one view by values of columns: no plan is needed for what the store answers by itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 from sqlglot import exp
@@ -14,31 +15,31 @@ from cepsql.language.stray import HALF_CHARACTER
 from cepsql.readers.scan.select import given_clauses
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.views.reading import MOST_BIGINT, constant
-from cepsql.views.snapshot import Condition, Wanted, cells_at_once, read_cells
-from cepsql.views.stored_values import cell_table, plain_rows
+from cepsql.views.snapshot import Condition, QuickSelect, Wanted, quick_select, read_cells
+from cepsql.views.stored_values import Reader, cell_table, plain_readers, plain_rows
 
 _CLAUSES = {"expressions", "from_", "where"}
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """A query for columns of a view in which other columns have these values.
+    """A query for columns of a view in which other columns have these values, in the order of the form."""
 
-    by_key: the whole key is among these, so that it gives a row at most.
-    """
+    form: "LookupForm"
+    values: tuple[int | str, ...]
 
-    wanted: Wanted
-    columns: tuple[tuple[str, str], ...]
-    by_key: bool
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """The columns that it gives, with Spark's types."""
+        return self.form.columns
 
     def table(self) -> pa.Table:
         """Return the rows; times with a zone are in UTC. Raises OperationalError as `read_views`."""
-        return cell_table(read_cells(self.wanted), self.columns)
+        return cell_table(read_cells(self.form.wanted(self.values)), self.columns)
 
     def rows_at_once(self) -> list[tuple] | None:
         """Return the rows as Python's values if that takes no time, else None."""
-        cells = cells_at_once(self.wanted) if self.by_key else None
-        return None if cells is None else plain_rows(cells, [kind for _, kind in self.columns])
+        return self.form.rows_at_once(self.values)
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,25 @@ class Equality:
     value: int | str | None
     parameter: str
 
-    def condition(self, values: Mapping[str, object]) -> Condition | None:
-        """Return it with the values of parameters; None for one that the store compares otherwise, or that is wrong."""
-        value = self.value
-        if value is None:
-            given = python_value(values.get(self.parameter))
-            if self.kind == STRING:
-                value = given if isinstance(given, str) and HALF_CHARACTER.search(given) is None else None
-            elif isinstance(given, int) and not isinstance(given, bool) and abs(given) < MOST_BIGINT:
-                value = given
-        return None if value is None else Condition(self.column, "=", (value,))
+    def given(self, values: Mapping[str, object]) -> int | str | None:
+        """Return its value, maybe of a parameter; None for one that the store compares otherwise, or that is wrong."""
+        if self.value is not None:
+            return self.value
+        given = values.get(self.parameter)
+        if type(given) not in (int, str):
+            given = python_value(given)
+        if isinstance(given, str):
+            return given if self.kind == STRING and HALF_CHARACTER.search(given) is None else None
+        is_number = isinstance(given, int) and not isinstance(given, bool)
+        return given if is_number and self.kind != STRING and abs(given) < MOST_BIGINT else None
 
 
 @dataclass(frozen=True)
 class LookupForm:
-    """What a query looks up for any values of its parameters, found by `lookup_form`."""
+    """What a query looks up for any values of its parameters, found by `lookup_form`.
+
+    by_key: the whole key is among the columns with values, so that it gives a row at most.
+    """
 
     view: ViewSource
     columns: tuple[tuple[str, str], ...]
@@ -73,14 +78,33 @@ class LookupForm:
 
     def with_values(self, values: Mapping[str, object]) -> Lookup | None:
         """Return what it looks up for these values of parameters by name, None for values that need a plan."""
-        conditions = []
+        given = []
         for equality in self.equalities:
-            condition = equality.condition(values)
-            if condition is None:
+            value = equality.given(values)
+            if value is None:
                 return None
-            conditions.append(condition)
-        names = tuple(name for name, _ in self.columns)
-        return Lookup(Wanted(self.view, names, tuple(conditions)), self.columns, self.by_key)
+            given.append(value)
+        return Lookup(self, tuple(given))
+
+    def wanted(self, values: Sequence[int | str]) -> Wanted:
+        """Return what is read of the view for these values of its equalities."""
+        pairs = zip(self.equalities, values, strict=True)
+        conditions = tuple(Condition(equality.column, "=", (value,)) for equality, value in pairs)
+        return Wanted(self.view, tuple(name for name, _ in self.columns), conditions)
+
+    def rows_at_once(self, values: Sequence[int | str]) -> list[tuple] | None:
+        """Return the rows for these values as Python's if that takes no time, else None."""
+        if not self.by_key:
+            return None
+        select, readers = self._at_once
+        cells = None if select is None or readers is None else select.rows(values)
+        return None if cells is None or readers is None else plain_rows(cells, readers)
+
+    @cached_property
+    def _at_once(self) -> tuple[QuickSelect | None, tuple[Reader, ...] | None]:
+        """What reads the cells of rows, and what makes values of cells; None for what takes time."""
+        readers = plain_readers([kind for _, kind in self.columns])
+        return quick_select(self.wanted([0] * len(self.equalities))), readers
 
 
 def lookup_form(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -> LookupForm | None:

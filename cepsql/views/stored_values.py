@@ -1,7 +1,7 @@
 """What a store holds for a value, as Arrow's value of Spark's type."""
 
 import decimal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 from cepsql.scalar.arrow.column_values import arrow_type
 from cepsql.scalar.types import FRACTIONS, TIMESTAMP, TIMESTAMP_NTZ, Type, is_decimal, parse_type
 
-_PLAIN: dict[str, type] = {"tinyint": int, "smallint": int, "int": int, "bigint": int, "string": str, "boolean": bool,
-                           "double": float}  # fmt: skip
+Reader = Callable[[Any], Any]
+
+_PLAIN: dict[str, Reader] = {"tinyint": int, "smallint": int, "int": int, "bigint": int, "string": str, "boolean": bool,
+                             "double": float}  # fmt: skip
 """Types of which a store has the values, or numbers and texts that become them."""
 
 _INSTANT, _LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
@@ -39,17 +41,22 @@ def column_values(cells: Sequence[Any], kind: str) -> pa.Array:
     return pa.array(list(cells), pa.binary() if wanted.name == "binary" else arrow_type(wanted))
 
 
-def plain_rows(rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> list[tuple] | None:
-    """Return rows of SQLite as Python's values, None where a type of Spark has other values than the store.
+def plain_readers(kinds: Sequence[str]) -> tuple[Reader, ...] | None:
+    """Return what makes Python's values of those of SQLite, None where a type of Spark has other values than the store.
 
-    >>> plain_rows([(1, 0, 2)], ["int", "boolean", "double"]), plain_rows([], ["date"])
-    ([(1, False, 2.0)], None)
+    >>> plain_readers(["date"])
     """
-    if not _PLAIN.keys() >= set(kinds):
-        return None
-    readers = [_PLAIN[kind] for kind in kinds]
+    return tuple(_PLAIN[kind] for kind in kinds) if _PLAIN.keys() >= set(kinds) else None
+
+
+def plain_rows(rows: Sequence[Sequence[Any]], readers: Sequence[Reader]) -> list[tuple]:
+    """Return rows of SQLite as Python's values.
+
+    >>> plain_rows([(1, 0, 2)], plain_readers(["int", "boolean", "double"]))
+    [(1, False, 2.0)]
+    """
     return [
-        tuple(None if cell is None else read(cell) for read, cell in zip(readers, row, strict=True)) for row in rows
+        tuple([None if cell is None else read(cell) for read, cell in zip(readers, row, strict=True)]) for row in rows
     ]
 
 

@@ -180,6 +180,7 @@ class WireSession(pg_mimic.Session):
         with _translating(sql):
             rows = self._answers.rows_at_once(sql, values)
         if rows is not None:
+            self._reads.keep_recent(self._engine.catalog)
             return rows
         result: Result = await self._asked(self._answers.result, sql, values, limited=not acts)
         if result.message:

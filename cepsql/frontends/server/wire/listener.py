@@ -9,6 +9,7 @@ import struct
 import sys
 import threading
 from collections.abc import Coroutine, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pg_mimic
@@ -27,42 +28,60 @@ from cepsql.frontends.server.wire.following import (
     copy_out_response,
 )
 from cepsql.frontends.server.wire.limits import Limits
+from cepsql.frontends.server.wire.message_stream import MessageStream
 from cepsql.frontends.server.wire.reads import Reads
 from cepsql.frontends.server.wire.users import Users
 from cepsql.language.parse import split
 
 LOG = logging.getLogger("cepsql.server")
 _VERSION = "16.0 (cepsql)"
-_STARTUP_BYTES, _STARTUP_SECONDS = 10_000, 20.0
-_SPARE_BYTES = 10_000
+_STARTUP_SECONDS = 20.0
 _END_SECONDS = 5.0
 _SWITCH_SECONDS = 0.0005
-
-
-class _Stream(PgStream):
-    """Messages of bounded size: what is longer ends the connection before it is read."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, most: int):
-        super().__init__(reader, writer)
-        self._most, self._room = most + _SPARE_BYTES, _STARTUP_BYTES
-
-    async def _read_exactly(self, n: int) -> bytes:
-        if not 0 <= n <= self._room:
-            raise ConnectionClosed
-        return await super()._read_exactly(n)
-
-    def begun(self) -> None:
-        """Take longer messages: the user is known."""
-        self._room = self._most
+_CANCELLED = {"S": "ERROR", "V": "ERROR", "C": "57014", "M": "canceling statement due to user request"}
 
 
 class _Connection(Connection):
     """A connection whose batches of statements are split as cepsql's own scripts are."""
 
+    _cancelled = False
+
+    def request_cancel(self) -> None:
+        """End the statement that is executed."""
+        if self._current_task is not None and not self._cancelled:
+            self._cancelled = True
+            self._current_task.cancel()
+
+    async def _command_loop(self) -> None:
+        # A task for each message, as in pg-mimic, takes longer than a lookup.
+        task = asyncio.current_task()
+        assert task is not None
+        while True:
+            tag, payload = await self.stream.read_message()
+            if tag == messages.TERMINATE:
+                return
+            self._current_task = task
+            try:
+                await self._dispatch(tag, payload)
+            except asyncio.CancelledError:
+                # The server may end the connection meanwhile.
+                if not self._cancelled or task.uncancel():
+                    raise
+                self.stream.write(messages.make_error_response(_CANCELLED))
+                if self.tx_status != b"I":
+                    self.tx_status = b"E"
+                self._ignore_until_sync = True
+            finally:
+                self._current_task, self._cancelled = None, False
+            if tag in (messages.QUERY, messages.SYNC):
+                self.stream.write(messages.make_ready_for_query(self.tx_status))
+                self._ignore_until_sync = False
+                await self.stream.drain()
+
     async def _authenticate(self) -> bool:
         async with asyncio.timeout(_STARTUP_SECONDS):
             known = await super()._authenticate()
-        if known and isinstance(self.stream, _Stream):
+        if known and isinstance(self.stream, MessageStream):
             self.stream.begun()
         return known
 
@@ -82,6 +101,13 @@ class _Connection(Connection):
                 await self._follow(copied[1] if copied else part, copies=copied is not None)
             else:
                 await self._execute_one_simple_statement(part)
+
+    async def _handle_describe(self, parsed: Any) -> None:
+        entry = None if parsed.kind == messages.TARGET_STATEMENT else self._get_portal(parsed.name)
+        if entry is None or entry.columns is None:
+            return await super()._handle_describe(parsed)
+        columns = tuple([(column.name, column.oid) for column in entry.columns])
+        return self.stream.write(_row_description(columns, tuple(entry.result_format_codes)))
 
     async def _handle_execute(self, parsed: Any) -> None:
         entry = self._get_portal(parsed.portal_name)
@@ -116,6 +142,13 @@ class _Connection(Connection):
         self.stream.write(messages.make_command_complete("COPY 0" if copies else "SELECT 0"))
 
 
+@lru_cache(1000)
+def _row_description(columns: tuple[tuple[str, int], ...], formats: tuple[int, ...]) -> bytes:
+    """Return the message with names and types of columns."""
+    described = [pg_mimic.ResultColumn(name, oid) for name, oid in columns]
+    return messages.make_row_description(_field_specs(described, list(formats)))
+
+
 class _PasswordOf(pg_mimic.IdentityProvider):
     """The passwords of the users; an unknown one has a password that nobody knows."""
 
@@ -142,14 +175,14 @@ class _WireServer(pg_mimic.PgServer):
 
     async def _handle_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await self._served(_Stream(reader, writer, self._reads.limits.bytes))
+            await self._served(MessageStream(reader, writer, self._reads.limits.bytes))
         except (ConnectionError, ConnectionClosed, TimeoutError, OSError):
             # The client is gone, too slow, or sends what is no protocol.
             return
         except (ValueError, IndexError, struct.error, UnicodeDecodeError, pg_mimic.PgError):
             LOG.info("a connection sent what is not PostgreSQL's protocol")
 
-    async def _served(self, stream: _Stream) -> None:
+    async def _served(self, stream: MessageStream) -> None:
         async with asyncio.timeout(_STARTUP_SECONDS):
             startup = await self._negotiate_startup(stream)
         if startup is None:

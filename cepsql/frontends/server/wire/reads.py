@@ -4,11 +4,14 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from cepsql.catalog.catalog import RECENT_SECONDS, Catalog
 from cepsql.frontends.server.wire.answering import TooMuch
 from cepsql.frontends.server.wire.limits import Limits
 
 _WAITING = 4
 """How many reads wait for each that runs."""
+
+_RENEWED_SECONDS = RECENT_SECONDS / 3
 
 
 class Reads:
@@ -18,6 +21,8 @@ class Reads:
         self.limits, self._pending = limits, 0
         self.closed = False
         self._threads = ThreadPoolExecutor(limits.reads, "cepsql-reads")
+        self._asking = ThreadPoolExecutor(1, "cepsql-names")
+        self._asks = False
 
     async def run(self, action, *arguments: Any, limited: bool = True) -> Any:
         """Return what an action gives; raises TooMuch where too many wait, or it takes too long."""
@@ -36,9 +41,23 @@ class Reads:
             hint = "SHOW VIEW POSITIONS tells how far the views are that AFTER waits for; --max-seconds allows more"
             raise TooMuch(f"the answer takes longer than {self.limits.seconds:g} seconds", hint=hint) from None
 
+    def keep_recent(self, catalog: Catalog) -> None:
+        """Let the catalog ask its store in the background before its names are too old for lookups on the loop."""
+        if catalog.age > _RENEWED_SECONDS and not self._asks and not self.closed:
+            self._asks = True
+            done = asyncio.get_running_loop().run_in_executor(self._asking, lambda: catalog.names)
+            done.add_done_callback(self._asked)
+
+    def _asked(self, done: asyncio.Future) -> None:
+        self._asks = False
+        if not done.cancelled():
+            # Who needs the names asks again, and tells what is wrong.
+            done.exception()
+
     def close(self) -> None:
         """Execute nothing more."""
         self.closed = True
+        self._asking.shutdown(wait=False, cancel_futures=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _ended(self, done: asyncio.Future) -> None:
