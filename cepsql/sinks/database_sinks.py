@@ -45,6 +45,10 @@ class SinkDatabase(ABC):
         NULL is a key like others, as in GROUP BY: constraints take each NULL for a new one.
         """
 
+    def arranged(self, rows: pa.Table, key: Sequence[str]) -> pa.Table:
+        """Return rows that replace others in the best order to write them; those of one key stay in order."""
+        return rows
+
     @abstractmethod
     def delete_rows(
         self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]

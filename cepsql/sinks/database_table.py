@@ -45,17 +45,19 @@ class TableSink(FittedSink):
 
     options:       those that there are.
     takes_nothing: batches without rows are transactions, too.
+    stays_open:    a connection is kept between batches.
     """
 
     options: tuple[str, ...] = OPTIONS
     takes_nothing = False
+    stays_open = False
 
     def __init__(self, sink: Sink, writer: WriterIdentity):
         super().__init__(sink, writer)
         options = Options(sink, self.options)
         self.patience = options.seconds("retry_for", PATIENCE_SECONDS)
         self._create = options.flag("create_table")
-        self._database: SinkDatabase = _open_database(sink, options)
+        self._database: SinkDatabase = _open_database(sink, options, self.stays_open)
         self._table, self._schema = options.text("table") or sink.name, options.text("schema")
         self.place = f"{sink.format.lower()} {self._database.place} {self._database.name(self._table, self._schema)}"
         self.folder = self._database.file
@@ -193,7 +195,8 @@ class TableSink(FittedSink):
         if self.applies:
             gone = (sound_text(_of(table, GONE, key)) for table in pieces)
             self._database.delete_rows(connection, self._table, self._schema, key, gone)
-            tables = (sound_text(_of(table, THERE, names)) for table in pieces)
+            there = (sound_text(_of(table, THERE, names)) for table in pieces)
+            tables = (self._database.arranged(table, key) for table in there)
         else:
             tables = (sound_text(table) for table in pieces)
         self._database.add_rows(connection, self._table, self._schema, columns, key, tables)
@@ -249,12 +252,20 @@ class TableSink(FittedSink):
         except Unavailable as failure:
             hint = "look at user, password and database in its url" if failure.refused else "nothing was started"
             raise OperationalError(self.said(failure), hint=hint) from failure
+        finally:
+            self._database.engine.dispose()
 
     def transaction(self, action: Callable[[sa.Connection], Any]) -> Any:
         """Return what an action within one transaction gives; raises as `failures`."""
-        with self.failures(), self._database.engine.begin() as connection:
-            self._database.begin(connection, self._name)
-            return action(connection)
+        with self.failures():
+            try:
+                with self._database.engine.begin() as connection:
+                    self._database.begin(connection, self._name)
+                    return action(connection)
+            except BaseException:
+                # A connection that is kept may be what has failed.
+                self._database.engine.dispose()
+                raise
 
     @contextlib.contextmanager
     def failures(self) -> Iterator[None]:
@@ -284,15 +295,15 @@ def _of(table: pa.Table, operations: Sequence[str], names: Sequence[str]) -> pa.
     return table.filter(pc.is_in(table[OPERATION], pa.array(operations))).select(list(names))
 
 
-def _open_database(sink: Sink, options: Options) -> SinkDatabase:
-    """Return the database of a sink; nothing is connected yet.
+def _open_database(sink: Sink, options: Options, stays_open: bool) -> SinkDatabase:
+    """Return the database of a sink; nothing is connected yet. A server's connections stay open anyway.
 
     Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing.
     """
     if sink.format.lower() == "sqlite":
         from cepsql.sinks.sqlite import SQLite
 
-        return SQLite(sink, options)
+        return SQLite(sink, options, stays_open)
     try:
         import psycopg  # noqa: F401
     except ImportError as error:

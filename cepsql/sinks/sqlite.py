@@ -29,6 +29,8 @@ _EXACT_DIGITS = 15
 """More digits of a decimal SQLite would round in a column of numbers."""
 
 _BUSY_SECONDS = 5
+_PAGE_BYTES, _CACHE_KILOBYTES, _LOG_PAGES = 2_048, 32_768, 16_000
+_MANY_ROWS = 100
 _LASTING = ("no such table", "no such column", "has no column", "syntax error")
 
 
@@ -37,7 +39,12 @@ class SQLite(SinkDatabase):
 
     key_constraint = "PRIMARY KEY"
 
-    def __init__(self, sink: Sink, options: Options):
+    def __init__(self, sink: Sink, options: Options, stays_open: bool = False):
+        """Raises ProgrammingError for options of other databases.
+
+        stays_open: a connection is kept for the next transaction. Opening one costs as much as writing many rows, and
+                    closing it moves the whole log into the file.
+        """
         path = os.path.abspath(os.path.expanduser(options.needed("path", f"{sink.name}.db")))
         for name in ("url", "user", "password", "schema"):
             if options.text(name) is not None:
@@ -45,11 +52,17 @@ class SQLite(SinkDatabase):
                     f"sink {sink.name} USING sqlite has no option {name}", hint="options: path, table"
                 )
         self.engine = sa.create_engine(
-            sa.URL.create("sqlite", database=path), connect_args={"timeout": _BUSY_SECONDS}, poolclass=sa.NullPool
+            sa.URL.create("sqlite", database=path),
+            connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False},
+            poolclass=sa.QueuePool if stays_open else sa.NullPool,
+            **({"pool_size": 1, "max_overflow": -1} if stays_open else {}),
         )
         self._sink, self._path, self.place, self.file = sink.name, path, path, Path(path)
         sa.event.listen(self.engine, "do_connect", self._connected)
         sa.event.listen(self.engine, "connect", _leave_transactions_to_us)
+        if stays_open:
+            sa.event.listen(self.engine, "connect", _write_often)
+            sa.event.listen(self.engine, "checkout", self._lent)
         sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
 
     def _connected(self, *_: object) -> sqlite3.Connection | None:
@@ -72,6 +85,17 @@ class SQLite(SinkDatabase):
             )
         address = sqlite_address(self._path, writes=True)
         return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, check_same_thread=False)
+
+    def _lent(self, _: sqlite3.Connection, record: Any, __: object) -> None:
+        """Have another connection opened if the file is not the one that this connection has open."""
+        try:
+            found = os.stat(self._path)
+        except OSError as failure:
+            raise sa.exc.DisconnectionError from failure
+        self.is_known = True
+        which = (found.st_dev, found.st_ino)
+        if record.info.setdefault("file", which) != which:
+            raise sa.exc.DisconnectionError
 
     def prepare_readers(self) -> None:
         """Keep a log beside the file, so that readers see the last whole transaction meanwhile.
@@ -132,6 +156,12 @@ class SQLite(SinkDatabase):
                 rows = rows.filter(pc.invert(null))
             cursor.executemany(insert, _lines(rows))
 
+    def arranged(self, rows: pa.Table, key: Sequence[str]) -> pa.Table:
+        """Return many rows by their key: rows of keys that are near are on the same pages."""
+        if rows.num_rows < _MANY_ROWS or not key or any(is_nested(rows.schema.field(name).type) for name in key):
+            return rows
+        return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in key]))
+
     def _check_null_keys(self, connection: sa.Connection, table: str, key: Sequence[str]) -> None:
         """Refuse NULL as the number of a row: SQLite would make one up, perhaps that of a row to come."""
         columns = connection.exec_driver_sql(f"PRAGMA table_info({self.name(table)})").all()
@@ -173,6 +203,14 @@ class SQLite(SinkDatabase):
 def _leave_transactions_to_us(connection: sqlite3.Connection, _) -> None:
     # The driver would begin a transaction only before the first change, without the lock.
     connection.isolation_level = None
+
+
+def _write_often(connection: sqlite3.Connection, _) -> None:
+    # The changes of a batch are all over a large view: small pages make less to write, they stay in memory, and go from
+    # the log to the file after many batches. A file that is there keeps its pages.
+    connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
 
 def _lines(rows: pa.Table) -> list[tuple]:

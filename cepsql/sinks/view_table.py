@@ -48,6 +48,7 @@ class ViewTable(TableSink):
 
     options = (*(name for name in OPTIONS if name not in ("table", "create_table")), "retain")
     takes_nothing = True
+    stays_open = True
 
     def __init__(self, sink: ViewSink, writer: WriterIdentity):
         super().__init__(sink, writer)

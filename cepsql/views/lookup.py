@@ -60,8 +60,9 @@ class Equality:
             given = python_value(given)
         if isinstance(given, str):
             return given if self.kind == STRING and HALF_CHARACTER.search(given) is None else None
-        is_number = isinstance(given, int) and not isinstance(given, bool)
-        return given if is_number and self.kind != STRING and abs(given) < MOST_BIGINT else None
+        if not isinstance(given, int) or isinstance(given, bool) or self.kind == STRING:
+            return None
+        return given if abs(given) < MOST_BIGINT else None
 
 
 @dataclass(frozen=True)

@@ -44,13 +44,15 @@ _CANCELLED = {"S": "ERROR", "V": "ERROR", "C": "57014", "M": "canceling statemen
 class _Connection(Connection):
     """A connection whose batches of statements are split as cepsql's own scripts are."""
 
+    tx_status: bytes
+    _task: asyncio.Task | None = None
     _cancelled = False
 
     def request_cancel(self) -> None:
         """End the statement that is executed."""
-        if self._current_task is not None and not self._cancelled:
+        if self._task is not None and not self._cancelled:
             self._cancelled = True
-            self._current_task.cancel()
+            self._task.cancel()
 
     async def _command_loop(self) -> None:
         # A task for each message, as in pg-mimic, takes longer than a lookup.
@@ -60,7 +62,7 @@ class _Connection(Connection):
             tag, payload = await self.stream.read_message()
             if tag == messages.TERMINATE:
                 return
-            self._current_task = task
+            self._task = task
             try:
                 await self._dispatch(tag, payload)
             except asyncio.CancelledError:
@@ -72,7 +74,7 @@ class _Connection(Connection):
                     self.tx_status = b"E"
                 self._ignore_until_sync = True
             finally:
-                self._current_task, self._cancelled = None, False
+                self._task, self._cancelled = None, False
             if tag in (messages.QUERY, messages.SYNC):
                 self.stream.write(messages.make_ready_for_query(self.tx_status))
                 self._ignore_until_sync = False
