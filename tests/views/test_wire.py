@@ -342,6 +342,39 @@ def test_subscribe_is_a_result_that_goes_on(changing):
         assert since[:3] == ("Rome\t", 1, "-D")
 
 
+def test_each_cancel_ends_one_statement(changing):
+    view, port = changing
+    with connected(port) as connection:
+        for batch in (1, 2):
+            rows = connection.cursor().stream("SUBSCRIBE v")
+            assert next(rows)[:2] == ("Rome\t", batch)
+            connection.cancel_safe()
+            with pytest.raises(psycopg.errors.QueryCanceled):
+                next(rows)
+            # Nothing is executed that this could end.
+            connection.cancel_safe()
+            view.write(batch, [("+U", "Rome\t", batch + 1)])
+            assert connection.execute("SELECT n FROM v WHERE city = %s", ("Rome\t",)).fetchall() == [(batch + 1,)]
+
+
+def test_statements_come_together_or_in_pieces(changing):
+    _, port = changing
+    ask = "SELECT n FROM v WHERE city = %s"
+    with connected(port) as connection, connection.pipeline():
+        cursors = [connection.execute(ask, (city,), prepare=True) for city in ["Rome\t", "Oslo"] * 100]
+        assert [cursor.fetchall() for cursor in cursors] == [[(1,)], []] * 100
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        startup = struct.pack("!i", 3 << 16) + b"user\0anna\0\0"
+        query = b"SELECT n FROM v WHERE city = 'Rome\t'\0"
+        sent = struct.pack("!i", len(startup) + 4) + startup + b"Q" + struct.pack("!i", len(query) + 4) + query
+        for byte in sent:
+            client.sendall(bytes([byte]))
+        received = b""
+        while received.count(b"Z\0\0\0\5I") < 2:
+            received += client.recv(1000)
+        assert b"SELECT 1\0" in received
+
+
 def test_psql_follows_by_copy(changing):
     view, port = changing
     with connected(port) as connection, connection.cursor().copy("COPY (SUBSCRIBE v) TO STDOUT") as copy:
