@@ -34,7 +34,7 @@ def passed_columns(query: exp.Query, given: Sequence[StructField], session: Sess
     try:
         plain_table(query)
         _, found = projected(query, columns, session)
-        kinds = [_kind(item.unalias(), found[item.alias_or_name.lower()], fields) for item in query.selects]
+        kinds = [_kind(_origin(item, query), found[item.alias_or_name.lower()], fields) for item in query.selects]
     except (Unlike, KeyError):
         return None
     names = [item.alias_or_name for item in query.selects]
@@ -43,6 +43,16 @@ def passed_columns(query: exp.Query, given: Sequence[StructField], session: Sess
         return None
     known = [StructField(name, kind) for name, kind in zip(names, kinds, strict=True) if kind is not None]
     return known if len(known) == len(kinds) else None
+
+
+def _origin(item: exp.Expr, query: exp.Query) -> exp.Expr:
+    """Return what an item of a SELECT passes on of the queries below it."""
+    value, below = item.unalias(), query.args["from_"].this
+    if isinstance(value, exp.Column) and isinstance(below, exp.Subquery):
+        for other in below.this.selects:
+            if other.alias_or_name.lower() == value.name.lower():
+                return _origin(other, below.this)
+    return value
 
 
 def _kind(item: exp.Expr, node: Node, fields: dict[str, DataType]) -> DataType | None:
