@@ -43,7 +43,8 @@ MATCH = "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.
 FILES = ("parquet", "json", "csv", "orc")
 GROUPS = "SELECT x, COUNT(*) AS n FROM s GROUP BY x EMIT CHANGES"
 LONGEST_SECONDS = 4.0
-PATIENCE_SECONDS = 300.0
+PATIENCE_SECONDS = 100.0
+"""How long the rows of no sink may stay as they are, though some are missing."""
 
 
 class Input:
@@ -179,8 +180,10 @@ def run(folder: Path, times: int, seed: str, server=None, broker: str | None = N
     try:
         read = define(engine, folder, disks, server and server.url, Topics(broker) if broker is not None else None)
         disturb(disks, server, input, times, random.Random(seed))
-        end = time.monotonic() + PATIENCE_SECONDS
+        end, before = time.monotonic() + PATIENCE_SECONDS, None
         while (left := wrong(read, input.rows)) and time.monotonic() < end:
+            if left != before:
+                end, before = time.monotonic() + PATIENCE_SECONDS, left
             time.sleep(2)
         time.sleep(3)
         left = wrong(read, input.rows)
