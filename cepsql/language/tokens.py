@@ -1,7 +1,7 @@
 """The tokens of a statement, made once by sqlglot's tokenizer and shared by Lark and sqlglot."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sqlglot.tokens import Token, TokenType
 
@@ -190,3 +190,14 @@ def quoted(name: str) -> str:
     '`odd``name`'
     """
     return f"`{name.replace('`', '``')}`"
+
+
+def closing_brackets(tokens: Sequence[Token]) -> dict[int, int]:
+    """Return of each opening round or square bracket the one that closes it."""
+    closing, opened = {}, list[int]()
+    for i, token in enumerate(tokens):
+        if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET):
+            opened.append(i)
+        elif token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET) and opened:
+            closing[opened.pop()] = i
+    return closing

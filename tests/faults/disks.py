@@ -2,11 +2,13 @@
 
 The catalog, checkpoints, sinks of every format, and late rows are on a disk each. Every row must be there once in the
 end: among the rows of each sink, and for the query with a pattern either there or among the late rows. Prints what goes
-and comes; ends with 1 if a row is missing or there twice. With --postgresql a server goes away, too.
+and comes; ends with 1 if a row is missing or there twice. With --postgresql a server goes away, too, whose tables get
+rows, and groups that change. With --kafka a query writes to a topic, in which a record may stand twice.
 """
 
 import argparse
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -18,13 +20,19 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from disk import Disk
-
 import cepsql
 import cepsql.standing.reconciling.reconciler
 from cepsql.engine import Engine
 from cepsql.errors import Error
 from cepsql.spark.jvm.launching.session import session
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "servers"), str(HERE.parent / "kafka")]
+
+from disk import Disk  # noqa: E402 (found by the line above)
+from kafka_broker import connector_jars, running_broker  # noqa: E402
+from kafka_topics import Topics  # noqa: E402
+from postgresql import running_postgresql  # noqa: E402
 
 STREAM = """CREATE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
 USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '10')
@@ -33,8 +41,10 @@ LATE ROWS INTO late_s USING json OPTIONS (path '{late}')
 PLAIN = "SELECT x FROM s"
 MATCH = "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.x AS x PATTERN (A))"
 FILES = ("parquet", "json", "csv", "orc")
+GROUPS = "SELECT x, COUNT(*) AS n FROM s GROUP BY x EMIT CHANGES"
 LONGEST_SECONDS = 4.0
-PATIENCE_SECONDS = 300.0
+PATIENCE_SECONDS = 100.0
+"""How long the rows of no sink may stay as they are, though some are missing."""
 
 
 class Input:
@@ -59,7 +69,9 @@ class Input:
         self.rows += 2
 
 
-def define(engine: Engine, folder: Path, disks: dict[str, Disk], url: str | None) -> dict[str, Callable[[], list[int]]]:
+def define(
+    engine: Engine, folder: Path, disks: dict[str, Disk], url: str | None, topics: Topics | None
+) -> dict[str, Callable[[], list[int]]]:
     """Define and start the queries; return by name what reads the rows that each has written."""
     late = disks["late"].folder / "rows"
     engine.sql(STREAM.format(folder=folder, late=late))
@@ -73,9 +85,20 @@ def define(engine: Engine, folder: Path, disks: dict[str, Disk], url: str | None
     read["sqlite"] = lambda: _read_sqlite(f"{sinks}/out.db")
     if url is not None:
         engine.sql(f"CREATE SINK to_postgresql USING postgresql OPTIONS (url '{url}', create_table 'true')")
-        read["postgresql"] = lambda: _read_postgresql(url)
+        read["postgresql"] = lambda: _read_postgresql(url, "SELECT x FROM to_postgresql")
+    if topics is not None:
+        topic = topics.new()
+        engine.sql(
+            f"CREATE SINK to_kafka USING kafka OPTIONS (topic '{topic}', kafka.bootstrap.servers '{topics.address}')"
+        )
+        read["kafka"] = lambda: sorted({json.loads(value or "")["x"] for _, value in topics.records(topic)})
     for name in read:
         _create(engine, disks, name, PLAIN)
+    if url is not None:
+        columns = "x INT, n BIGINT, PRIMARY KEY (x)"
+        engine.sql(f"CREATE SINK to_groups ({columns}) USING postgresql OPTIONS (url '{url}', create_table 'true')")
+        _create(engine, disks, "groups", GROUPS)
+        read["groups"] = lambda: _read_postgresql(url, "SELECT x FROM to_groups, generate_series(1, n)")
     engine.sql(f"CREATE SINK to_match USING parquet OPTIONS (path '{sinks}/match')")
     _create(engine, disks, "match", MATCH)
     read["match"] = lambda: _read_files(engine, "parquet", f"{sinks}/match") + _late(engine, "match")
@@ -97,11 +120,11 @@ def _read_sqlite(path: str) -> list[int]:
         return [x for (x,) in database.execute("SELECT x FROM to_sqlite")]
 
 
-def _read_postgresql(url: str) -> list[int]:
+def _read_postgresql(url: str, query: str) -> list[int]:
     import psycopg
 
     with psycopg.connect(url) as connection:
-        return [x for (x,) in connection.execute("SELECT x FROM to_postgresql").fetchall()]
+        return [x for (x,) in connection.execute(query).fetchall()]
 
 
 def _late(engine: Engine, name: str) -> list[int]:
@@ -145,19 +168,22 @@ def wrong(read: dict[str, Callable[[], list[int]]], rows: int) -> dict[str, str]
     return found
 
 
-def run(folder: Path, times: int, seed: str, server=None) -> int:
+def run(folder: Path, times: int, seed: str, server=None, broker: str | None = None) -> int:
     """Run the queries while disks go and come; return 1 if a row is missing or there twice in the end."""
     disks = {name: Disk(folder / name) for name in ("catalog", "checkpoints", "sinks", "late")}
     # A query that fails so often would wait for a minute.
     cepsql.standing.reconciling.reconciler.pause = lambda failures: 0.5
-    spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})
+    jars = {} if broker is None else {"spark.jars": connector_jars()}
+    spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"} | jars)
     input = Input(folder)
     engine = cepsql.connect(spark, catalog=disks["catalog"].folder / "queries.db")
     try:
-        read = define(engine, folder, disks, server and server.url)
+        read = define(engine, folder, disks, server and server.url, Topics(broker) if broker is not None else None)
         disturb(disks, server, input, times, random.Random(seed))
-        end = time.monotonic() + PATIENCE_SECONDS
+        end, before = time.monotonic() + PATIENCE_SECONDS, None
         while (left := wrong(read, input.rows)) and time.monotonic() < end:
+            if left != before:
+                end, before = time.monotonic() + PATIENCE_SECONDS, left
             time.sleep(2)
         time.sleep(3)
         left = wrong(read, input.rows)
@@ -179,18 +205,15 @@ def main() -> int:
     options.add_argument("--times", type=int, default=100)
     options.add_argument("--seed", default=None)
     options.add_argument("--postgresql", action="store_true")
+    options.add_argument("--kafka", action="store_true")
     given = options.parse_args()
     seed = given.seed or str(random.SystemRandom().randrange(10**9))
     print(f"--seed {seed}")
     folder = tempfile.mkdtemp(prefix="cepsql-disks-")
     with contextlib.ExitStack() as stack:
-        server = None
-        if given.postgresql:
-            sys.path.append(str(Path(__file__).parents[1] / "servers"))
-            from postgresql import running_postgresql
-
-            server = stack.enter_context(running_postgresql())
-        if run(Path(folder), given.times, seed, server):
+        server = stack.enter_context(running_postgresql()) if given.postgresql else None
+        broker = stack.enter_context(running_broker()) if given.kafka else None
+        if run(Path(folder), given.times, seed, server, broker):
             print(f"all files are in {folder}")
             return 1
     shutil.rmtree(folder)

@@ -32,6 +32,8 @@ from cepsql.render.plots.figures import stacked  # noqa: E402
 
 WHO = ("driver", "workers", "Java")
 KEYS, KEPT_SECONDS, SAMPLE_SECONDS, START_SECONDS = 500, 120, 5.0, 180
+LATE_SECONDS = 180
+"""How long the queries of `soaking.py` keep late rows: a file for each batch of that time."""
 LATE_SHARE, MALFORMED_SHARE = 0.005, 0.002
 GROWTH, PAGE_MEBIBYTES = 1.08, os.sysconf("SC_PAGESIZE") / 2**20
 DRAWN = {
@@ -40,7 +42,7 @@ DRAWN = {
     "threads": ("driver threads", "Java threads"),
     "checkpoints (files)": ("checkpoint files",),
     "checkpoints (MiB)": ("checkpoint MiB",),
-    "late rows (files)": ("late files",),
+    "late rows (files)": ("late files per 100 batches",),
     "rows held": ("state rows",),
     "batch (seconds)": ("batch seconds",),
 }
@@ -93,6 +95,16 @@ def sample(child: int, folder: Path) -> Sample:
         sizes = [_size(path) for path in folder.glob(f"{kind}_*/**/*")]
         found |= {f"{kind} files": len(sizes), f"{kind} MiB": sum(sizes) / 2**20}
     return found | json.loads((folder / "status.json").read_text())
+
+
+def late_files(samples: list[Sample]) -> float:
+    """Return how many files of late rows there are for a hundred batches of the time that they are kept for: on a busy
+    machine batches are fewer."""
+    last = samples[-1]
+    batches = last["batches"] - next(
+        found["batches"] for found in samples if found["seconds"] >= last["seconds"] - LATE_SECONDS
+    )
+    return last["late files"] / batches * 100 if batches else 0.0
 
 
 def _size(path: Path) -> int:
@@ -159,6 +171,7 @@ def main() -> int:
         begun, shown = time.monotonic(), 0
         while child.poll() is None and (seconds := time.monotonic() - begun) < options.minutes * 60:
             samples.append({"seconds": seconds} | sample(child.pid, folder))
+            samples[-1]["late files per 100 batches"] = late_files(samples)
             if seconds >= shown * 60:
                 print_line(samples[-1], header=shown == 0)
                 shown += 1
@@ -185,7 +198,7 @@ def report(samples: list[Sample]) -> int:
         third, last = growth(samples, name)
         if last > third * GROWTH + 1:
             growing.append(name)
-        print(f"{name:18} third quarter {third:9.1f}  last quarter {last:9.1f}  {'GROWS' if name in growing else ''}")
+        print(f"{name:26} third quarter {third:9.1f}  last quarter {last:9.1f}  {'GROWS' if name in growing else ''}")
     totals = {name: value for name, value in samples[-1].items() if name.startswith("rows ") or name == "batches"}
     print(", ".join(f"{name} {value:,.0f}" for name, value in totals.items()))
     print(f"growing: {', '.join(growing)}" if growing else "bounded")

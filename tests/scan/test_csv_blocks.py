@@ -27,6 +27,33 @@ def test_quotes_and_line_feeds_anywhere():
     assert fast > 100
 
 
+def test_spaces_at_the_ends_of_values():
+    random = draws("csv spaces")
+    words = ("nan", "inf", "Infinity", "true", "FALSE", "final", "is", "a", "5", "5.", ".5", "-1", "0x1f", "1e5", "x-",
+             "2020-01-01", "2020-01-01T00:00:00Z", "d,e", "5,x", "e-", "ÿ5", "5ÿ", "", " ")  # fmt: skip
+    fast = 0
+    for _ in range(examples(600)):
+        kinds = [random.choice(("bigint", "double", "decimal(10,2)", "boolean", "date", "timestamp", "string"))
+                 for _ in range(2)]  # fmt: skip
+        layout = FileLayout("csv", (("a", parse_type(kinds[0])), ("b", STRING), ("c", parse_type(kinds[1]))),
+                            frozenset("abc"))  # fmt: skip
+        block = "".join(
+            ",".join(spaced(random, random.choice(words if place == 1 or random.random() < 0.6 else ("", "7")))
+                     for place in range(3)) + "\n"
+            for _ in range(random.randint(1, 2))
+        ).encode()  # fmt: skip
+        expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
+        assert found(csv._read_block(block, layout, Zone())) == found(expected), (kinds, block)
+        fast += b" " in block and csv._splits_alike(block, layout) and not csv._leaves_doubt(block, layout)
+    assert fast > 40
+
+
+def spaced(random, word):
+    before, behind = (random.choice(("", "", "", " ", "\t", "  ")) for _ in range(2))
+    value = f"{before}{word}{behind}"
+    return f'"{value}"' if "," in value or random.random() < 0.2 else value
+
+
 def test_a_number_of_thousands_of_digits_is_malformed():
     block = b"a," + b"9" * 5000 + b"\nb,1\n"
     assert found(csv._read_block(block, LAYOUTS[1], Zone())) == ({"a": ["b"], "b": [1]}, 1, 1)

@@ -18,17 +18,18 @@ OPTIONS = "spark.driver.extraJavaOptions"
 def test_java_uses_the_archive_once_there_is_one(version, option, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(class_archive, "java_version", lambda java: version)
-    assert session._with_archive({OPTIONS: "-Dx=1"}) == {OPTIONS: "-Dx=1"}
+    late = session._LATE_OPTIMIZATION
+    assert session._with_java_options({OPTIONS: "-Dx=1"}) == {OPTIONS: f"{late} -Dx=1"}
     path = class_archive.archive_file()
     path.parent.mkdir()
     path.touch()
     assert path.parent == tmp_path / "cepsql"
-    with_archive = session._with_archive({OPTIONS: "-Dx=1", "other": "2"})
+    with_archive = session._with_java_options({OPTIONS: "-Dx=1", "other": "2"})
     assert with_archive[OPTIONS].startswith(f"-XX:{option}={path} ")
-    assert with_archive[OPTIONS].endswith(" -Dx=1")
+    assert with_archive[OPTIONS].endswith(f" {late} -Dx=1")
     assert with_archive["other"] == "2"
-    own = {OPTIONS: "-XX:SharedArchiveFile=mine"}
-    assert session._with_archive(own) == own
+    own = "-XX:SharedArchiveFile=mine"
+    assert session._with_java_options({OPTIONS: own}) == {OPTIONS: f"{late} {own}"}
 
 
 def test_one_process_makes_it_later(tmp_path, monkeypatch):

@@ -16,9 +16,13 @@ PASSED = [
     "SELECT CAST(a AS BIGINT) AS a, CAST(1 AS TINYINT) AS __change, e FROM rows",
     "SELECT z AS y, CAST(i AS STRING) AS t FROM (SELECT d AS z, f, i FROM rows) AS q WHERE f > DATE '2026-01-01'",
     "SELECT CAST(a AS DOUBLE) AS g, CAST(i AS INT) AS e FROM rows",
+    "SELECT a * d AS x, d * (1 - d) AS y, a + i AS z, g - a AS u, a + 1 AS v, d + 0.001 AS w FROM rows",
+    "SELECT q.t, q.n AS m, q.a FROM (SELECT a, CAST(NULL AS STRING) AS t, CAST(0 AS TINYINT) AS n FROM rows) AS q",
 ]
 ASKED = [
-    "SELECT a + 1 AS a FROM rows",
+    "SELECT a / 2 AS a FROM rows",
+    "SELECT d * d * d AS a FROM rows",
+    "SELECT q.a FROM (SELECT a / 1 AS a FROM rows) AS q",
     "SELECT * FROM rows",
     "SELECT a, a FROM rows",
     "SELECT missing FROM rows",

@@ -10,8 +10,8 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.language.foreign.accepted_arguments import RULES
 from cepsql.language.foreign.accepted_functions import FORMS
-from cepsql.language.foreign.call_places import arguments, closing_brackets, stands_in_from
-from cepsql.language.tokens import DIALECT, made_token
+from cepsql.language.foreign.call_places import arguments, stands_in_from
+from cepsql.language.tokens import DIALECT, closing_brackets, made_token
 
 _PLACE = re.compile(r"\{(\d+)?(\*)?(?::-(\d+))?(over)?\}")
 _MARK = "__place_"

@@ -40,17 +40,6 @@ def _belongs_to_value(words: Sequence[str], i: int) -> bool:
     return False
 
 
-def closing_brackets(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return of each opening round or square bracket the one that closes it."""
-    closing, opened = {}, list[int]()
-    for i, token in enumerate(tokens):
-        if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET):
-            opened.append(i)
-        elif token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET) and opened:
-            closing[opened.pop()] = i
-    return closing
-
-
 def arguments(tokens: Sequence[Token], closing: Mapping[int, int], opening: int) -> list[tuple[int, int]]:
     """Return where the arguments of a call begin and end; `closing`: as of `closing_brackets`."""
     close = closing[opening]

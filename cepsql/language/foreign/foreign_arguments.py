@@ -5,8 +5,9 @@ import re
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.foreign.call_places import arguments, closing_brackets
+from cepsql.language.foreign.call_places import arguments
 from cepsql.language.foreign.respelling import KEPT
+from cepsql.language.tokens import closing_brackets
 
 _OF_UNITS = {
     "DATEDIFF": "DATEDIFF({}, a, b)", "DATE_DIFF": "DATE_DIFF({}, a, b)", "TIMESTAMPDIFF": "TIMESTAMPDIFF({}, a, b)",

@@ -11,6 +11,7 @@ _FILES = (
     "CREATE TABLE {name} (...) USING format OPTIONS (path '...') reads files; CREATE VIEW {name} AS SELECT "
     "... names a query"
 )
+_VIEW = "CREATE MATERIALIZED VIEW {name} AS SELECT ... is kept up to date from then on"
 _STORED = "CREATE TABLE name (...) USING csv OPTIONS (path '/folder') reads files where they are"
 _KEYS = "keys stand in each query: PARTITION BY key in MATCH_RECOGNIZE and OVER, GROUP BY key, window_start, window_end"
 _VARIABLE = "cepsql -v NAME=VALUE binds :NAME in statements"
@@ -43,7 +44,7 @@ _TOLD = {
     "CREATE AGGREGATE": _FUNCTIONS,
     "CREATE MACRO": _FUNCTIONS,
     "CREATE MODEL": _FUNCTIONS,
-    "CREATE MATERIALIZED TABLE": "CREATE MATERIALIZED VIEW {name} AS SELECT ...; START VIEW {name} keeps it up to date",
+    "CREATE MATERIALIZED TABLE": _VIEW,
     "CREATE EXPRESSION": _FUNCTIONS,
     "EXPRESSION": _FUNCTIONS,
     "CREATE CATALOG": ONE_CATALOG,
@@ -91,8 +92,7 @@ _TOLD = {
     "CREATE USER": _NO_RIGHTS,
     "CREATE VARIABLE": _VARIABLE,
     "CREATE CONTINUOUS QUERY": _QUERY,
-    "CREATE CONTINUOUS VIEW":
-        "CREATE MATERIALIZED VIEW {name} AS SELECT ...; START VIEW {name} keeps it up to date",
+    "CREATE CONTINUOUS VIEW": _VIEW,
     "CREATE CONTEXT": _KEYS,
     "CONTEXT": _KEYS,
     "CREATE WINDOW":

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import ProgrammingError, Span
-from cepsql.language.tokens import Text, made_token
+from cepsql.language.tokens import Text, closing_brackets, made_token
 
 AS_OF = "__AS_OF"
 """The call in ON of an ASOF JOIN; its argument, or without one another condition, compares the two times."""
@@ -145,14 +145,17 @@ class _Rewriting:
             self.given += [made_token(TokenType.ON, "ON", token), *call]
 
     def _version(self, token: Token, level: _Level) -> None:
-        """Take FOR SYSTEM_TIME AS OF and the name of a column."""
+        """Take FOR SYSTEM_TIME AS OF and a time: the name of a column, or a call."""
         begin = self.at + 4
         end = begin + 1
         while end + 1 < len(self.tokens) and self.tokens[end].token_type == TokenType.DOT:
             end += 2
-        if [token.token_type for token in self.tokens[end : end + 2]] == [TokenType.L_PAREN, TokenType.R_PAREN]:
-            # The time of a call, PROCTIME().
-            end += 2
+        if end < len(self.tokens) and self.tokens[end].token_type == TokenType.L_PAREN:
+            end = closing_brackets(self.tokens).get(end, len(self.tokens) - 1) + 1
+        if end < len(self.tokens) and self.tokens[end].token_type in (TokenType.DASH, TokenType.PLUS):
+            # Which is refused once its place is known.
+            while end < len(self.tokens) and _word(self.tokens[end]) not in ("AS", "ON"):
+                end += 1
         brackets = self._brackets(token)
         name = made_token(TokenType.VAR, VERSION_AT, token)
         level.waiting = [name, brackets[0], *self.tokens[begin:end], brackets[1]]

@@ -1,6 +1,8 @@
 """CSV as Spark reads it: fast where Arrow's reader is known to agree, value by value where it might not."""
 
+import re
 from collections.abc import Iterator
+from string import ascii_lowercase
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +24,21 @@ _PIECE = 2**17
 """So many bytes are compared at a time: all that this makes of them fits the processor's cache."""
 _SMALL = 0x20
 """What a small letter of ASCII has beside a capital one."""
+_QUOTED = re.compile(rb'"[^"]*("|$)')
 _MOST_DIGITS = 38
 """Of a DECIMAL."""
+_OTHER, _NUMERIC, _POINT = 0, 27, 28
+_KINDS = np.full(256, _OTHER, np.uint8)
+"""Of each byte: the number of a letter, small or not, from 1, or what it may be at the end of a value."""
+_KINDS[list(b'0123456789+- \t\n"')], _KINDS[ord(".")] = _NUMERIC, _POINT
+for _number, _letter in enumerate(ascii_lowercase, 1):
+    _KINDS[list(f"{_letter}{_letter.upper()}".encode())] = _number
+_IS_DOUBTED = np.zeros((29, 29, 29), bool)
+"""Whether a value that begins, or from behind, with three bytes of these kinds may be other than text to Arrow."""
+_IS_DOUBTED[_NUMERIC], _IS_DOUBTED[_POINT, _NUMERIC] = True, True
+for _word in (b"nan", b"inf", b"infinity", b"true", b"false"):
+    for _end in (_word[:3], _word[:-4:-1]):
+        _IS_DOUBTED[tuple(_KINDS[list(_end)])] = True
 
 
 def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
@@ -107,39 +122,35 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
     if kinds <= {STRING}:
         return False
     octets = np.frombuffer(block, np.uint8)
-    if kinds & set(INTEGERS) and (b"x" in block or b"X" in block):
-        # Searching for two bytes takes ten times as long as comparing all.
-        for begin in range(0, len(octets), _PIECE):
-            piece = octets[begin : begin + _PIECE + 1]
-            if (((piece[1:] | _SMALL) == ord("x")) & (piece[:-1] == ord("0"))).any():
-                return True
-    edge = _among("\n", '"', layout.separator)
-    for space in " \t":
-        if space == layout.separator or space.encode() not in block:
-            continue
-        places = np.flatnonzero(octets == ord(space))
-        # Each block ends with a line feed, which stands before its first byte here, too.
-        at_edge = places[edge[octets[places - 1]] | edge[octets[places + 1]]]
-        if len(at_edge) and not _are_texts(octets, at_edge, layout):
+    # Searching for two bytes takes ten times as long as comparing all.
+    hexadecimal = bool(kinds & set(INTEGERS)) and (b"x" in block or b"X" in block)
+    spaces = [ord(space) for space in " \t" if space != layout.separator and space.encode() in block]
+    # Each block ends with a line feed, which stands before its first byte, too.
+    doubted = [np.zeros(int(octets[0] in spaces), np.intp)]
+    for begin in range(0, len(octets), _PIECE):
+        piece = octets[begin : begin + _PIECE + 1]
+        if hexadecimal and (((piece[1:] | _SMALL) == ord("x")) & (piece[:-1] == ord("0"))).any():
             return True
-    return False
+        edge = (piece == ord(layout.separator)) | (piece == _LINE_FEED) | (piece == _QUOTE)
+        for space in spaces:
+            found = piece == space
+            behind, before = found[1:] & edge[:-1], found[:-1] & edge[1:]
+            for places, step in ((begin + 1 + np.flatnonzero(behind), 1), (begin + np.flatnonzero(before), -1)):
+                doubted.append(places[_are_doubted(octets, places, step)])
+    return not all(_is_text(block, place, layout) for place in np.concatenate(doubted).tolist())
 
 
-def _are_texts(octets: np.ndarray, places: np.ndarray, layout: FileLayout) -> bool:
-    """Tell whether what stands in these places of a block that `_splits_alike` is read as text."""
-    outside = _outside_quotes(octets)
-    separators, ends = (np.flatnonzero((octets == ord(sign)) & outside) for sign in (layout.separator, "\n"))
-    begins = np.append(0, ends[:-1] + 1)[np.searchsorted(ends, places)]
-    columns = np.searchsorted(separators, places) - np.searchsorted(separators, begins)
-    texts = np.array([_local_type(type) == pa.string() for _, type in layout.columns])
-    return bool(columns.max() < len(texts) and texts[columns].all())
+def _are_doubted(octets: np.ndarray, places: np.ndarray, step: int) -> np.ndarray:
+    """Tell of each place whether what follows it in this direction may be no text to Arrow."""
+    kinds = (_KINDS[octets.take(places + step * distance, mode="clip")] for distance in (1, 2, 3))
+    return _IS_DOUBTED[tuple(kinds)]
 
 
-def _outside_quotes(octets: np.ndarray) -> np.ndarray:
-    """Tell of each sign whether it stands outside of quotes: an even number of them is before it."""
-    quotes = np.flatnonzero(octets == _QUOTE)
-    even = np.arange(len(quotes) + 1) % 2 == 0
-    return np.repeat(even, np.diff(quotes, prepend=0, append=len(octets)))
+def _is_text(block: Block, place: int, layout: FileLayout) -> bool:
+    """Tell whether what stands in this place of a block that `_splits_alike` is read as text."""
+    before = _QUOTED.sub(b"", block[block.rfind(b"\n", 0, place) + 1 : place])
+    column = before.count(layout.separator.encode())
+    return column < len(layout.columns) and _local_type(layout.columns[column][1]) == pa.string()
 
 
 def _among(*characters: str) -> np.ndarray:

@@ -13,6 +13,10 @@ from cepsql.readers.scan.select import Columns, plain_table, projected
 from cepsql.scalar.expressions import Apply, Input, Node, Session
 from cepsql.spark.frames.column_types import struct_of
 
+_ARITHMETIC = ("add", "sub", "mul")
+_CUT_DIGITS = 38
+"""A DECIMAL of so many digits may have lost some, by a rule that a session can change."""
+
 
 def declared_columns(source: Source) -> list[StructField] | None:
     """Return the columns of a source, None where Spark has to be asked: of some it computes, or checks, the values."""
@@ -22,7 +26,9 @@ def declared_columns(source: Source) -> list[StructField] | None:
 
 
 def passed_columns(query: exp.Query, given: Sequence[StructField], session: Session) -> list[StructField] | None:
-    """Return the columns of a query that only filters rows, casts and passes on what is there; None of another one.
+    """Return the columns of a query that filters rows, casts, adds, multiplies or passes on what is there.
+
+    None of another query.
 
     given: the columns of the relation that it reads.
     Spark takes every such query: what it reads is there, and its conditions are computed by known rules.
@@ -34,7 +40,7 @@ def passed_columns(query: exp.Query, given: Sequence[StructField], session: Sess
     try:
         plain_table(query)
         _, found = projected(query, columns, session)
-        kinds = [_kind(item.unalias(), found[item.alias_or_name.lower()], fields) for item in query.selects]
+        kinds = [_kind(_origin(item, query), found[item.alias_or_name.lower()], fields) for item in query.selects]
     except (Unlike, KeyError):
         return None
     names = [item.alias_or_name for item in query.selects]
@@ -45,13 +51,25 @@ def passed_columns(query: exp.Query, given: Sequence[StructField], session: Sess
     return known if len(known) == len(kinds) else None
 
 
+def _origin(item: exp.Expr, query: exp.Query) -> exp.Expr:
+    """Return what an item of a SELECT passes on of the queries below it."""
+    value, below = item.unalias(), query.args["from_"].this
+    if isinstance(value, exp.Column) and isinstance(below, exp.Subquery):
+        for other in below.this.selects:
+            if other.alias_or_name.lower() == value.name.lower():
+                return _origin(other, below.this)
+    return value
+
+
 def _kind(item: exp.Expr, node: Node, fields: dict[str, DataType]) -> DataType | None:
-    """Return the type of an item of a SELECT that stands for a node, None if it is computed."""
+    """Return the type of an item of a SELECT that stands for a node, None if only Spark knows it."""
     match node:
         case Input(str(name)):
             return fields[name.lower()]
         case Apply(operation) if operation == ROW_IDENTITY:
             return StringType()
+        case Apply(operation) if operation in _ARITHMETIC and node.type.precision < _CUT_DIGITS:
+            return _type_of(str(node.type))
     return _type_of(str(node.type)) if isinstance(item, exp.Cast) else None
 
 

@@ -28,6 +28,13 @@ from cepsql.spark.jvm.lent_settings import AS_WRITTEN
 from cepsql.spark.jvm.messages.failures import translate_failure
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_LATE_OPTIMIZATION = (
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
+)
+"""Ten times what Java calls a method before it optimizes it for long; how often a loop turns before that is Java's.
+
+Each start of a query plans it with thousands of methods: to optimize them took a third of Java's time in the first
+minutes, on the cores that Python needs."""
 _PYTHON = "PYSPARK_PYTHON"
 _LONGEST_SOCKET_FOLDER = 60
 _ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -63,7 +70,8 @@ def session(
     for name in (*_ERROR_LOGGERS, "py4j.clientserver", "py4j.java_gateway"):
         logging.getLogger(name).disabled = True
     logging.getLogger().addFilter(_is_not_of_py4j)
-    return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log", fetched)
+    settings = _with_java_options(_settings(master, folder) | (conf or {}))
+    return _start(settings, folder / "spark.log", fetched)
 
 
 def hush() -> None:
@@ -174,11 +182,11 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
     return settings
 
 
-def _with_archive(settings: dict[str, str]) -> dict[str, str]:
-    """Let Java use the archive of classes, if `cepsql prepare` has made one."""
-    java_options = settings.get(_JAVA_OPTIONS, "")
-    options = "" if has_archive_option(java_options) else archive_options()
-    return settings | {_JAVA_OPTIONS: f"{options} {java_options}".strip()} if options else settings
+def _with_java_options(settings: dict[str, str]) -> dict[str, str]:
+    """Let Java optimize late, and use the archive of classes, if `cepsql prepare` has made one; given options win."""
+    given = settings.get(_JAVA_OPTIONS, "")
+    archive = "" if has_archive_option(given) else archive_options()
+    return settings | {_JAVA_OPTIONS: " ".join(filter(None, (archive, _LATE_OPTIMIZATION, given)))}
 
 
 def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSession:
