@@ -48,12 +48,19 @@ class Text:
 
     def raw(self, i: int) -> str:
         """Return token i as it is written, '' beyond the end."""
-        return self.sql[self.tokens[i].start : self.tokens[i].end + 1] if 0 <= i < len(self.tokens) else ""
+        return self._written[i] if 0 <= i < len(self._written) else ""
 
     def word(self, i: int) -> str:
         """Return token i in upper case if it is an unquoted word, else ''; some are two words, like ORDER BY."""
-        raw = self.raw(i)
-        return " ".join(raw.upper().split()) if _WORD.match(raw) else ""
+        return self._words[i] if 0 <= i < len(self._words) else ""
+
+    @cached_property
+    def _written(self) -> list[str]:
+        return [self.sql[token.start : token.end + 1] for token in self.tokens]
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return [" ".join(raw.upper().split()) if _WORD.match(raw) else "" for raw in self._written]
 
     def angles(self, i: int) -> str:
         """Return token i if it is made of angle brackets, which are one token where they adjoin, else ''."""

@@ -140,7 +140,7 @@ class Binder:
 
     def _spoken(self, below: Sql) -> list[str]:
         """Return what the columns of plain SQL are called."""
-        return spoken_names(below.resolved.qualified, self.names)
+        return spoken_names(below.resolved, self.names)
 
     def _name(self, relation: str, node: Node, below: Sequence[str]) -> None:
         """Remember what the columns of a relation are called, of which some are those `below`."""

@@ -109,7 +109,7 @@ class Draft:
     def streaming(self) -> bool:
         """Whether it reads a stream."""
         if self.rows is not None:
-            return self.rows.resolved.streaming
+            return self.rows.streaming
         assert self.expanded is not None
         return self.expanded.streaming
 
@@ -483,7 +483,8 @@ def run_passes(passes: tuple[Pass, ...], draft: Draft, asked: Asked) -> Draft:
             streaming = draft.streaming
         if one.at_rest or streaming:
             before, draft = draft, one.run(draft, asked)
-            record_step(None if asked.reader is None else asked.spoken, one.name, one.sentence, before, draft)
+            if draft is not before:
+                record_step(None if asked.reader is None else asked.spoken, one.name, one.sentence, before, draft)
     return draft
 
 

@@ -9,6 +9,7 @@ from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.analysis.sql.window_calls import is_window_call
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
+from cepsql.language.notes import copied
 from cepsql.plan.operators.stream_join import StreamJoin
 from cepsql.plan.rows.top_rows import asks_first_rows
 from cepsql.plan.rules.mark_chains import with_markers
@@ -314,7 +315,7 @@ def _refuse_whole_tables(query: exp.Query, streams: set[str], place: Span | None
 
 def _without_subqueries(query: exp.Query) -> exp.Query:
     """Return the query without the hidden columns that are the values of subqueries over tables."""
-    copy = query.copy()
+    copy = copied(query)
     for column in [part for part in copy.expressions if part.alias.startswith(HIDDEN)]:
         column.pop()
     return copy

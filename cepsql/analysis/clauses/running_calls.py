@@ -10,6 +10,7 @@ from cepsql.analysis.row_pattern.aggregate_calls import called_function
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.language.foreign.respelling import DISTINCT_CALL
+from cepsql.language.notes import copied
 from cepsql.language.rewriting.bloom_filters import SEEN, hashed, is_seen, seen_sizes
 from cepsql.operators.running import RunningCall, SeenCall
 
@@ -45,9 +46,9 @@ def call_of_column(call: exp.Window, argument: exp.Expr, take: Take) -> exp.Wind
         argument, function = exp.case().when(argument.copy(), exp.Literal.number(1)), exp.Count(big_int=True)
     if condition is not None:
         argument = exp.case().when(condition.copy(), argument.copy())
-    reads = function.copy()
+    reads = copied(function)
     reads.set("this", take(argument))
-    copy = call.copy()
+    copy = copied(call)
     copy.set("this", exp.IgnoreNulls(this=reads) if ignores else reads)
     return copy
 
@@ -77,7 +78,7 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
             if isinstance(function, exp.Lag)
             else "begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
         )
-    copy = call.copy()
+    copy = copied(call)
     if type(function) in _OF_ROWS:
         copy.set("this", function.copy())
         return copy

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sqlglot import exp
+from sqlglot.schema import MappingSchema
 
 from cepsql.analysis.row_pattern.aggregate_calls import is_aggregate, of_result_type
 from cepsql.analysis.sql.brackets import needs_brackets
 from cepsql.analysis.sql.function_calls import spoken_name
-from cepsql.analysis.sql.plain_sql import is_annotated, schema_of, sql_of
+from cepsql.analysis.sql.plain_sql import declared_type, is_annotated, relation, schema_of, spoken_type, sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.language.notes import copied
 from cepsql.language.statements import NAVIGATION
 from cepsql.language.tokens import DIALECT
 
@@ -36,6 +39,9 @@ MAX_OFFSET = 2**31 - 1
 """How many rows FIRST, LAST, PREV and NEXT can go, at most."""
 
 _TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean", "string"), strict=True))
+
+_ROWS = "__t"
+"""The relation of which an expression reads a row."""
 
 _WITH_FIELDS = ("struct", "map", "array", "variant", "unknown")
 """What the types of columns begin with that may have fields."""
@@ -101,12 +107,12 @@ class MatchScope:
                 span_of(parts[0], self.place),
                 self._column_hint(parts[0]),
             )
-        name = parts[0].copy()
+        name = copied(parts[0])
         # As it is declared: one column is one travelling value, however it is spelled.
         name.set("this", self.columns[name.name.lower()][0])
         plain: exp.Column | exp.Dot = exp.column(name)
         for field in parts[1:]:
-            plain = exp.Dot(this=plain, expression=field.copy())
+            plain = exp.Dot(this=plain, expression=copied(field))
         return variables, plain
 
     def _column_hint(self, identifier: exp.Identifier) -> str:
@@ -135,17 +141,15 @@ class MatchScope:
                 typed = exp.cast(exp.null(), kind, dialect=DIALECT)
                 plain = typed if call is plain else plain
                 call.replace(typed)
-        schema = schema_of({"__t": self.columns.values()})
-        query = exp.select(exp.alias_(plain, "e")).from_("__t")
+        if isinstance(plain, exp.Column) and plain.name.lower() in self.columns:
+            return declared_type(self.columns[plain.name.lower()][1])
+        query = exp.Select(expressions=[exp.alias_(plain, "e", copy=False)], from_=exp.From(this=relation(_ROWS)))
         for column in query.find_all(exp.Column):
-            column.set("table", exp.to_identifier("__t"))
+            column.set("table", exp.to_identifier(_ROWS))
             if isinstance(column.this, exp.Identifier):
                 column.this.set("this", column.name.lower())
-        if not is_annotated(query, schema):
-            return "unknown"
-        typed = query.expressions[0].type
-        name = "unknown" if typed is None else sql_of(typed).lower()
-        return name if name not in ("null", "") else "unknown"
+        known = is_annotated(query, _schema(tuple(self.columns.values())))
+        return spoken_type(query.expressions[0]) if known else "unknown"
 
     def row_expression(self, expression: exp.Expr) -> exp.Expr:
         """Return the expression with pattern variables and navigation taken off: what is computed from one row."""
@@ -157,7 +161,7 @@ class MatchScope:
                 # Its argument is a variable, no column.
                 return exp.Anonymous(this="CLASSIFIER")
             if navigation_name(node) in _TAKEN_OFF and node.expressions:
-                value = strip(node.expressions[0].copy())
+                value = strip(copied(node.expressions[0]))
                 return exp.Paren(this=value) if needs_brackets(value, node) else value
             return node
 
@@ -165,7 +169,7 @@ class MatchScope:
         stripped = expression
         for _ in range(4):
             nested = any(navigation_name(node) in _TAKEN_OFF for node in stripped.walk())
-            stripped = stripped.transform(strip)
+            stripped = (copied(stripped) if stripped is expression else stripped).transform(strip, copy=False)
             if not nested:
                 break
         return stripped
@@ -173,6 +177,12 @@ class MatchScope:
     def row_sql(self, expression: exp.Expr) -> str:
         """Return the Spark SQL of an expression that reads one row, over the columns of the input."""
         return sql_of(self.row_expression(expression))
+
+
+@lru_cache(maxsize=16)
+def _schema(columns: tuple[tuple[str, str], ...]) -> MappingSchema:
+    """Return what sqlglot is told of rows, of whose columns one expression after another reads some."""
+    return schema_of({_ROWS: columns})
 
 
 def navigation_name(node: exp.Expr) -> str | None:

@@ -7,13 +7,14 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.constant_intervals import interval_micros
 from cepsql.analysis.sql.plain_sql import sql_of
+from cepsql.language.notes import copied
 from cepsql.language.statements import MatchClause
 from cepsql.pattern import ir
 
 
 def canonical_sql(expression: exp.Expr) -> str:
     """Return SQL on one line: names that are not quoted in lower case, keywords in upper case, no comments."""
-    copy = expression.copy()
+    copy = copied(expression)
     for identifier in copy.find_all(exp.Identifier):
         if not identifier.quoted:
             identifier.set("this", identifier.name.lower())

@@ -24,6 +24,8 @@ def mark_merged_stars(query: exp.Query) -> None:
 
 def spread_inner_stars(query: exp.Query, schema: MappingSchema) -> None:
     """Put columns in the place of stars inside the expressions of a qualified query, where the columns are known."""
+    if query.find(exp.Star) is None:
+        return
     for scope in traverse_scope(query):
         if not isinstance(scope.expression, exp.Select):
             continue

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 from sqlglot import exp
@@ -14,6 +14,7 @@ from cepsql.analysis.sql.expression_types import annotate_types
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, NotSupportedError
 from cepsql.language.guard import guarded, not_understood
+from cepsql.language.notes import copied
 from cepsql.language.tokens import DIALECT
 
 T = TypeVar("T")
@@ -27,8 +28,12 @@ def sql_of(expression: exp.Expr, comments: bool = True) -> str:
     Raises ProgrammingError at the innermost call that cannot be written, and NotSupportedError for what sqlglot would
     leave out.
     """
-    unsupported = ErrorLevel.RAISE
-    return _asked(expression, lambda tree: tree.sql(DIALECT, comments=comments, unsupported_level=unsupported))
+
+    def written(tree: exp.Expr) -> str:
+        # What writes a tree changes it.
+        return copied(tree).sql(DIALECT, copy=False, comments=comments, unsupported_level=ErrorLevel.RAISE)
+
+    return _asked(expression, written)
 
 
 def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
@@ -114,6 +119,14 @@ def spoken_type(expression: exp.Expr) -> str:
     return _simple_type(kind.this) if simple else _known_name(sql_of(kind).lower())
 
 
+@lru_cache(maxsize=1024)
+def declared_type(name: str) -> str:
+    """Return a Spark type as `spoken_type` says it of a column that is declared with it."""
+    column = exp.column("declared")
+    column.type = _data_type(known_type(name))
+    return spoken_type(column)
+
+
 @cache
 def _simple_type(kind: exp.DType) -> str:
     return _known_name(sql_of(exp.DataType(this=kind)).lower())
@@ -190,7 +203,7 @@ def with_shared_equalities(condition: exp.Expr) -> list[exp.Expr]:
     shared = [part for part in sides[0] if _equates_columns(part) and all(part in side for side in sides)]
     if not shared:
         return [condition]
-    others = [[part.copy() for part in side if part not in shared] for side in sides]
+    others = [[copied(part) for part in side if part not in shared] for side in sides]
     # A side that asks no more than what is shared makes the others idle.
     return [*shared, exp.or_(*(exp.and_(*parts) for parts in others))] if all(others) else shared
 
@@ -199,9 +212,14 @@ def _equates_columns(condition: exp.Expr) -> bool:
     return isinstance(condition, exp.EQ) and all(isinstance(side, exp.Column) for side in condition.iter_expressions())
 
 
+def relation(name: str) -> exp.Table:
+    """Return what stands in FROM for a relation; sqlglot's `to_table` would parse the name."""
+    return exp.Table(this=exp.to_identifier(name))
+
+
 def without_tables(expression: exp.Expr) -> exp.Expr:
     """Return an expression whose columns have no table before their names."""
-    copy = expression.copy()
+    copy = copied(expression)
     for column in copy.find_all(exp.Column):
         column.set("table", None)
     return copy

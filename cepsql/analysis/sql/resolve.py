@@ -1,25 +1,29 @@
 """Tables and columns of a plain query, resolved against the catalog with sqlglot's qualifier."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Protocol
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
-from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
+from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from cepsql.analysis.sql.inner_stars import mark_merged_stars, spread_inner_stars
 from cepsql.analysis.sql.made_columns import name_made_columns
 from cepsql.analysis.sql.plain_sql import annotate, qualified, schema_of, spoken_type
 from cepsql.analysis.sql.positions import span_of
+from cepsql.analysis.sql.projections import SPOKEN, Projected, projected
 from cepsql.analysis.sql.properties import Properties
 from cepsql.analysis.sql.unions import check_branches
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS, is_window_call
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.foreign.foreign_columns import NO_COLUMNS
+from cepsql.language.notes import copied
 from cepsql.operators.windowing.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
@@ -38,28 +42,58 @@ _REMEMBERED = 128
 CTES = "ctes"
 """Under which a table that is looked up remembers the names of the CTEs of its statement."""
 
-SPOKEN = "spoken"
-"""Under which an identifier of a resolved query remembers how it was written."""
+
+class _Names(Protocol):
+    """What the names in a query mean, whatever event times its relations have.
+
+    columns:    name and Spark type ("unknown" where sqlglot cannot tell).
+    projection: the columns of a query that only takes columns of one relation, None for another one.
+    qualified:  the query with the table of every column and without stars, as far as the columns are known.
+    """
+
+    @property
+    def columns(self) -> tuple[ColumnDefinition, ...]: ...
+
+    @property
+    def projection(self) -> Sequence[Projected] | None: ...
+
+    @property
+    def qualified(self) -> exp.Query: ...
+
+    def time(self, relations: Mapping[str, Properties], unions: bool = True) -> Watermark | None:
+        """Return the output column that is the event time of the streams, by `event_time`."""
 
 
 @dataclass(frozen=True)
 class Resolved:
     """What is known of a query without running it.
 
-    columns:   name and Spark type ("unknown" where sqlglot cannot tell).
     relations: by lower-case name as written.
     watermark: the output column that is the event time of the streams below, and its delay; None if there is none.
     merged:    it is that of several streams, by UNION ALL.
     others:    the output columns that are further event times which the streams below offer.
-    qualified: the query with the table of every column and without stars, as far as the columns are known.
     """
 
-    columns: tuple[ColumnDefinition, ...]
     relations: dict[str, Properties]
     watermark: Watermark | None
-    qualified: exp.Query
-    merged: bool = False
-    others: tuple[Watermark, ...] = ()
+    merged: bool
+    others: tuple[Watermark, ...]
+    _names: _Names = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[ColumnDefinition, ...]:
+        """Name and Spark type ("unknown" where sqlglot cannot tell) of what the query gives."""
+        return self._names.columns
+
+    @property
+    def projection(self) -> Sequence[Projected] | None:
+        """The columns of a query that only takes columns of one relation and filters its rows, None for another one."""
+        return self._names.projection
+
+    @property
+    def qualified(self) -> exp.Query:
+        """The query with the table of every column and without stars, as far as the columns are known."""
+        return self._names.qualified
 
     @property
     def streaming(self) -> bool:
@@ -71,7 +105,7 @@ def _with_typed_windows(query: exp.Query, schema: MappingSchema) -> exp.Query:
     """Return an annotated query in which the bounds of windows in GROUP BY, which sqlglot does not know, have types."""
     if not any(map(_is_window_bound, query.find_all(exp.Column, exp.Dot))):
         return query
-    typed = query.copy()
+    typed = copied(query)
     for bound in [node for node in typed.find_all(exp.Column, exp.Dot) if _is_window_bound(node)]:
         local = isinstance(bound, exp.Dot) and bound.this.expressions[0].is_type(exp.DType.TIMESTAMPNTZ)
         bound.replace(exp.cast(exp.null(), "timestamp_ntz" if local else "timestamp", dialect="spark"))
@@ -157,28 +191,72 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     for table in catalog_tables(query):
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
-    return _resolved(_Tree(query), tuple(relations.items()))
+    names = names_of(_Tree(query), tuple((name, relation.columns) for name, relation in relations.items()))
+    flat_relations = {flat_name(name): relation for name, relation in relations.items()}
+    time = names.time(flat_relations)
+    merged = time is not None and names.time(flat_relations, unions=False) is None
+    return Resolved(relations, time, merged, _other_times(names, flat_relations, time), names)
+
+
+_Columns = tuple[tuple[str, tuple[ColumnDefinition, ...]], ...]
+"""The columns of relations, by lower-case name as written."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) -> Resolved:
-    query, relations = tree.query, dict(known_relations)
-    schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
-    try:
-        typed_query = _qualified(query, schema)
-    except OptimizeError as error:
-        raise _qualify_error(query, str(error).split("\n")[0], relations) from None
-    _check_columns(typed_query, relations)
-    check_branches(typed_query)
-    _refuse_time_travel(typed_query)
-    annotate(typed_query, schema)
-    typed = _with_typed_windows(typed_query, schema)
-    columns = tuple(ColumnDefinition(e.alias_or_name, spoken_type(e)) for e in typed.selects)
-    flat_relations = {flat_name(name): relation for name, relation in relations.items()}
-    scope = build_scope(typed_query)
-    time = event_time(scope, flat_relations)
-    merged = time is not None and event_time(scope, flat_relations, unions=False) is None
-    return Resolved(columns, relations, time, typed_query, merged, _other_times(scope, flat_relations, time))
+def names_of(tree: _Tree, columns_of: _Columns) -> _Names:
+    """Return what the names in a query mean; raises what `resolve` raises."""
+    items = projected(tree.query, [columns for _, columns in columns_of])
+    return _QualifiedNames(tree.query, columns_of) if items is None else _ProjectedNames(tree.query, columns_of, items)
+
+
+class _QualifiedNames:
+    """The names of a query that sqlglot has qualified."""
+
+    projection = None
+
+    def __init__(self, query: exp.Query, columns_of: _Columns):
+        relations = dict(columns_of)
+        schema = schema_of({flat_name(n): [(c.name, c.type) for c in columns] for n, columns in columns_of})
+        try:
+            typed_query = _qualified(query, schema)
+        except OptimizeError as error:
+            raise _qualify_error(query, str(error).split("\n")[0], relations) from None
+        scopes = traverse_scope(typed_query)
+        _check_columns(typed_query, scopes, relations)
+        check_branches(typed_query)
+        _refuse_time_travel(typed_query)
+        annotate(typed_query, schema)
+        typed = _with_typed_windows(typed_query, schema)
+        self.columns = tuple(ColumnDefinition(e.alias_or_name, spoken_type(e)) for e in typed.selects)
+        self.qualified = typed_query
+        self._scope = scopes[-1] if scopes else None
+
+    def time(self, relations: Mapping[str, Properties], unions: bool = True) -> Watermark | None:
+        """Return the output column that is the event time of the streams, by `event_time`."""
+        return event_time(self._scope, relations, unions)
+
+
+class _ProjectedNames:
+    """The names of a query that takes columns of one relation."""
+
+    def __init__(self, query: exp.Query, columns_of: _Columns, projection: Sequence[Projected]):
+        self.columns = tuple(item.column for item in projection)
+        self.projection = projection
+        self._query, self._columns_of = query, columns_of
+
+    @cached_property
+    def qualified(self) -> exp.Query:
+        """The query with the table of every column and without stars."""
+        return _QualifiedNames(self._query, self._columns_of).qualified
+
+    def time(self, relations: Mapping[str, Properties], unions: bool = True) -> Watermark | None:
+        """Return the output column that is the event time of the streams, by `event_time`."""
+        (relation,) = relations.values()
+        mark = relation.watermark
+        if mark is None:
+            return None
+        names = (item.column.name for item in self.projection if item.source == mark.column.lower())
+        return next((Watermark(name, mark.delay) for name in names), None)
 
 
 def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
@@ -208,7 +286,7 @@ def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -
 
     names: gives the new name for a written one; by default dots are replaced.
     """
-    copy = query.copy()
+    copy = copied(query)
     for table in catalog_tables(copy):
         alias = table.alias or table.name
         fresh = exp.to_identifier((names or flat_name)(table_name(table)))
@@ -223,7 +301,7 @@ def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -
 
 def used_ctes(query: exp.Query) -> exp.Query:
     """Return a copy without the CTEs that nothing in it reads."""
-    copy = query.copy()
+    copy = copied(query)
     readers = Counter(_names_read(copy))
     # Later ones and inner ones, which may be the last that read others, come first.
     left = {id(cte): cte for cte in reversed(list(copy.find_all(exp.CTE)))}
@@ -250,7 +328,9 @@ def _names_read(part: exp.Expr) -> Iterator[str]:
     return (table.name.lower() for table in part.find_all(exp.Table) if len(table.parts) == 1)
 
 
-def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properties]) -> ProgrammingError:
+def _qualify_error(
+    query: exp.Query, message: str, relations: Mapping[str, Sequence[ColumnDefinition]]
+) -> ProgrammingError:
     prefix = "Unknown column: "
     if message.startswith(prefix):
         name = message.removeprefix(prefix).lower()
@@ -262,9 +342,9 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properti
         table = next((t for t in query.find_all(exp.Table) if column and t.alias_or_name == column.table), None)
         relation = relations.get(table_name(table)) if table is not None and column and column.table else None
         if column is not None and relation is not None:
-            hint = _column_hint(name, [c.name for c in relation.columns])
+            hint = _column_hint(name, [c.name for c in relation])
             return ProgrammingError(f"{column.table} has no column {name}", place, hint)
-        names = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
+        names = list(dict.fromkeys(c.name for relation in relations.values() for c in relation))
         return ProgrammingError(f"there is no column {name}", place, _column_hint(name, names))
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
 
@@ -298,10 +378,12 @@ def _refuse_time_travel(qualified: exp.Query) -> None:
             )
 
 
-def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> None:
+def _check_columns(
+    qualified: exp.Query, scopes: Iterable[Scope], relations: Mapping[str, Sequence[ColumnDefinition]]
+) -> None:
     if qualified.find(*_OPAQUE):
         return
-    for scope in traverse_scope(qualified):
+    for scope in scopes:
         columns = {}
         for name, source in scope.sources.items():
             if isinstance(source, exp.Table):
@@ -325,11 +407,11 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> No
                 _check_one_column(column, columns.get(column.table.lower(), []))
 
 
-def _column_names(table: exp.Table, relation: Properties) -> list[str]:
+def _column_names(table: exp.Table, relation: Sequence[ColumnDefinition]) -> list[str]:
     """Return the names of a relation's columns where it stands: an alias may give others."""
     alias = table.args.get("alias")
     renamed = alias.columns if alias is not None else []
-    return [column.name for column in renamed or relation.columns]
+    return [column.name for column in renamed or relation]
 
 
 def _check_column(column: exp.Column, columns: dict[str, list[str]], everything: list[str]) -> None:
@@ -399,14 +481,12 @@ def event_time(scope: Scope | None, relations: Mapping[str, Properties], unions:
     return _EventTimes(relations, unions).of(scope)
 
 
-def _other_times(
-    scope: Scope | None, relations: Mapping[str, Properties], time: Watermark | None
-) -> tuple[Watermark, ...]:
+def _other_times(names: _Names, relations: Mapping[str, Properties], time: Watermark | None) -> tuple[Watermark, ...]:
     """Return the output columns that are event times if relations are followed by another one that they offer."""
     times: dict[str, Watermark] = {}
     for name, relation in relations.items():
         for other in relation.others:
-            mark = event_time(scope, {**relations, name: replace(relation, watermark=other)})
+            mark = names.time({**relations, name: replace(relation, watermark=other)})
             if mark is not None and (time is None or mark.column != time.column):
                 times.setdefault(mark.column, mark)
     return tuple(times.values())
@@ -462,7 +542,7 @@ def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
     mark, names = relation.watermark, [column.name.lower() for column in relation.columns]
     if mark is None or mark.column.lower() not in names:
         return mark
-    return Watermark(_column_names(table, relation)[names.index(mark.column.lower())], mark.delay)
+    return Watermark(_column_names(table, relation.columns)[names.index(mark.column.lower())], mark.delay)
 
 
 def _names(scope: Scope) -> list[str]:

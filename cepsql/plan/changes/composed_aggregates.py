@@ -9,6 +9,7 @@ from cepsql.analysis.row_pattern.aggregate_calls import AggregateCall, aggregate
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.notes import copied
 from cepsql.operators.changing.retracting_groups import GroupCall
 from cepsql.operators.running import RunningCall
 from cepsql.plan.changes.aggregate_parts import filtered, where
@@ -62,7 +63,7 @@ def with_composed_aggregates(select: exp.Select, time: exp.Column | None, place:
     def taken(node: exp.Expr) -> exp.Expr:
         return composed[node].copy() if node in composed else node
 
-    copy = select.copy()
+    copy = copied(select)
     copy.set("expressions", [item.transform(taken) for item in copy.expressions])
     if copy.args.get("having") is not None:
         copy.set("having", copy.args["having"].transform(taken))

@@ -23,7 +23,7 @@ from cepsql.analysis.row_pattern.aggregate_calls import (
     is_group_aggregate,
 )
 from cepsql.analysis.sql.constant_intervals import interval_micros, interval_months
-from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
+from cepsql.analysis.sql.plain_sql import relation, spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.catalog import ColumnDefinition
@@ -76,7 +76,7 @@ def framed_select(
     def over(part: exp.Expr) -> exp.Expr:
         return columns.replace_in(part.copy().transform(computed), name)
 
-    outer = exp.select(*(over(named_item(item)) for item in select.expressions)).from_(exp.to_table(name))
+    outer = exp.select(*(over(named_item(item)) for item in select.expressions)).from_(relation(name))
     if select.args.get("distinct"):
         outer.set("distinct", select.args["distinct"].copy())
     if select.args.get("windows"):

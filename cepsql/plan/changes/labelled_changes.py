@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from cepsql.analysis.clauses.emit_clause import OPERATION
+from cepsql.analysis.sql.plain_sql import relation
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
+from cepsql.language.notes import copied
 from cepsql.plan.tree.nodes import LabelledChanges, Sql
 
 _RESULT = "__result"
@@ -13,7 +15,7 @@ _RESULT = "__result"
 
 def numbered(items: Sequence[exp.Expr]) -> list[exp.Expr]:
     """Return the items of a SELECT under the names __0, __1, ...: those in a result may be equal."""
-    return [exp.alias_(item.unalias().copy(), f"__{i}") for i, item in enumerate(items)]
+    return [exp.alias_(copied(item.unalias()), f"__{i}", copy=False) for i, item in enumerate(items)]
 
 
 def hidden_columns(columns: Sequence[exp.Expr], kind: exp.Expr) -> list[exp.Expr]:
@@ -30,7 +32,7 @@ def labelled_query(rows: Sql, names: Sequence[str], around: Mapping[str, exp.Exp
     around: clauses of the SELECT, such as its LIMIT.
     """
     columns = [exp.alias_(exp.column(f"__{i}", table=_RESULT), name, quoted=True) for i, name in enumerate(names)]
-    outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(exp.to_table(_RESULT))
+    outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(relation(_RESULT))
     for part, clause in around.items():
         outer.set(part, clause)
     return Sql(outer, {_RESULT: LabelledChanges(_RESULT, rows)})

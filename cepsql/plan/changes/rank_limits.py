@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import conjuncts
+from cepsql.language.notes import copied
 from cepsql.plan.joins.join_condition import without_parts
 from cepsql.plan.rows.window_functions import own_aggregate, window_calls
 from cepsql.plan.tree.join_order import relations
@@ -27,22 +28,33 @@ def rank_limit(
 
 
 def with_rank_limits(query: exp.Query, is_rank: Callable[[exp.Expr], bool]) -> exp.Query:
-    """Return a query in which what a WHERE asks of the rank that a subquery gives stands in the QUALIFY of that one.
+    """Return a query in which what a WHERE asks of the rank that a subquery gives stands in the QUALIFY of that one;
+    the same one if no subquery gives a rank.
 
     query:   with the table of every column.
     is_rank: tells whether an item of a SELECT is a rank.
     Columns that nothing reads are left out of such a subquery.
     """
-    copy = query.copy()
+    if not any(_ranked(select, is_rank) for select in query.find_all(exp.Select)):
+        return query
+    copy = copied(query)
     for select in copy.find_all(exp.Select):
-        for item in relations(select):
-            if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select) and not item.alias_column_names:
-                names = _ranks(item.this, is_rank)
-                for name in names:
-                    _push(select, item, name, is_rank)
-                if names and not item.this.args.get("distinct"):
-                    _drop_unread(select, item)
+        for item, names in _ranked(select, is_rank):
+            for name in names:
+                _push(select, item, name, is_rank)
+            if not item.this.args.get("distinct"):
+                _drop_unread(select, item)
     return copy
+
+
+def _ranked(select: exp.Select, is_rank: Callable[[exp.Expr], bool]) -> list[tuple[exp.Subquery, list[str]]]:
+    """Return the subqueries in FROM that give ranks, with the names of these."""
+    plain = [
+        item
+        for item in relations(select)
+        if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select) and not item.alias_column_names
+    ]
+    return [(item, names) for item in plain if (names := _ranks(item.this, is_rank))]
 
 
 def _limit(part: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> tuple[int | None, bool]:

@@ -7,7 +7,7 @@ from sqlglot import exp
 from cepsql.analysis.clauses.emit_clause import OPERATION
 from cepsql.analysis.clauses.frame_reach import reach_of
 from cepsql.analysis.clauses.over_calls import is_whole
-from cepsql.analysis.sql.plain_sql import conjuncts
+from cepsql.analysis.sql.plain_sql import conjuncts, relation
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import flat_name
@@ -85,7 +85,7 @@ def ranked_select(
 
     qualify = conjuncts(select.args["qualify"].this) if select.args.get("qualify") else []
     limit, further = rank_limit(qualify, is_rank)
-    outer = exp.select().from_(exp.to_table(name))
+    outer = exp.select().from_(relation(name))
 
     def over(part: exp.Expr) -> exp.Expr:
         ranked = part.copy().transform(lambda one: exp.column(_RANK, table=name) if is_rank(one) else one)

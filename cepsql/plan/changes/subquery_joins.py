@@ -18,6 +18,7 @@ from cepsql.analysis.sql.plain_sql import conjuncts, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Error, NotSupportedError, Span, answer
+from cepsql.language.notes import copied
 from cepsql.plan.changes.correlation import outside_columns, with_other_aliases
 from cepsql.plan.changes.ranked_selects import is_ranking
 from cepsql.plan.joins.join_condition import without_parts
@@ -60,7 +61,7 @@ class SubqueryJoins:
         """
         if self._next(_own_parts(select)) is None:
             return select
-        copy = select.copy()
+        copy = copied(select)
         copy.set("expressions", [_aliased(item) for item in copy.expressions])
         for asked in copy.find_all(exp.Exists):
             _drop_limit(asked.this)
@@ -230,7 +231,7 @@ class SubqueryJoins:
         having = query.args.get("having")
         if having is not None:
             value = exp.case().when(having.this.copy(), value.copy())
-        plain = query.copy()
+        plain = copied(query)
         for part in ("having", "order", "limit", "offset", "distinct"):
             plain.set(part, None)
         if not _columns_outside_of(value, query) and not outside_columns(query):
@@ -262,7 +263,7 @@ class SubqueryJoins:
             having = query.args.get("having")
             if having is None:
                 return exp.true()
-            plain = query.copy()
+            plain = copied(query)
             plain.set("having", None)
             value = self._aggregated(plain, having.this, select)
             return exp.Coalesce(this=value, expressions=[exp.false()])
@@ -283,7 +284,7 @@ class SubqueryJoins:
         (value,) = values
         if _aggregates_all(query):
             equal: exp.Expr = exp.EQ(this=value.copy(), expression=query.selects[0].unalias().copy())
-            having, plain = query.args.get("having"), query.copy()
+            having, plain = query.args.get("having"), copied(query)
             if having is not None:
                 equal = exp.case().when(having.this.copy(), equal).else_(exp.false())
                 plain.set("having", None)
@@ -328,7 +329,7 @@ class SubqueryJoins:
         maybe = [exp.Coalesce(this=one.copy(), expressions=[exp.true()]) for one in equal]
 
         def there(conditions: Sequence[exp.Expr]) -> exp.Exists:
-            rows = query.copy().where(*conditions, copy=False)
+            rows = copied(query).where(*conditions, copy=False)
             rows.set("expressions", [exp.alias_(exp.Literal.number(1), "__one")])
             return exp.Exists(this=rows)
 
@@ -351,7 +352,7 @@ class SubqueryJoins:
             return None
         if any(query.args.get(part) for part in _FURTHER):
             return None
-        inner = query.copy()
+        inner = copied(query)
         parts = conjuncts(inner.args["where"].this if inner.args.get("where") else None)
         outer = [part for part in parts if _columns_outside_of(part, inner)]
         if any(part.find(exp.Query) for part in outer):
@@ -382,7 +383,7 @@ class SubqueryJoins:
     def _keyed(self, query: exp.Query, select: exp.Select) -> "_Keyed":
         """Return a subquery with one more column for each that it reads of the relations of a SELECT around it."""
         name = self.name("__sub")
-        inner = query.copy()
+        inner = copied(query)
         outside = outside_columns(inner)
         if not outside:
             inner.set("order", None if inner.args.get("limit") is None else inner.args.get("order"))
@@ -470,7 +471,7 @@ class SubqueryJoins:
             if len(own) != 1 or len(outer) != 1:
                 return None
             pairs.append((own[0], outer[0]))
-        probe = query.copy()
+        probe = copied(query)
         probe.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
         if outside_columns(probe):
             return None
@@ -514,7 +515,7 @@ class SubqueryJoins:
         group = select.args.get("group")
         if group is not None and any(group.args.get(one) for one in _SETS):
             raise self._refused(select, "a subquery beside GROUPING SETS, ROLLUP or CUBE")
-        name, inner, outer = self.name("__grouped"), select.copy(), select.copy()
+        name, inner, outer = self.name("__grouped"), copied(select), copied(select)
         places: dict[exp.Expr, exp.Column] = {}
         items = []
         for prefix, parts in (("__g", _keys(select)), ("__a", own_aggregates(select))):
@@ -581,7 +582,7 @@ class _Keyed:
 
     def relation(self) -> exp.Subquery:
         """Return what stands for it in FROM."""
-        return self.query.copy().subquery(self.name)
+        return copied(self.query).subquery(self.name)
 
     def grouped(self, name: str, items: list[exp.Expr]) -> "_Keyed":
         """Return aggregates of its rows, for each key."""
@@ -647,7 +648,7 @@ def _values_before(asked: exp.In) -> list[exp.Expr]:
 
 def _with_values(query: exp.Query, asked: exp.Expr) -> exp.Query:
     """Return a subquery whose columns are called __v0, ...; of EXISTS one that nobody reads."""
-    copy = query.copy()
+    copy = copied(query)
     if copy.args.get("order") is not None:
         copy.set("order", exp.Order(expressions=order_by_items(copy)))
     for branch in _branches(copy):
@@ -688,7 +689,7 @@ def _aliased(item: exp.Expr) -> exp.Expr:
     """Return an item of a SELECT; of a subquery with a name the same under an alias."""
     if not isinstance(item, exp.Subquery) or not item.alias:
         return item
-    plain = item.copy()
+    plain = copied(item)
     plain.set("alias", None)
     return exp.Alias(this=plain, alias=exp.to_identifier(item.alias, quoted=True))
 
@@ -726,8 +727,8 @@ def _keys(select: exp.Select) -> list[exp.Expr]:
 
 def _without_aggregates(part: exp.Expr) -> exp.Expr:
     """Return a part of a SELECT in which nothing stands for the aggregates."""
-    calls = own_aggregates(exp.select(part.unalias().copy()))
-    return part.copy().transform(lambda node: exp.null() if node in calls else node)
+    calls = own_aggregates(exp.select(copied(part.unalias())))
+    return copied(part).transform(lambda node: exp.null() if node in calls else node)
 
 
 def _named(item: exp.Expr, before: exp.Expr) -> exp.Expr:

@@ -12,12 +12,20 @@ from cepsql.analysis.clauses.valid_times import asking_parts, is_clock
 from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.fleeting import is_fleeting
 from cepsql.analysis.sql.inner_stars import refuse_inner_stars
-from cepsql.analysis.sql.plain_sql import conjuncts, spoken_type, sql_of, with_shared_equalities, without_tables
+from cepsql.analysis.sql.plain_sql import (
+    conjuncts,
+    relation,
+    spoken_type,
+    sql_of,
+    with_shared_equalities,
+    without_tables,
+)
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, NotSupportedError, Span, answer, granted
+from cepsql.language.notes import copied
 from cepsql.language.rewriting.temporal_joins import temporal_call
 from cepsql.operators.changing.retracting_groups import GroupCall
 from cepsql.operators.pairing.interval_join import JoinKind
@@ -62,7 +70,7 @@ from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.join_order import own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, reads, walk
+from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, is_stream, reads, walk, with_known
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
 
@@ -71,6 +79,9 @@ _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
 """Joins that give each row of a table that changes by itself: where it stands before tables at rest, and after them."""
 
 _HIDDEN = (IDENTITY, CHANGE)
+_ADDED = (ColumnDefinition(IDENTITY, "unknown"), ColumnDefinition(CHANGE, "tinyint"))
+"""The hidden columns of rows that are only added."""
+
 _CLAUSES = {
     "order": "ORDER BY", "sort": "SORT BY", "cluster": "CLUSTER BY", "limit": "LIMIT", "offset": "OFFSET",
     "qualify": "QUALIFY", "pivots": "PIVOT or UNPIVOT", "sample": "TABLESAMPLE",
@@ -109,7 +120,10 @@ def _planned(flat: Sql, place: Span, checked: Checked, frames: bool) -> Sql:
     whole = with_columns_named(_outermost(flat.inlined.qualified), planner.nodes)
     names = [named_item(item).alias_or_name for item in whole.selects]
     query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
-    limit = query.args.pop("limit", None)
+    limit = query.args.get("limit")
+    if limit is not None:
+        query = copied(query)
+        query.set("limit", None)
     return labelled_query(planner.rows(_numbered(query, place)), names, {"limit": limit})
 
 
@@ -208,13 +222,13 @@ class _TableChanges:
         windowed = {name: node for name in names if isinstance(node := self.nodes.get(name), Sql) and node.windows}
         if not windowed:
             return select
-        copy = select.copy()
+        copy = copied(select)
         for item in relations(copy):
             if not isinstance(item, exp.Table) or item.name.lower() not in windowed:
                 continue
             node = windowed[item.name.lower()]
             self.nodes.update({flat_name(name): below for name, below in node.inputs.items()})
-            put_in_place(item, node.inlined.qualified.copy(), [])
+            put_in_place(item, copied(node.inlined.qualified), [])
         return copy
 
     def _check(self, select: exp.Select) -> None:
@@ -284,7 +298,7 @@ class _TableChanges:
             branches.append(exp.select(*columns, marked).from_(inner.subquery(name)))
         both = exp.union(*branches, distinct=False).subquery(name)
         keys = [exp.column(f"__{i}", table=name) for i in range(len(query.selects))]
-        named = [exp.alias_(key.copy(), item.alias_or_name, quoted=True)
+        named = [exp.alias_(copied(key), item.alias_or_name, quoted=True)
                  for key, item in zip(keys, query.selects, strict=True)]  # fmt: skip
         if not query.args.get("distinct"):
             return self._repeated(exp.select(*keys).from_(both).group_by(*keys), named, query)
@@ -294,7 +308,7 @@ class _TableChanges:
             case exp.Intersect():
                 return groups.having(
                     exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(1)),
-                    exp.EQ(this=exp.Min(this=marked.copy()), expression=exp.Literal.number(0)),
+                    exp.EQ(this=exp.Min(this=copied(marked)), expression=exp.Literal.number(0)),
                 )
             case exp.Except():
                 return groups.having(exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(0)))
@@ -330,7 +344,7 @@ class _TableChanges:
                        for c, n in zip(own, names, strict=True)]  # fmt: skip
             identity = exp.func("concat", exp.Literal.string(f"{number} "), exp.column(IDENTITY, table=name))
             columns += [exp.alias_(identity, IDENTITY), exp.column(CHANGE, table=name)]
-            parts.append(exp.select(*columns).from_(exp.to_table(name)))
+            parts.append(exp.select(*columns).from_(relation(name)))
         return self._sql(exp.union(*parts, distinct=False))
 
     def _of_events(self, select: exp.Select) -> exp.Select:
@@ -341,9 +355,9 @@ class _TableChanges:
         items = [item for item in relations(select) if self._reads_stream(item)]
         # What is looked up in a table that changes is its row of that time.
         read = [item for item in items if not any(map(temporal_call, _asked_in_on(item)))]
-        if len(items) < 2 or not all(map(self._gives_events, read)):
+        if len(items) < 2 or any(map(self._has_no_time, read)) or not all(map(self._gives_events, read)):
             return select
-        outer = select.copy()
+        outer = copied(select)
         for part in ("from_", "joins", "where"):
             outer.set(part, None)
         names: dict[tuple[str, str], exp.Identifier] = {}
@@ -353,7 +367,7 @@ class _TableChanges:
             taken = {name.name for name in names.values()}
             own = key[1] if key[1] not in taken else f"{key[0]}__{key[1]}"
             names.setdefault(key, exp.to_identifier(own, quoted=True))
-            column.set("this", names[key].copy())
+            column.set("this", copied(names[key]))
         renamed = [exp.alias_(exp.column(name, table=table, quoted=True), new) for (table, name), new in names.items()]
         items = renamed or [exp.alias_(exp.Literal.number(1), "__one")]
         events = joined_events(select, items, self.nodes, self.checked, self.place)
@@ -362,8 +376,13 @@ class _TableChanges:
         name = self._enter("__events", events)
         for column in columns:
             column.set("table", exp.to_identifier(name))
-        outer.set("from_", exp.From(this=exp.to_table(name)))
+        outer.set("from_", exp.From(this=relation(name)))
         return outer
+
+    def _has_no_time(self, item: exp.Expr) -> bool:
+        """Tell whether a relation is a stream that is declared without an event time."""
+        node = self.nodes.get(table_name(item)) if isinstance(item, exp.Table) else None
+        return isinstance(node, Read) and node.properties.watermark is None
 
     def _gives_events(self, item: exp.Expr) -> bool:
         """Tell whether the rows of a relation stay as they are."""
@@ -390,7 +409,7 @@ class _TableChanges:
     def _with_added_rows(self, select: exp.Select) -> exp.Select | None:
         """Return a SELECT that reads the rows of tables at rest as ones that are added; None if it reads no such
         table."""
-        copy = select.copy()
+        copy = copied(select)
         tables = [
             item for item in relations(copy) if not self._reads_stream(item) and not isinstance(item, exp.Lateral)
         ]
@@ -400,8 +419,8 @@ class _TableChanges:
             names = dict.fromkeys(column.name.lower() for column in columns)
             named = [exp.column(name, table=alias, quoted=True) for name in names]
             items = [exp.alias_(column, column.name, quoted=True) for column in named]
-            inner = exp.select(*items or [exp.alias_(exp.Literal.number(1), "__one")]).from_(item.copy())
-            item.replace(exp.alias_(exp.to_table(self._added_rows(inner)), alias, table=True))
+            inner = exp.select(*items or [exp.alias_(exp.Literal.number(1), "__one")]).from_(copied(item))
+            item.replace(exp.alias_(relation(self._added_rows(inner)), alias, table=True))
         return copy if tables else None
 
     def _joined_at_rest(self, select: exp.Select) -> exp.Select:
@@ -459,8 +478,8 @@ class _TableChanges:
             refuse_now(asked_part, self.place)
         # Without a key all rows meet under one.
         keys = keys or [(exp.true(), exp.true())]
-        select = select.copy()
-        select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
+        select = copied(select)
+        select.set("where", exp.Where(this=exp.and_(*(copied(part) for part in rest))) if rest else None)
         del select.args["joins"][0]
         return self._over_join(select, (left, right), _Pairing(KINDS[kind], keys, null_safe, condition), filters)
 
@@ -471,7 +490,7 @@ class _TableChanges:
         """
         if not parts:
             return None
-        condition = exp.and_(*(part.copy() for part in parts))
+        condition = exp.and_(*(copied(part) for part in parts))
         for column in condition.find_all(exp.Column):
             if column.table.lower() in aliases:
                 column.set("table", exp.to_identifier(SIDES[aliases.index(column.table.lower())]))
@@ -489,7 +508,7 @@ class _TableChanges:
         name = self._name("__join")
         columns_of: list[tuple[str, ...]] = []
         inputs = []
-        select.set("from_", exp.From(this=exp.to_table(name)))
+        select.set("from_", exp.From(this=relation(name)))
         for number, (item, prefix) in enumerate(zip(sides, (LEFT, RIGHT), strict=True)):
             alias = item.alias_or_name.lower()
             columns = [column for column in own_columns(select) if column.table.lower() == alias]
@@ -502,9 +521,9 @@ class _TableChanges:
             names = dict.fromkeys([*columns_of[-1], *(c.name.lower() for c in compared)])
             every = dict.fromkeys([*names, *(c.name.lower() for c in asked)])
             inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names))
-            inner = inner.from_(self._item(item, frozenset(every)))
+            inner.from_(self._item(item, frozenset(every)), copy=False)
             for part in filters[number]:
-                inner = inner.where(part.copy())
+                inner.where(copied(part), copy=False)
             inputs.append(self._changing(inner))
             for column in columns:
                 column.set("this", exp.to_identifier(prefix + column.name.lower(), quoted=True))
@@ -538,13 +557,13 @@ class _TableChanges:
         where = select.args.get("where")
         if self.now is not None and where is not None and asking_parts(where.this):
             select = self._while_time_lasts(select, self.now)
-        copy = select.copy()
+        copy = copied(select)
         item = next(item for item in relations(copy) if self._reads_stream(item))
         self._check_uses(copy, item)
         alias = item.alias_or_name
         needed = {c.name.lower() for c in copy.find_all(exp.Column) if c.table.lower() == alias.lower()}
         item.replace(self._item(item, frozenset(needed)))
-        return self._sql(copy.select(*(exp.column(name, table=alias) for name in _HIDDEN)))
+        return self._sql(copy.select(*(exp.column(name, table=alias) for name in _HIDDEN), copy=False))
 
     def _while_time_lasts(self, select: exp.Select, now: Now) -> exp.Select:
         """Return a SELECT over the operator by which rows leave that do not fulfil its conditions any more."""
@@ -563,11 +582,11 @@ class _TableChanges:
         else:
             node = self.nodes[item.name.lower()]
             if node.properties.changes:
-                return exp.alias_(exp.to_table(item.name), alias, table=True)
+                return exp.alias_(relation(item.name), alias, table=True)
             changes = (
                 Upserts(item.name, (node,), needed) if is_changelog(node) else self._added(item.name, node, needed)
             )
-        return exp.alias_(exp.to_table(self._enter("__rows", changes)), alias, table=True)
+        return exp.alias_(relation(self._enter("__rows", changes)), alias, table=True)
 
     def _rows_below(self, query: exp.Query, needed: frozenset[str]) -> Sql:
         """Return the rows of a subquery as changes; those of one that can only be asked of events are added."""
@@ -605,8 +624,12 @@ class _TableChanges:
         tells = self.now is not None and self.now.clock == Clock.EVENT_TIME and mark is not None
         if mark is not None and tells and mark.column.lower() not in {column.lower() for column in columns}:
             hidden = [exp.column(mark.column, table=name, quoted=True), *hidden]
-        query = exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name))
-        added = Sql(query, {name.lower(): node})
+        query = exp.select(*(copied(c) for c in named), *hidden).from_(relation(name), copy=False)
+        inputs, known = {name.lower(): node}, None
+        if named and not tells:
+            rows = Sql(exp.select(*map(copied, named)).from_(relation(name), copy=False), inputs).properties
+            known = replace(rows, columns=(*rows.columns, *_ADDED), changes=True)
+        added = with_known(Sql(query, inputs), known)
         return self._telling(added, columns) if tells else added
 
     def _telling(self, rows: Sql, columns: list[str]) -> Sql:
@@ -615,7 +638,7 @@ class _TableChanges:
         self.nodes[name] = TemporalFilter(name, (rows,), False, False, Clock.EVENT_TIME)
         columns_of = [exp.column(column, table=name, quoted=True) for column in columns]
         hidden = [exp.column(column, table=name) for column in _HIDDEN]
-        return self._sql(exp.select(*columns_of, *hidden).from_(exp.to_table(name)))
+        return self._sql(exp.select(*columns_of, *hidden).from_(relation(name)))
 
     def _over(self, select: exp.Select) -> exp.Select:
         """Return a SELECT over an operator that ranks the rows of a SELECT, or computes window functions over them."""
@@ -659,7 +682,7 @@ class _TableChanges:
         texts = tuple(map(sql_of, calls))
         keyed = tuple(types[key] for key in dict.fromkeys(names.values()))
         self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(aggregates), texts, listed=tuple(listed))
-        plain = select.copy()
+        plain = copied(select)
         plain.set("distinct", None)
         named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
         return self._changing(over_groups(plain, named, None, name))
@@ -674,11 +697,11 @@ class _TableChanges:
         return times[0] if len(times) == 1 else None
 
     def _streams(self) -> set[str]:
-        return {name for name, node in self.nodes.items() if node.properties.streaming}
+        return {name for name, node in self.nodes.items() if is_stream(node)}
 
     def _reads_stream(self, item: exp.Expr) -> bool:
-        names = self._streams()
-        return any(table_name(table) in names for table in catalog_tables(item))
+        read = (self.nodes.get(table_name(table)) for table in catalog_tables(item))
+        return any(node is not None and is_stream(node) for node in read)
 
     def _sql(self, query: exp.Query) -> Sql:
         return Sql(query, read_nodes(query, self.nodes))
@@ -721,7 +744,7 @@ def _outermost(query: exp.Expr) -> exp.Query:
 
 def _numbered(query: exp.Expr, place: Span) -> exp.Query:
     """Return a copy of a query whose columns are called __0, __1, ...; it may go by their names before."""
-    copy = with_first_rows_ranked(_outermost(query), place).copy()
+    copy = copied(with_first_rows_ranked(_outermost(query), place))
     if isinstance(copy, exp.SetOperation):
         copy.set("this", _numbered(copy.left, place))
         return copy

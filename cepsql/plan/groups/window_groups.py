@@ -19,12 +19,13 @@ from cepsql.analysis.clauses.grouped_windows import (
 )
 from cepsql.analysis.clauses.window_sql import windowed_query
 from cepsql.analysis.row_pattern.aggregate_calls import aggregates_of
-from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
+from cepsql.analysis.sql.plain_sql import relation, spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import flat_name, flatten_names
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.language.notes import copied
 from cepsql.operators.windowing.windows import END, REPEATED, START, TIME
 from cepsql.plan.groups.assigned_windows import (
     fixed_window,
@@ -344,7 +345,7 @@ def _over_fixed_windows(select: exp.Select, nodes: dict[str, Node]) -> exp.Selec
     call = _fixed_call(windows.assigned, table, select, keys)
     if call is None:
         return None
-    copy = select.copy()
+    copy = copied(select)
     group = copy.args["group"]
     group.set("expressions", [call, *(key for key in group.expressions if key not in keys)])
     for part in (*copy.expressions, copy.args.get("having")):
@@ -375,7 +376,7 @@ def _as_relation(query: exp.Query, place: exp.Table) -> exp.Expr:
         if not table.args["alias"].columns:
             table.set("alias", alias)
             return table
-    return exp.Subquery(this=query.copy(), alias=alias)
+    return exp.Subquery(this=copied(query), alias=alias)
 
 
 def _windowed_column(column: exp.Column, alias: str) -> bool:
@@ -501,7 +502,7 @@ def over_groups(
 
     outer = asked.transform(taken, copy=False)
     assert isinstance(outer, exp.Select)
-    outer.set("from_", exp.From(this=exp.to_table(table)))
+    outer.set("from_", exp.From(this=relation(table)))
     for part in AROUND:
         if select.args.get(part) is not None:
             outer.set(part, select.args[part].copy())
@@ -510,7 +511,7 @@ def over_groups(
 
 def _named_subquery(item: exp.Expr) -> exp.Expr:
     """Return a copy of an item of a SELECT in which the name of a subquery is not a part of it."""
-    copy = item.copy()
+    copy = copied(item)
     if not isinstance(copy, exp.Subquery) or not copy.alias:
         return copy
     name = copy.args.pop("alias").this

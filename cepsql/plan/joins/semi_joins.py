@@ -7,6 +7,7 @@ from sqlglot import exp
 from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
+from cepsql.language.notes import copied
 from cepsql.plan.tree.join_order import relations
 
 _FURTHER = ("joins", "group", "having", "limit", "offset", "laterals", "distinct", "qualify", "with_")
@@ -24,7 +25,7 @@ def with_semi_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
     joins = [_join(part, streams, taken) for part in parts]
     if not any(joins):
         return select
-    copy = select.copy()
+    copy = copied(select)
     rest = [part.copy() for part, join in zip(parts, joins, strict=True) if join is None]
     copy.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
     copy.set("joins", [*(copy.args.get("joins") or []), *filter(None, joins)])
@@ -48,7 +49,7 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
         return None
     if not isinstance(query, exp.Select) or any(query.args.get(part) for part in _FURTHER) or own_aggregates(query):
         return _with_values(asked, query, taken) if isinstance(asked, exp.In) and not _reads_outside(query) else None
-    item = query.args["from_"].this.copy()
+    item = copied(query.args["from_"].this)
     conditions = conjuncts(query.args["where"].this if query.args.get("where") else None)
     if any(part.find(exp.Query) for part in conditions):
         return None
@@ -68,7 +69,7 @@ def _with_values(asked: exp.In, query: exp.Query, taken: set[str]) -> exp.Join:
     taken.add(name)
     value = exp.column(query.named_selects[0], table=name, quoted=True)
     condition = exp.EQ(this=asked.this.copy(), expression=value)
-    return exp.Join(this=query.copy().subquery(name), side="LEFT", kind="SEMI", on=condition)
+    return exp.Join(this=copied(query).subquery(name), side="LEFT", kind="SEMI", on=condition)
 
 
 def _reads_outside(query: exp.Query) -> bool:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from cepsql.analysis.clauses.pair_conditions import check_pair_condition
-from cepsql.analysis.sql.plain_sql import conjuncts, without_tables
+from cepsql.analysis.sql.plain_sql import conjuncts, relation, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
+from cepsql.language.notes import copied
 from cepsql.language.rewriting.temporal_joins import VERSION_AT, temporal_call
 from cepsql.operators.pairing.interval_join import JoinKind
 from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
@@ -307,7 +308,7 @@ class _Joining:
         return self.spoken.get((alias, column), column if alias.startswith("_") else f"{alias}.{column}")
 
     def _side(self, item: exp.Expr, joined: exp.Join, place: Span) -> _JoinSide:
-        query = exp.select("*").from_(item.copy())
+        query = exp.select("*").from_(copied(item))
         side = Sql(query, read_nodes(query, self.nodes))
         node = next(iter(side.inputs.values()))
         if isinstance(item, exp.Table) and isinstance(node, StreamJoin) and item.name.startswith(_NAME):
@@ -360,7 +361,7 @@ class _Joining:
         """
         name, select = f"{_NAME}{len(self.nodes)}", self.select
         _check_times(*read, self.place)
-        select.set("from_", exp.From(this=exp.to_table(name)))
+        select.set("from_", exp.From(this=relation(name)))
         select.set("joins", select.args["joins"][1:])
         select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
         made = join(name, tuple(next(iter(side.rows.values())) for side in read), self._rename(name, sides))
@@ -430,7 +431,7 @@ def _time(rows: Sql) -> str:
 def _of_pair(condition: exp.Expr, left: str, right: str) -> exp.Expr:
     """Return a condition on pairs with LEFT and RIGHT as the names of the sides."""
     names = {left: LEFT, right: RIGHT}
-    copy = condition.copy()
+    copy = copied(condition)
     for column in copy.find_all(exp.Column):
         column.set("table", exp.to_identifier(names[column.table.lower()]))
     return copy

@@ -8,6 +8,7 @@ from cepsql.analysis.row_pattern.aggregate_calls import aggregate_call, is_group
 from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.analysis.sql.strict import is_strict
+from cepsql.language.notes import copied
 from cepsql.plan.tree.join_order import relations
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
@@ -40,7 +41,7 @@ def with_value_joins(select: exp.Select, streams: Collection[str]) -> exp.Select
     parts = conjuncts(where.this) if where is not None else []
     if not any(_asked(part, streams) for part in parts):
         return select
-    copy = select.copy()
+    copy = copied(select)
     joins, conditions = [*(copy.args.get("joins") or [])], []
     for part in parts:
         asked = _asked(part, streams)
@@ -84,7 +85,7 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
         if len(own) != 1 or len(outer) != 1:
             return None
         keys.append((own[0], outer[0]))
-    inner = query.copy()
+    inner = copied(query)
     inner.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
     named = [exp.alias_(own.copy(), f"__key_{i}", quoted=True) for i, (own, _) in enumerate(keys)]
     inner.set("expressions", [exp.alias_(query.selects[0].unalias().copy(), _VALUE, quoted=True), *named])

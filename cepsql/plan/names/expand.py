@@ -14,6 +14,7 @@ from cepsql.analysis.sql.resolve import CTES, recursive_ctes, table_name, used_c
 from cepsql.analysis.sql.written import Written, with_relations, written_input, written_query
 from cepsql.catalog import Relation, View
 from cepsql.errors import Error, NotSupportedError, Span, answer, with_view_text
+from cepsql.language.notes import copied
 from cepsql.language.statements import Clause, MatchClause, MeasureClause, ParsedQuery, WindowPattern
 from cepsql.language.translate import emitted_below, one_query
 from cepsql.plan.names.recursion import refuse_recursion, refuse_recursive_operators
@@ -228,7 +229,7 @@ class _Trees:
 
     def _expanded(self, tree: _Tree, scope: _Scope, part: _RelationsOfText) -> _Tree:
         """Return a copy of a tree with subqueries in place of CTEs and views, and with the new operators."""
-        copy = tree.copy()
+        copy = copied(tree)
         clauses = {clause.name: clause for clause in scope.query.operators}
         pairs = zip(tree.find_all(exp.Table), copy.find_all(exp.Table), strict=True)
         own = [pair for pair in pairs if _is_name(pair[0]) and not _in_with(pair[0], tree)]

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import ProgrammingError
+from cepsql.language.notes import copied
 from cepsql.plan.names.names_below import Columns, names_below, names_of_stars, source_names
 
 
@@ -22,7 +23,7 @@ def with_output_names(columns: Columns, query: exp.Query) -> exp.Query:
         _refuse_order(select)
     if query.find(exp.Having, exp.Qualify) is None:
         return query
-    copy = query.copy()
+    copy = copied(query)
     changed = False
     for select in list(copy.find_all(exp.Select)):
         grouped = select.args.get("group") is not None or any(

@@ -5,18 +5,22 @@ from collections.abc import Mapping
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, build_scope
 
-from cepsql.analysis.sql.resolve import SPOKEN
+from cepsql.analysis.sql.resolve import SPOKEN, Resolved, flat_name
 
 Names = Mapping[str, str]
 """What columns are called, by lower-case name."""
 
 
-def spoken_names(qualified: exp.Query, relations: Mapping[str, Names]) -> list[str]:
+def spoken_names(resolved: Resolved, relations: Mapping[str, Names]) -> list[str]:
     """Return what the columns of a query are called: as its items say, or as the relation that a star stands for.
 
-    qualified: the query as `cepsql.analysis.sql.resolve.resolve` gives it.
     relations: those that it reads, by flat name.
     """
+    if resolved.projection is not None:
+        (relation,) = map(flat_name, resolved.relations)
+        names = relations.get(relation, {})
+        return [item.written or names.get(item.source, item.source) for item in resolved.projection]
+    qualified = resolved.qualified
     scope = build_scope(qualified)
     return _names(scope, relations) if scope is not None else [item.alias_or_name for item in qualified.selects]
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from cepsql.analysis.sql.window_calls import is_window_call
+from cepsql.language.notes import copied
 from cepsql.plan.tree.join_order import relations
 
 _BOUNDS = ("end", "start")
@@ -18,7 +19,7 @@ def with_window_bounds(select: exp.Select) -> exp.Select:
 
     select: with the table of every column.
     """
-    copy = select.copy()
+    copy = copied(select)
     windowed = {}
     for item in relations(copy):
         inner = item.this if isinstance(item, exp.Subquery) else None

@@ -6,6 +6,7 @@ from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.notes import copied
 from cepsql.plan.rows.window_functions import window_calls
 
 _TOP = "__top"
@@ -24,7 +25,7 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
     """
     if not asks_first_rows(query):
         return query
-    copy = query.copy()
+    copy = copied(query)
     order, limit = spread_order(copy.args.pop("order"), len(copy.selects)), whole_number(copy, "limit")
     offset = whole_number(copy, "offset") or 0
     copy.args.pop("limit")

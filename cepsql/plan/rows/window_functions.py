@@ -11,10 +11,11 @@ from cepsql.analysis.clauses.frame_reach import exclusion, reach_of
 from cepsql.analysis.clauses.framed_calls import OF_FRAMES, check_excluding
 from cepsql.analysis.clauses.over_calls import is_whole, plan_over, time_of_order
 from cepsql.analysis.clauses.running_calls import call_of_column, opened_call, whole_reach, with_plain_argument
-from cepsql.analysis.sql.plain_sql import spoken_type, sql_of, without_tables
+from cepsql.analysis.sql.plain_sql import relation, spoken_type, sql_of, without_tables
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.spark_names import spark_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answer
+from cepsql.language.notes import copied
 from cepsql.language.rewriting.bloom_filters import is_seen
 from cepsql.plan.operators.over import Over
 from cepsql.plan.tree.nodes import Node, Sql
@@ -124,7 +125,7 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
         frames = plan_over(name, properties.columns, time, asked, reader.span, properties.others)
         check_excluding(frames, reader.span)
         nodes[name] = Over(frames, (rows,))
-        rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
+        rows = Sql(exp.select("*").from_(relation(name)), {name: nodes[name]})
     return outer
 
 
@@ -185,7 +186,7 @@ def with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
 
     Raises ProgrammingError for a window that is not there, and for one that is defined by itself.
     """
-    copy, seen = call.copy(), set()
+    copy, seen = copied(call), set()
     named = call.args.get("alias")
     while named is not None:
         if named.name.lower() in seen:
@@ -198,7 +199,7 @@ def with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
         for part in ("partition_by", "order", "spec"):
             if not copy.args.get(part) and window.args.get(part):
                 value = window.args[part]
-                copy.set(part, [one.copy() for one in value] if isinstance(value, list) else value.copy())
+                copy.set(part, [copied(one) for one in value] if isinstance(value, list) else copied(value))
         named = window.args.get("alias")
     copy.set("alias", None)
     return copy
@@ -207,7 +208,7 @@ def with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
 def _over_columns(call: exp.Window, columns: RowsBelow, place: Span) -> _Call:
     """Return a call over columns of the operator's rows."""
     keys, order = columns.rows_of(call)
-    bare = call.copy()
+    bare = copied(call)
     bare.set("partition_by", None)
     bare.set("order", None)
     running, waits, refusal = False, False, None
@@ -251,7 +252,7 @@ def _outer(
     """Return the SELECT over the rows of the last operator."""
 
     def over(part: exp.Expr) -> exp.Expr:
-        return columns.replace_in(part.copy().transform(computed), table)
+        return columns.replace_in(copied(part).transform(computed, copy=False), table)
 
     def computed(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Window):
@@ -259,7 +260,7 @@ def _outer(
         return stand_in(exp.column(results[node], table=table), sql_of(without_tables(node)))
 
     named = [named_item(item) if whole else item for item in select.expressions]
-    outer = exp.select(*(over(item) for item in named)).from_(exp.to_table(table))
+    outer = exp.select(*(over(item) for item in named)).from_(relation(table))
     if select.args.get("qualify") is not None:
         outer.set("where", exp.Where(this=over(select.args["qualify"].this)))
     for part in AROUND:
@@ -272,4 +273,4 @@ def named_item(item: exp.Expr) -> exp.Expr:
     """Return an item of the outermost SELECT; one without a name gets the one that Spark gives."""
     if not re.fullmatch(r"_col_\d+", item.alias):
         return item
-    return exp.alias_(item.unalias().copy(), spark_name(item.unalias()), quoted=True)
+    return exp.alias_(copied(item.unalias()), spark_name(item.unalias()), quoted=True)

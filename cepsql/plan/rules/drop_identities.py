@@ -4,7 +4,19 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.plan.tree.nodes import LabelledChanges, Node, Ordered, Sql, inputs, only_adds, walk, with_inputs
+from cepsql.analysis.sql.properties import IDENTITY, Properties
+from cepsql.plan.tree.nodes import (
+    LabelledChanges,
+    Node,
+    Ordered,
+    Sql,
+    inputs,
+    known_rows,
+    only_adds,
+    walk,
+    with_inputs,
+    with_known,
+)
 from cepsql.plan.tree.worked_out_identities import with_identities
 
 _NONE = exp.cast(exp.null(), "string", dialect="spark")
@@ -45,8 +57,16 @@ def _asks(node: Node, asked: bool) -> bool:
 
 def _without(node: Node) -> Node:
     if isinstance(node, Ordered):
-        return node.without_identities()
+        return with_known(node.without_identities(), known_rows(node))
     if not isinstance(node, Sql):
         return node
     query = with_identities(node.query, lambda _: _NONE.copy())
-    return node if query is node.query else replace(node, query=query)
+    return node if query is node.query else with_known(replace(node, query=query), _with_texts(known_rows(node)))
+
+
+def _with_texts(rows: Properties | None) -> Properties | None:
+    """Return what is known of rows whose identities are texts for sure, which JSON is only for Spark."""
+    if rows is None:
+        return None
+    columns = (replace(one, type="string") if one.name == IDENTITY else one for one in rows.columns)
+    return replace(rows, columns=tuple(columns))

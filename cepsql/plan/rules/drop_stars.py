@@ -20,10 +20,17 @@ def _dropped(node: Node) -> Node:
 def _without_star(below: Node) -> Node:
     if not isinstance(below, Sql):
         return below
-    tables = catalog_tables(below.query)
-    if len(tables) != 1 or _renames(tables[0]) or below.query != exp.select("*").from_(tables[0].copy()):
-        return below
-    return below.inputs[table_name(tables[0])]
+    table = _whole_relation(below.query)
+    return below if table is None or _renames(table) else below.inputs[table_name(table)]
+
+
+def _whole_relation(query: exp.Query) -> exp.Table | None:
+    """Return the relation of `SELECT * FROM relation`, None for another query."""
+    if {name for name, part in query.args.items() if part} != {"expressions", "from_"}:
+        return None
+    tables = catalog_tables(query)
+    whole = len(tables) == 1 and query.args["from_"].this is tables[0] and query.expressions == [exp.Star()]
+    return tables[0] if whole else None
 
 
 def _renames(table: exp.Table) -> bool:

@@ -6,8 +6,9 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import catalog_tables, table_name, visible_ctes
 from cepsql.analysis.sql.written import with_relations
+from cepsql.language.notes import copied
 from cepsql.plan.names.expand import put_in_place
-from cepsql.plan.tree.nodes import Node, Read, Sql, transform
+from cepsql.plan.tree.nodes import Node, Read, Sql, known_rows, transform, with_known
 
 
 def inline_views(root: Node, windows: bool = True) -> Node:
@@ -39,7 +40,17 @@ def _inlined(node: Node, windows: bool) -> Node:
     # In the order in which the query names them.
     names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
     text = with_relations(node.written, query, {}, inlined) if len(inlined) == len(bodies) else None
-    return replace(node, query=query, inputs={name: below[name] for name in names}, text=text)
+    return _with_known(replace(node, query=query, inputs={name: below[name] for name in names}, text=text), node)
+
+
+def _with_known(inlined: Sql, node: Sql) -> Sql:
+    """Hand on what is known of a node's rows to the node with its views inlined, unless it is over operators or over
+    streams that are united: there the query of a view may say more than is known of its rows."""
+    if known_rows(node) is None:
+        return inlined
+    below = [one.properties for one in node.inputs.values()]
+    plain = not any(rows.ordered or rows.merged or rows.others for rows in below)
+    return with_known(inlined, known_rows(node)) if plain else inlined
 
 
 def _is_plain(view: Sql) -> bool:
@@ -54,10 +65,10 @@ def _hides_names(query: exp.Query, name: str, view: Sql) -> bool:
 
 
 def _with_body(query: exp.Query, name: str, body: exp.Query) -> exp.Query:
-    copy = query.copy()
+    copy = copied(query)
     for table in catalog_tables(copy):
         if table_name(table) == name:
             if table.args.get("alias") is None:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
-            put_in_place(table, body.copy(), [])
+            put_in_place(table, copied(body), [])
     return copy

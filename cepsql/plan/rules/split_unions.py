@@ -16,14 +16,14 @@ def split_unions(root: Node) -> Node:
 
 
 def _split(node: Node) -> Node:
-    if not isinstance(node, Ordered) or not node.properties.streaming:
+    if not isinstance(node, Ordered) or not any(map(_has_union, node.inputs)) or not node.properties.streaming:
         return node
     return node.with_branches([input_branches(below) for below in node.inputs])
 
 
 def input_branches(below: Node) -> list[Node]:
     """Return the branches of a node that is a UNION ALL, or the node alone."""
-    if not isinstance(below, Sql) or not below.query.find(exp.Union):
+    if not isinstance(below, Sql) or not _has_union(below):
         return [below]
     query, nodes = without_ctes(below.query), below.inputs
     if any(select.is_star for union in query.find_all(exp.Union) for select in union.find_all(exp.Select)):
@@ -31,6 +31,10 @@ def input_branches(below: Node) -> list[Node]:
         query, nodes = resolved.qualified, {flat_name(name): node for name, node in nodes.items()}
     branches = union_branches(query)
     return [below] if branches is None else [_input(branch, nodes) for branch in branches]
+
+
+def _has_union(node: Node) -> bool:
+    return isinstance(node, Sql) and node.query.find(exp.Union) is not None
 
 
 def _input(branch: exp.Query, nodes: Mapping[str, Node]) -> Sql:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from cepsql.language.notes import copied
 from cepsql.plan.tree.markers import join_kind
 
 _INNER = ("INNER", "CROSS")
@@ -38,18 +39,22 @@ def is_of_subquery(column: exp.Column, select: exp.Select) -> bool:
 
 
 def streams_first(select: exp.Select, is_stream: Callable[[exp.Expr], bool]) -> exp.Select:
-    """Return a SELECT of the same rows whose first two relations are streams; the same one if it has fewer than two.
+    """Return a SELECT of the same rows whose first two relations are streams; the same one if they are, or if it has
+    fewer than two.
 
     select: with the table of every column.
     A table is joined after the second stream if nothing in that one's condition reads it; else it is joined with the
     first one in a subquery.
     """
-    copy = select.copy()
+    copy = select
     while True:
         items = relations(copy)
         streams = [number for number, item in enumerate(items) if is_stream(item)]
         if len(streams) < 2 or streams[1] == 1:
             return copy
+        if copy is select:
+            copy = copied(select)
+            continue
         table = max(number for number in range(streams[1]) if number != streams[0])
         moved = _turned(copy) if table == 0 else _moved(copy, table)
         if not moved:
@@ -62,8 +67,8 @@ def _turned(select: exp.Select) -> bool:
     kind = join_kind(join)
     if kind not in (*_INNER, "RIGHT"):
         return False
-    select.set("from_", exp.From(this=join.this.copy()))
-    join.set("this", first.copy())
+    select.set("from_", exp.From(this=copied(join.this)))
+    join.set("this", copied(first))
     if kind == "RIGHT":
         join.set("side", "LEFT")
     return True
@@ -92,11 +97,11 @@ def _join_first(select: exp.Select) -> None:
         key = column.table.lower(), column.name.lower()
         if key[0] in names and id(column) not in own:
             columns.setdefault(key, exp.to_identifier(f"{key[0]}__{key[1]}", quoted=True))
-            column.set("this", columns[key].copy())
+            column.set("this", copied(columns[key]))
             column.set("table", exp.to_identifier(alias))
-    items = [exp.alias_(exp.column(name, table=table), new.copy()) for (table, name), new in columns.items()]
-    inner = exp.select(*items).from_(both[0].copy())
-    inner.set("joins", [joins[0].copy()])
+    items = [exp.alias_(exp.column(name, table=table), copied(new)) for (table, name), new in columns.items()]
+    inner = exp.select(*items).from_(copied(both[0]))
+    inner.set("joins", [copied(joins[0])])
     select.set("from_", exp.From(this=inner.subquery(alias)))
     select.set("joins", joins[1:])
 

@@ -10,6 +10,7 @@ from cepsql.analysis.sql.inner_stars import inner_stars
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, recursive_ctes, table_name
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.notes import copied
 
 BOUND = "__bound"
 """BIGINT column that only markers have: every row to come has an event time, in microseconds, above it."""
@@ -47,7 +48,7 @@ def without_ctes(query: exp.Query) -> exp.Query:
 
 def inline_ctes(query: exp.Query) -> exp.Query:
     """Return a copy in which subqueries stand in place of the names of CTEs, but where one of these reads itself."""
-    copy = query.copy()
+    copy = copied(query)
     _inline(copy, {})
     return copy
 

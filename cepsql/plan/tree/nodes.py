@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from sqlglot import exp
 
@@ -64,6 +64,11 @@ class Sql:
         return self.text if self.text is not None and self.text.tree is self.query else None
 
     @cached_property
+    def streaming(self) -> bool:
+        """Whether any input is a stream, without a look at the names in the query."""
+        return any(map(is_stream, self.inputs.values()))
+
+    @cached_property
     def resolved(self) -> Resolved:
         """The query with its names resolved; raises ProgrammingError for unknown ones."""
         return resolve(self.query, lambda table: self.inputs[table_name(table)].properties)
@@ -79,7 +84,7 @@ class Sql:
     @cached_property
     def _state(self) -> bool | Error:
         """Whether Spark keeps state for the query, or why it is refused."""
-        if not any(node.properties.ordered for node in self.inputs.values()):
+        if not any(node.properties.ordered for node in self.inputs.values()) or self.inlined.projection is not None:
             return False
         flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
         words = {flat_name(name): row_words(node) for name, node in self.inputs.items()}
@@ -370,6 +375,8 @@ class AddedRows:
 
 Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges | AddedRows
 
+N = TypeVar("N", bound=Node)
+
 
 def inputs(node: Node) -> tuple[Node, ...]:
     """Return the nodes that a node reads."""
@@ -391,12 +398,32 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
         return node
     match node:
         case Sql():
-            return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
+            changed: Node = replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
         case SparkWatermark() | LabelledChanges() | AddedRows():
             return replace(node, input=after[0])
         case Read():
             return node
-    return node.changed(inputs=after)
+        case _:
+            changed = node.changed(inputs=after)
+    if all(a is b or known_rows(a) == known_rows(b) is not None for a, b in zip(before, after, strict=True)):
+        return with_known(changed, known_rows(node))
+    if isinstance(changed, Ordered) and None not in map(known_rows, (node, *after)):
+        # It takes no time, and tells the nodes above whether the rows are the same; whoever reads an error raises it.
+        operator = changed
+        answer(lambda: operator.properties)
+    return changed
+
+
+def with_known(node: N, rows: Properties | None) -> N:
+    """Let what is known of other rows be known of a node that gives just these; return the node."""
+    if rows is not None:
+        node.__dict__["properties"] = rows
+    return node
+
+
+def known_rows(node: Node) -> Properties | None:
+    """Return the `properties` of a node if somebody has asked for them, None if they are still to be found."""
+    return node.__dict__.get("properties")
 
 
 def transform(root: Node, change: Callable[[Node], Node]) -> Node:
@@ -447,6 +474,20 @@ def matches_of(node: Node) -> list[MatchPlan]:
     """Return the searches for row patterns up to a node, inner ones first."""
     matches = (part.pattern_match for part in walk(node) if isinstance(part, Ordered))
     return [match for match in matches if match is not None]
+
+
+def is_stream(node: Node) -> bool:
+    """Tell whether the rows of a node never end, without a look at its columns."""
+    match node:
+        case Read():
+            return node.relation.streaming
+        case Sql():
+            return node.streaming
+        case ChangeOperator():
+            return any(map(is_stream, node.inputs))
+        case AddedRows():
+            return True
+    return node.properties.streaming
 
 
 def takes_rows_away(node: Node) -> bool:

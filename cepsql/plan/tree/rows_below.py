@@ -12,6 +12,7 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, ProgrammingError, Span
+from cepsql.language.notes import copied
 from cepsql.plan.tree.nodes import Node, Sql
 
 T = TypeVar("T", bound=exp.Expr)
@@ -35,12 +36,12 @@ class RowsBelow:
 
     def take(self, expression: exp.Expr) -> exp.Column:
         """Return the column that stands for an expression; raises ProgrammingError for a star, which is none."""
-        plain = expression.unalias().copy()
+        plain = copied(expression.unalias())
         if plain.is_star:
             raise ProgrammingError(f"{sql_of(plain)} is no single column", span_of(expression))
         if plain not in self.names:
             self.names[plain] = self._name(plain)
-        column = exp.column(self.names[plain].copy())
+        column = exp.column(copied(self.names[plain]), copy=False)
         place = span_of(expression)
         if place is not None:
             column.this.meta.update(start=place.start, end=place.end - 1)
@@ -51,7 +52,7 @@ class RowsBelow:
         keys = [self.take(key) for key in call.args.get("partition_by") or []]
         order = []
         for item in call.args["order"].expressions if call.args.get("order") else []:
-            order.append(item.copy())
+            order.append(copied(item))
             order[-1].set("this", self.take(item.this))
         return keys, order
 
@@ -73,13 +74,15 @@ class RowsBelow:
                 column.set("table", exp.to_identifier(table))
             return column
 
-        return expression.copy().transform(taken)
+        return copied(expression).transform(taken, copy=False)
 
     def select(self, select: exp.Select) -> exp.Select:
         """Return the SELECT of these columns from what `select` reads."""
         read = {part: value for part, value in select.args.items() if value and part not in _LEFT_OUT}
         inner = exp.Select(**{part: _copied(value) for part, value in read.items()})
-        inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in self.names.items()])
+        inner.set(
+            "expressions", [exp.alias_(copied(value), copied(name), copy=False) for value, name in self.names.items()]
+        )
         return without_types(inner)
 
 
@@ -88,7 +91,7 @@ def _copied(part: Any) -> Any:
     return (
         [_copied(one) for one in part]
         if isinstance(part, list)
-        else part.copy()
+        else copied(part)
         if isinstance(part, exp.Expr)
         else part
     )
@@ -123,7 +126,7 @@ def put_around(
         outer.set("qualify", over(select.args["qualify"]))
     for part in AROUND:
         if select.args.get(part) is not None:
-            outer.set(part, select.args[part].copy().transform(around))
+            outer.set(part, copied(select.args[part]).transform(around, copy=False))
     outer.set("windows", [over(window) for window in windows] or None)
     return outer
 
@@ -143,6 +146,9 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
     place:      where the query stands.
     of_streams: else those over tables are wanted, too.
     """
+    if below.inlined.projection is not None and not any(isinstance(node, Sql) for node in below.inputs.values()):
+        # FILL asks about rows with windows, which plain SQL gives; all else stands in the SELECT.
+        return below
     query, nodes = below.inlined.qualified, {flat_name(name): node for name, node in below.inputs.items()}
 
     left: list[exp.Select] = []
@@ -159,7 +165,7 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
     number, hoisted_query = find(), False
     if number is None:
         return below
-    query = query.copy()
+    query = copied(query)
     while number is not None:
         select = next(islice(query.find_all(exp.Select), number, None))
         refuse_inner_stars(select, place)

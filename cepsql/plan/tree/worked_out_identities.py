@@ -5,6 +5,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from cepsql.analysis.sql.properties import IDENTITY
+from cepsql.language.notes import copied
 
 
 def with_identities(query: exp.Query, made: Callable[[exp.Alias], exp.Expr]) -> exp.Query:
@@ -12,7 +13,7 @@ def with_identities(query: exp.Query, made: Callable[[exp.Alias], exp.Expr]) -> 
     those that it reads."""
     if not any(map(_is_worked_out, query.find_all(exp.Alias))):
         return query
-    changed = query.copy()
+    changed = copied(query)
     for item in filter(_is_worked_out, list(changed.find_all(exp.Alias))):
         item.set("this", made(item))
     return changed

@@ -1,0 +1,41 @@
+"""A copy of a tree is equal to it, hangs together as it does, and can be changed by itself."""
+
+from sqlglot import exp
+
+from cepsql.analysis.sql.plain_sql import annotate, qualified, schema_of
+from cepsql.language.notes import copied, with_notes
+from cepsql.language.tokens import DIALECT
+
+TEXT = """
+SELECT /* first */ a.x AS x, CAST(a.y AS DECIMAL(10, 2)) AS y, COUNT(DISTINCT b.z) AS n
+FROM a JOIN b ON a.x = b.x WHERE a.y IN (1, 2) GROUP BY a.x, a.y ORDER BY x DESC
+"""
+
+
+def test_a_copy_is_what_sqlglot_copies():
+    tree = with_notes(DIALECT.parse(TEXT)[0])
+    schema = schema_of({"a": [("x", "int"), ("y", "string")], "b": [("x", "int"), ("z", "timestamp")]})
+    typed = qualified(tree.copy(), schema)
+    annotate(typed, schema)
+    for one in (tree, typed, typed.selects[0]):
+        copy, other = copied(one), one.copy()
+        assert repr(copy) == repr(other)
+        assert copy.parent is None
+        for mine, theirs, origin in zip(copy.walk(), other.walk(), one.walk(), strict=True):
+            assert mine is not origin
+            assert (mine.arg_key, mine.index, mine.comments) == (theirs.arg_key, theirs.index, theirs.comments)
+            assert mine._meta == theirs._meta
+            assert mine.type == theirs.type
+            assert mine.parent is None or any(part is mine for part in mine.parent.iter_expressions())
+
+
+def test_changes_of_a_copy_leave_the_tree_alone():
+    tree = with_notes(DIALECT.parse(TEXT)[0])
+    before = repr(tree)
+    copy = copied(tree)
+    for identifier in copy.find_all(exp.Identifier):
+        identifier.meta["start"] = 0
+        identifier.set("this", "changed")
+    copy.expressions[0].pop()
+    assert repr(tree) == before
+    assert all(identifier.meta.get("start") != 0 for identifier in tree.find_all(exp.Identifier))
