@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow as pa
 from sqlglot import exp
 
 from cepsql.analysis.sql.python_values import python_value
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog.view_store import ViewSource
 from cepsql.language.rewriting.file_tables import FILE
 from cepsql.language.statements import ParsedQuery
