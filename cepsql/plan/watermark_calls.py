@@ -12,6 +12,7 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.watermark_call import NAME, asks_watermarks, is_watermark_call
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.given_clauses import given_clauses
 from cepsql.plan.groups.assigned_windows import rows_in_windows
 from cepsql.plan.operators.current_watermark import CurrentWatermark
 from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_calls
@@ -135,8 +136,7 @@ def _base(item: exp.Expr, column: exp.Column) -> tuple[list[tuple[exp.Select, st
     path: list[tuple[exp.Select, str]] = []
     while isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select) and not item.alias_column_names:
         select = item.this
-        given = {part for part, value in select.args.items() if value}
-        if not given <= _ROW_BY_ROW or window_calls(select) or own_aggregate(select):
+        if not given_clauses(select) <= _ROW_BY_ROW or window_calls(select) or own_aggregate(select):
             break
         named = next((one for one in select.selects if one.alias_or_name.lower() == column.name.lower()), None)
         inner = named.unalias() if named is not None else None

@@ -89,11 +89,11 @@ class SQLite(SinkDatabase):
     def _lent(self, _: sqlite3.Connection, record: Any, __: object) -> None:
         """Have another connection opened if the file is not the one that this connection has open."""
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
         except OSError as failure:
             raise sa.exc.DisconnectionError from failure
         self.is_known = True
-        which = (found.st_dev, found.st_ino)
+        which = (status.st_dev, status.st_ino)
         if record.info.setdefault("file", which) != which:
             raise sa.exc.DisconnectionError
 

@@ -9,10 +9,10 @@ from sqlglot import exp
 from cepsql.analysis.sql.python_values import python_value
 from cepsql.base.cached_property import cached_property
 from cepsql.catalog.view_store import ViewSource
+from cepsql.language.given_clauses import given_clauses
 from cepsql.language.rewriting.file_tables import FILE
 from cepsql.language.statements import ParsedQuery
 from cepsql.language.stray import HALF_CHARACTER
-from cepsql.readers.scan.select import given_clauses
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.views.reading import MOST_BIGINT, constant
 from cepsql.views.snapshot import Condition, QuickSelect, Wanted, quick_select, read_cells
@@ -79,13 +79,13 @@ class LookupForm:
 
     def with_values(self, values: Mapping[str, object]) -> Lookup | None:
         """Return what it looks up for these values of parameters by name, None for values that need a plan."""
-        given = []
+        asked = []
         for equality in self.equalities:
             value = equality.given(values)
             if value is None:
                 return None
-            given.append(value)
-        return Lookup(self, tuple(given))
+            asked.append(value)
+        return Lookup(self, tuple(asked))
 
     def wanted(self, values: Sequence[int | str]) -> Wanted:
         """Return what is read of the view for these values of its equalities."""
@@ -95,17 +95,19 @@ class LookupForm:
 
     def rows_at_once(self, values: Sequence[int | str]) -> list[tuple] | None:
         """Return the rows for these values as Python's if that takes no time, else None."""
-        if not self.by_key:
+        if self._at_once is None:
             return None
         select, readers = self._at_once
-        cells = None if select is None or readers is None else select.rows(values)
-        return None if cells is None or readers is None else plain_rows(cells, readers)
+        cells = select.rows(values)
+        return None if cells is None else plain_rows(cells, readers)
 
     @cached_property
-    def _at_once(self) -> tuple[QuickSelect | None, tuple[Reader, ...] | None]:
-        """What reads the cells of rows, and what makes values of cells; None for what takes time."""
+    def _at_once(self) -> tuple[QuickSelect, tuple[Reader, ...]] | None:
+        """What reads the cells of the row and what makes values of them; None if there may be more rows, or if either
+        takes time."""
+        select = quick_select(self.wanted([0] * len(self.equalities))) if self.by_key else None
         readers = plain_readers([kind for _, kind in self.columns])
-        return quick_select(self.wanted([0] * len(self.equalities))), readers
+        return None if select is None or readers is None else (select, readers)
 
 
 def lookup_form(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -> LookupForm | None:
@@ -117,10 +119,10 @@ def lookup_form(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -
     tree = query.expression
     if not isinstance(tree, exp.Select) or query.operators or query.emit is not None or query.windows:
         return None
-    if set(given_clauses(tree)) - _CLAUSES or tree.args.get("from_") is None or tree.args.get("where") is None:
+    if given_clauses(tree) - _CLAUSES or tree.args.get("from_") is None or tree.args.get("where") is None:
         return None
     table = tree.args["from_"].this
-    if not isinstance(table, exp.Table) or set(given_clauses(table)) - {"this"} or table.this.meta_get(FILE):
+    if not isinstance(table, exp.Table) or given_clauses(table) - {"this"} or table.this.meta_get(FILE):
         return None
     view = found(table.name)
     if view is None:

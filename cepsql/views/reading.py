@@ -10,11 +10,12 @@ from sqlglot import exp
 from cepsql.analysis.sql.resolve import table_name
 from cepsql.base.calendar import time_text
 from cepsql.catalog.view_store import ViewSource
+from cepsql.language.given_clauses import given_clauses
 from cepsql.ordered.plain_columns import one_chunk
 from cepsql.plan.planner import Plan
 from cepsql.plan.tree.nodes import Node, Read, Sql, walk
 from cepsql.readers.scan.row_expressions import Unlike
-from cepsql.readers.scan.select import check_alias, given_clauses
+from cepsql.readers.scan.select import check_alias
 from cepsql.scalar.types import INTEGERS, STRING, Type, parse_type
 from cepsql.scalar.zone import Zone
 from cepsql.views.grouped_rows import Grouped, grouped
@@ -200,7 +201,7 @@ class _Evaluation:
         check_alias(item)
         if isinstance(item, exp.Subquery):
             return self._query(item, inputs).called(item.alias)
-        if not isinstance(item, exp.Table) or set(given_clauses(item)) - {"this", "alias", "db"}:
+        if not isinstance(item, exp.Table) or given_clauses(item) - {"this", "alias", "db"}:
             raise Unlike(item.sql(dialect="spark"))
         node = next((below for name, below in inputs.items() if name == table_name(item)), None)
         node = node or next((below for name, below in inputs.items() if name == item.name.lower()), None)

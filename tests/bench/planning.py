@@ -56,10 +56,7 @@ def _nexmark() -> tuple[str, list[str]]:
 def _tpch() -> tuple[str, list[str]]:
     import generator
 
-    database = generator.connection()
-    database.execute("CALL dbgen(sf = 0)")
-    tables = {name: ", ".join(map(" ".join, generator.columns(database, name))) for name in generator.KEYS}
-    return _streams(tables), [f"{text} EMIT CHANGES" for text in generator.queries().values()]
+    return _streams(generator.definitions()), [f"{text} EMIT CHANGES" for text in generator.queries().values()]
 
 
 SETS = {"queries": _queries, "nexmark": _nexmark, "tpch": _tpch}

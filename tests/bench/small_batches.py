@@ -27,7 +27,6 @@ sys.path[:0] = [str(HERE.parent / "tpch")]
 
 import generator  # noqa: E402 (found by the line above)
 
-LINES_OF_SCALE_1 = 6_000_000
 LARGEST_FIRST = {
     "lineitem": "l_quantity", "orders": "o_totalprice", "partsupp": "ps_supplycost", "part": "p_retailprice",
     "customer": "c_acctbal", "supplier": "s_acctbal",
@@ -43,7 +42,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=5)
     parser.add_argument("--queries", nargs="+", default=[f"q{number:02d}" for number in generator.queries()])
     options = parser.parse_args()
-    databases = {rows: _generated(rows) for rows in options.rows}
+    databases = {rows: generator.generated(rows) for rows in options.rows}
     spark, ratios = session(2), []
     print("query  changed   " + "  ".join(f"{rows:>9,} rows" for rows in options.rows) + "  ratio")
     try:
@@ -51,22 +50,16 @@ def main() -> None:
             text = generator.queries()[int(query[1:])]
             changed = next(name for name in LARGEST_FIRST if re.search(rf"\b{name}\b", text))
             _measure(spark, databases[min(options.rows)], text, changed, options.changes, 1)
-            found = [
+            medians = [
                 _measure(spark, databases[rows], text, changed, options.changes, options.batches)
                 for rows in options.rows
             ]
-            ratios.append(found[-1] / found[0])
-            times = "  ".join(f"{seconds:12.2f} s" for seconds in found)
+            ratios.append(medians[-1] / medians[0])
+            times = "  ".join(f"{seconds:12.2f} s" for seconds in medians)
             print(f"{query:5}  {changed:8}  {times}  {ratios[-1]:5.2f}", flush=True)
     finally:
         spark.stop()
     print(f"most rows to fewest: median {statistics.median(ratios):.2f}, greatest {max(ratios):.2f}")
-
-
-def _generated(rows: int) -> duckdb.DuckDBPyConnection:
-    database = generator.connection()
-    database.execute(f"CALL dbgen(sf = {rows / LINES_OF_SCALE_1})")
-    return database
 
 
 def _measure(
@@ -74,13 +67,12 @@ def _measure(
 ) -> float:
     """Return the median seconds of micro-batches with changes of one table."""
     with tempfile.TemporaryDirectory(prefix="cepsql-bench-") as place, cepsql.connect(spark) as engine:
-        folder = Path(place)
+        folder, definitions = Path(place), generator.definitions()
         for name, key in generator.KEYS.items():
             (folder / name).mkdir()
             database.execute(f"COPY {name} TO '{folder / name / '0.csv'}' (HEADER false)")
-            columns = ", ".join(map(" ".join, generator.columns(database, name)))
             engine.sql(
-                f"CREATE STREAM {name} ({columns}, PRIMARY KEY ({', '.join(key)})) USING csv "
+                f"CREATE STREAM {name} ({definitions[name]}, PRIMARY KEY ({', '.join(key)})) USING csv "
                 f"OPTIONS (path '{folder / name}')"
             )
         standing = engine.sql(f"{text} EMIT CHANGES").start(on_rows=lambda rows, batch: None)
@@ -94,13 +86,13 @@ def _measure(
             database.execute(f"COPY ({rows}) TO '{hidden}' (HEADER false)")
             os.replace(hidden, folder / changed / f"{number}.csv")
             standing.process_available()
-        found = [
+        seconds = [
             progress.durationMs["triggerExecution"] / 1000
             for progress in query.recentProgress
             if progress.batchId > last and progress.numInputRows
         ]
         standing.stop()
-    return statistics.median(found)
+    return statistics.median(seconds)
 
 
 if __name__ == "__main__":

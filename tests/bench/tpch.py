@@ -18,19 +18,11 @@ sys.path[:0] = [str(HERE.parent / "tpch")]
 
 import generator  # noqa: E402 (found by the line above)
 
-_LINES_OF_SCALE_1 = 6_000_000
 _RESERVED = re.compile(r"\bvalue\b", re.IGNORECASE)
 
 
-def _tables() -> dict[str, str]:
-    database = generator.connection()
-    database.execute("CALL dbgen(sf = 0)")
-    return {name: ", ".join(map(" ".join, generator.columns(database, name))) for name in generator.KEYS}
-
-
 def _write(folder: Path, rows: int, files: int) -> None:
-    database = generator.connection()
-    database.execute(f"CALL dbgen(sf = {rows / _LINES_OF_SCALE_1})")
+    database = generator.generated(rows)
     for name in generator.KEYS:
         (folder / name).mkdir(parents=True, exist_ok=True)
         for number in range(files):
@@ -44,7 +36,7 @@ def _query(text: str) -> Query:
 
 WORKLOAD = Workload(
     name="tpch",
-    tables=_tables(),
+    tables=generator.definitions(),
     time=None,
     write=_write,
     queries={f"q{number:02d}": _query(text) for number, text in generator.queries().items()},

@@ -13,6 +13,7 @@ KEYS = {
 }  # fmt: skip
 """The tables, and the columns of their keys."""
 
+_LINES_OF_SCALE_1 = 6_000_000
 _TYPES = {"VARCHAR": "STRING", "INTEGER": "INT"}
 
 
@@ -23,6 +24,19 @@ def connection() -> duckdb.DuckDBPyConnection:
     opened = duckdb.connect()
     opened.execute(f"LOAD '{file}'")
     return opened
+
+
+def generated(lines: int) -> duckdb.DuckDBPyConnection:
+    """Return a database with the tables, of which that of line items has about so many rows, the others accordingly."""
+    database = connection()
+    database.execute(f"CALL dbgen(sf = {lines / _LINES_OF_SCALE_1})")
+    return database
+
+
+def definitions() -> dict[str, str]:
+    """Return the columns of each table with their types, as they stand in CREATE."""
+    database = generated(0)
+    return {name: ", ".join(map(" ".join, columns(database, name))) for name in KEYS}
 
 
 def columns(database: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:

@@ -181,7 +181,7 @@ class MatchScope:
 
 @lru_cache(maxsize=16)
 def _schema(columns: tuple[tuple[str, str], ...]) -> MappingSchema:
-    """Return what sqlglot is told of rows, of whose columns one expression after another reads some."""
+    """Return a schema of rows with these columns; the expressions of a clause share it."""
     return schema_of({_ROWS: columns})
 
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.sql.plain_sql import declared_type
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS
 from cepsql.catalog import ColumnDefinition
+from cepsql.language.given_clauses import given_clauses
 
 SPOKEN = "spoken"
 """Under which an identifier of a resolved query remembers how it was written."""
@@ -52,7 +53,7 @@ def projected(query: exp.Query, relations: Sequence[Sequence[ColumnDefinition]])
 
 
 def _projected(query: exp.Expr, relation: Sequence[ColumnDefinition]) -> list[Projected] | None:
-    if not isinstance(query, exp.Select) or not _given(query) <= _CLAUSES or query.args.get("from_") is None:
+    if not isinstance(query, exp.Select) or not given_clauses(query) <= _CLAUSES or query.args.get("from_") is None:
         return None
     source = query.args["from_"].this
     name, columns = _name(source), _columns(source, relation)
@@ -61,7 +62,7 @@ def _projected(query: exp.Expr, relation: Sequence[ColumnDefinition]) -> list[Pr
     if name is None or columns is None or not all(isinstance(node, _CONDITIONS) for node in conditions):
         return None
     read = [node for node in conditions if isinstance(node, exp.Column)]
-    every = len(items) == 1 and isinstance(items[0], exp.Star) and not _given(items[0])
+    every = len(items) == 1 and isinstance(items[0], exp.Star) and not given_clauses(items[0])
     read += [] if every else [item.unalias() for item in items]
     # A name alone may be that of an item.
     named = [(item.alias.lower(), item.this.name.lower()) for item in items if isinstance(item, exp.Alias)]
@@ -76,7 +77,7 @@ def _projected(query: exp.Expr, relation: Sequence[ColumnDefinition]) -> list[Pr
 def _name(source: exp.Expr) -> str | None:
     """Return what a relation that stands alone in FROM is called, lower case; None if more than that is said of it."""
     alias = source.args.get("alias")
-    if not _given(source) <= {"this", "alias"} or (alias is not None and not _given(alias) <= {"this"}):
+    if not given_clauses(source) <= {"this", "alias"} or (alias is not None and not given_clauses(alias) <= {"this"}):
         return None
     name = source.alias_or_name.lower()
     return None if name in WINDOW_CALLS else name
@@ -98,14 +99,10 @@ def _taken(item: exp.Expr, columns: Mapping[str, Projected]) -> Projected:
     return Projected(column, below.source, name.meta_get(SPOKEN, name.name))
 
 
-def _given(node: exp.Expr) -> set[str]:
-    return {name for name, part in node.args.items() if part}
-
-
 def _is_column(node: exp.Expr, table: str, renamed: Collection[str]) -> bool:
     """Tell whether a node is a column of the table: after its name, or alone if no item that is `renamed` is meant."""
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         return False
-    given = _given(node)
-    own = node.table.lower() == table if "table" in given else node.name.lower() not in renamed
-    return own and given <= {"this", "table"}
+    parts = given_clauses(node)
+    own = node.table.lower() == table if "table" in parts else node.name.lower() not in renamed
+    return own and parts <= {"this", "table"}

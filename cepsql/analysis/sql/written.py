@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.errors import Span
+from cepsql.language.given_clauses import given_clauses
 from cepsql.language.statements import Clause, ParsedQuery
 from cepsql.language.tokens import quoted
 
@@ -105,7 +106,7 @@ def _tables(query: ParsedQuery, tree: exp.Query, place: Span) -> Iterable[tuple[
     for table in catalog_tables(tree):
         span = query.operator_places.get(table.name) or _name_span(table)
         alias = table.args.get("alias")
-        further = {key for key, value in table.args.items() if value} - _PLAIN_TABLE
+        further = given_clauses(table) - _PLAIN_TABLE
         if span is None or further or (alias is not None and alias.this is None):
             yield None
         else:

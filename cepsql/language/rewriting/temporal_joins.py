@@ -153,7 +153,7 @@ class _Rewriting:
         if end < len(self.tokens) and self.tokens[end].token_type == TokenType.L_PAREN:
             end = closing_brackets(self.tokens).get(end, len(self.tokens) - 1) + 1
         if end < len(self.tokens) and self.tokens[end].token_type in (TokenType.DASH, TokenType.PLUS):
-            # Which is refused once its place is known.
+            # A sum is refused later, by an error that shows all of it.
             while end < len(self.tokens) and _word(self.tokens[end]) not in ("AS", "ON"):
                 end += 1
         brackets = self._brackets(token)

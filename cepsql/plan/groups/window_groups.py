@@ -25,6 +25,7 @@ from cepsql.analysis.sql.resolve import flat_name, flatten_names
 from cepsql.analysis.sql.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.language.given_clauses import given_clauses
 from cepsql.language.notes import copied
 from cepsql.operators.windowing.windows import END, REPEATED, START, TIME
 from cepsql.plan.groups.assigned_windows import (
@@ -370,8 +371,7 @@ def _as_relation(query: exp.Query, place: exp.Table) -> exp.Expr:
     """Return a query as a relation that goes by the name of another one: for SELECT * FROM a table, the table."""
     alias = place.args["alias"].copy() if place.args.get("alias") else exp.TableAlias(this=place.this.copy())
     source = query.args["from_"].this if query.args.get("from_") is not None else None
-    parts = {key for key, value in query.args.items() if value}
-    if isinstance(source, exp.Table) and query.is_star and parts <= {"expressions", "from_"}:
+    if isinstance(source, exp.Table) and query.is_star and given_clauses(query) <= {"expressions", "from_"}:
         table = source.copy()
         if not table.args["alias"].columns:
             table.set("alias", alias)

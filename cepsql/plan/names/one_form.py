@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.canonical import canonical_sql
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
+from cepsql.language.given_clauses import given_clauses
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.tree.markers import inline_ctes
@@ -86,7 +87,7 @@ def _gives_columns(select: exp.Select) -> bool:
     plain = all(isinstance(item, exp.Column | exp.Star) for item in select.expressions)
     rows = select.args.get("from_")
     single = rows is not None and (isinstance(rows.this, exp.Subquery) or not rows.this.args.get("alias"))
-    return plain and single and {name for name, value in select.args.items() if value} == {"expressions", "from_"}
+    return plain and single and given_clauses(select) == {"expressions", "from_"}
 
 
 def _is_all_of(select: exp.Select, rows: exp.Expr) -> bool:

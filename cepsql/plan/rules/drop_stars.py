@@ -3,6 +3,7 @@
 from sqlglot import exp
 
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
+from cepsql.language.given_clauses import given_clauses
 from cepsql.plan.tree.nodes import Node, Ordered, Sql, transform
 
 
@@ -26,7 +27,7 @@ def _without_star(below: Node) -> Node:
 
 def _whole_relation(query: exp.Query) -> exp.Table | None:
     """Return the relation of `SELECT * FROM relation`, None for another query."""
-    if {name for name, part in query.args.items() if part} != {"expressions", "from_"}:
+    if given_clauses(query) != {"expressions", "from_"}:
         return None
     tables = catalog_tables(query)
     whole = len(tables) == 1 and query.args["from_"].this is tables[0] and query.expressions == [exp.Star()]
@@ -36,5 +37,5 @@ def _whole_relation(query: exp.Query) -> exp.Table | None:
 def _renames(table: exp.Table) -> bool:
     """Tell whether more than a name of the whole stands behind a table: names of columns, a sample, a pivot."""
     alias = table.args.get("alias")
-    further = {name for name, value in table.args.items() if value} - {"this", "db", "catalog", "alias"}
+    further = given_clauses(table) - {"this", "db", "catalog", "alias"}
     return bool(further) or (alias is not None and bool(alias.columns))

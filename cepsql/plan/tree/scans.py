@@ -8,6 +8,7 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.errors import answer
+from cepsql.language.given_clauses import given_clauses
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, walk
 from cepsql.plan.tree.worked_out_identities import with_identities
@@ -89,7 +90,7 @@ def joined_stream(root: Node) -> tuple[Source, tuple[str, ...]] | None:
     read; None for another plan."""
     if not isinstance(root, Sql) or not isinstance(root.query, exp.Select):
         return None
-    clauses = {part for part, value in root.query.args.items() if value}
+    clauses = given_clauses(root.query)
     streams = {name: node for name, node in root.inputs.items() if node.properties.streaming}
     if "joins" not in clauses or not clauses <= _STATELESS or len(streams) != 1:
         return None

@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from cepsql.language.given_clauses import given_clauses
 from cepsql.plan.tree.markers import inline_ctes
 
 _ROW_BY_ROW = {"expressions", "from_", "where", "kind", "hint"}
@@ -25,7 +26,7 @@ def _branches(query: exp.Query) -> list[exp.Query] | None:
         return _branches(query.this)
     if isinstance(query, exp.Union):
         return _of_union(query)
-    if not isinstance(query, exp.Select) or {name for name, value in query.args.items() if value} - _ROW_BY_ROW:
+    if not isinstance(query, exp.Select) or given_clauses(query) - _ROW_BY_ROW:
         return None
     source = query.args["from_"].this if query.args.get("from_") else None
     if not isinstance(source, exp.Subquery) or any(source.args.get(key) for key in ("joins", "pivots", "sample")):
@@ -37,7 +38,7 @@ def _branches(query: exp.Query) -> list[exp.Query] | None:
 
 
 def _of_union(union: exp.Union) -> list[exp.Query] | None:
-    plain = {name for name, value in union.args.items() if value} <= {"this", "expression", "distinct"}
+    plain = given_clauses(union) <= {"this", "expression", "distinct"}
     if union.args.get("distinct") or not plain:
         return None
     branches: list[exp.Query] = []

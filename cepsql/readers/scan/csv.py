@@ -27,18 +27,31 @@ _SMALL = 0x20
 _QUOTED = re.compile(rb'"[^"]*("|$)')
 _MOST_DIGITS = 38
 """Of a DECIMAL."""
-_OTHER, _NUMERIC, _POINT = 0, 27, 28
-_KINDS = np.full(256, _OTHER, np.uint8)
-"""Of each byte: the number of a letter, small or not, from 1, or what it may be at the end of a value."""
-_KINDS[list(b'0123456789+- \t\n"')], _KINDS[ord(".")] = _NUMERIC, _POINT
-for _number, _letter in enumerate(ascii_lowercase, 1):
-    _KINDS[list(f"{_letter}{_letter.upper()}".encode())] = _number
-_IS_DOUBTED = np.zeros((29, 29, 29), bool)
-"""Whether a value that begins, or from behind, with three bytes of these kinds may be other than text to Arrow."""
-_IS_DOUBTED[_NUMERIC], _IS_DOUBTED[_POINT, _NUMERIC] = True, True
-for _word in (b"nan", b"inf", b"infinity", b"true", b"false"):
-    for _end in (_word[:3], _word[:-4:-1]):
-        _IS_DOUBTED[tuple(_KINDS[list(_end)])] = True
+_NUMERIC, _POINT = 27, 28
+
+
+def _kinds_of_bytes() -> np.ndarray:
+    """Return of each byte the number of a letter, small or not, from 1, or what it is at an end of a value; else 0."""
+    kinds = np.zeros(256, np.uint8)
+    kinds[list(b'0123456789+- \t\n"')], kinds[ord(".")] = _NUMERIC, _POINT
+    for number, letter in enumerate(ascii_lowercase, 1):
+        kinds[list(f"{letter}{letter.upper()}".encode())] = number
+    return kinds
+
+
+def _doubted_ends() -> np.ndarray:
+    """Tell whether a value that begins, or read backwards ends, with three bytes of these kinds may be no text to
+    Arrow."""
+    doubted = np.zeros((29, 29, 29), bool)
+    doubted[_NUMERIC], doubted[_POINT, _NUMERIC] = True, True
+    for word in (b"nan", b"inf", b"infinity", b"true", b"false"):
+        for end in (word[:3], word[:-4:-1]):
+            doubted[tuple(_KINDS[list(end)])] = True
+    return doubted
+
+
+_KINDS = _kinds_of_bytes()
+_IS_DOUBTED = _doubted_ends()
 
 
 def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
@@ -133,8 +146,8 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
             return True
         edge = (piece == ord(layout.separator)) | (piece == _LINE_FEED) | (piece == _QUOTE)
         for space in spaces:
-            found = piece == space
-            behind, before = found[1:] & edge[:-1], found[:-1] & edge[1:]
+            is_space = piece == space
+            behind, before = is_space[1:] & edge[:-1], is_space[:-1] & edge[1:]
             for places, step in ((begin + 1 + np.flatnonzero(behind), 1), (begin + np.flatnonzero(before), -1)):
                 doubted.append(places[_are_doubted(octets, places, step)])
     return not all(_is_text(block, place, layout) for place in np.concatenate(doubted).tolist())

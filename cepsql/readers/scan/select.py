@@ -5,6 +5,7 @@ from typing import Any
 from sqlglot import exp
 
 from cepsql.base.calendar import DAY
+from cepsql.language.given_clauses import given_clauses
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.readers.scan.layout import is_read
@@ -42,9 +43,9 @@ def plain_table(query: exp.Query) -> exp.Table:
     """
     if not isinstance(query, exp.Select):
         raise Unlike("the input is no plain SELECT")
-    others = set(given_clauses(query)) - {"expressions", "from_", "where"}
+    others = given_clauses(query) - {"expressions", "from_", "where"}
     table = query.args["from_"].this if query.args.get("from_") else None
-    if others or not isinstance(table, exp.Table | exp.Subquery) or set(given_clauses(table)) - {"this", "alias", "db"}:
+    if others or not isinstance(table, exp.Table | exp.Subquery) or given_clauses(table) - {"this", "alias", "db"}:
         raise Unlike("the input is more than columns of one stream and a WHERE")
     check_alias(table)
     return plain_table(table.this) if isinstance(table, exp.Subquery) else table
@@ -108,10 +109,6 @@ def projection(layout: RowLayout, where: Node | None, columns: Columns, session:
     values += [(column.name, _value(column.sql, columns, session)) for column in (*layout.order, *layout.values)]
     predicates = tuple(_condition(compile_expression(sql, columns, session)) for sql in layout.predicates)
     return Projection(session, where, tuple(values), predicates)
-
-
-def given_clauses(node: exp.Expr) -> list[str]:
-    return [name for name, value in node.args.items() if value]
 
 
 def _value(sql: str, columns: Columns, session: Session) -> Node:

@@ -26,9 +26,7 @@ def declared_columns(source: Source) -> list[StructField] | None:
 
 
 def passed_columns(query: exp.Query, given: Sequence[StructField], session: Session) -> list[StructField] | None:
-    """Return the columns of a query that filters rows, casts, adds, multiplies or passes on what is there.
-
-    None of another query.
+    """Return the columns of a query that filters rows, casts, adds, multiplies or passes on what is there, else None.
 
     given: the columns of the relation that it reads.
     Spark takes every such query: what it reads is there, and its conditions are computed by known rules.

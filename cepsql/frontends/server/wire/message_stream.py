@@ -47,10 +47,10 @@ class MessageStream(PgStream):
                     del self._input[: length + 1]
                     return tag, payload
             await self.drain()
-            found = await self.reader.read(_READ_BYTES)
-            if not found:
+            piece = await self.reader.read(_READ_BYTES)
+            if not piece:
                 raise ConnectionClosed
-            self._input += found
+            self._input += piece
 
     def write(self, data: bytes) -> None:
         """Write something, which goes out with what follows."""

@@ -31,10 +31,10 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LATE_OPTIMIZATION = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
 )
-"""Ten times what Java calls a method before it optimizes it for long; how often a loop turns before that is Java's.
+"""A method is called ten times as often as Java's default before it is optimized thoroughly; loops are as by default.
 
-Each start of a query plans it with thousands of methods: to optimize them took a third of Java's time in the first
-minutes, on the cores that Python needs."""
+Planning a query calls thousands of methods. Optimizing them took a third of Java's time in the first minutes, on the
+cores that Python needs."""
 _PYTHON = "PYSPARK_PYTHON"
 _LONGEST_SOCKET_FOLDER = 60
 _ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -184,9 +184,9 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
 
 def _with_java_options(settings: dict[str, str]) -> dict[str, str]:
     """Let Java optimize late, and use the archive of classes, if `cepsql prepare` has made one; given options win."""
-    given = settings.get(_JAVA_OPTIONS, "")
-    archive = "" if has_archive_option(given) else archive_options()
-    return settings | {_JAVA_OPTIONS: " ".join(filter(None, (archive, _LATE_OPTIMIZATION, given)))}
+    options = settings.get(_JAVA_OPTIONS, "")
+    archive = "" if has_archive_option(options) else archive_options()
+    return settings | {_JAVA_OPTIONS: " ".join(filter(None, (archive, _LATE_OPTIMIZATION, options)))}
 
 
 def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSession:
