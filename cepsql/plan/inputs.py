@@ -2,11 +2,16 @@
 
 from collections.abc import Hashable
 
-from cepsql.errors import Error, answer, granted
+from sqlglot import exp
+
+from cepsql.errors import Error, Span, answer, granted
 from cepsql.language.statements import ParsedQuery
 from cepsql.plan.passes import PASSES, Asked, Draft, QueryNames, run_passes
 from cepsql.plan.tree.nodes import Sql
-from cepsql.plan.tree.reader import Reader, RowsAsTheyCome, RowsInOrder
+from cepsql.plan.tree.reader import Reader, RowsAsTheyCome, RowsInOrder, is_followed_by
+
+_TIMES = ("timestamp", "date")
+"""What the types of event times begin with."""
 
 
 class Inputs:
@@ -14,7 +19,9 @@ class Inputs:
 
     def __init__(self, names: QueryNames):
         self._names = names
+        # Questions are kept with answers, so that no other node gets the identity of one of their nodes.
         self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
+        self._followed: dict[Hashable, tuple[Sql, Sql | None]] = {}
 
     def __call__(self, reader: Reader, rows: Sql, spoken: str) -> Sql:
         """Return the input, in which what remembers rows is an operator of its own.
@@ -27,14 +34,37 @@ class Inputs:
         """Return the input, or why there is none."""
         if not isinstance(reader, RowsInOrder | RowsAsTheyCome):
             return self._asked(reader, rows, spoken)
-        nodes = tuple((name, id(node)) for name, node in rows.inputs.items())
-        key = type(reader), reader.order_by, reader.span, spoken, rows.query, nodes, rows.view, id(rows.windows)
+        key = _question(reader, rows, spoken)
         if key not in self._answers:
-            # The question is kept with the answer, so that no other node gets the identity of one of its nodes.
             self._answers[key] = rows, self._asked(reader, rows, spoken)
         return self._answers[key][1]
+
+    def followed_by(self, column: str, rows: Sql, place: Span, spoken: str) -> Sql | None:
+        """Return rows of a stream followed by a column as their event time, None if they cannot be."""
+        order = exp.Ordered(this=exp.column(exp.to_identifier(column, quoted=True), copy=False), nulls_first=True)
+        reader = RowsInOrder((order,), place)
+        key = _question(reader, rows, spoken)
+        if key not in self._followed:
+            asked = self.answer(reader, rows, spoken) if _may_be_time(column, rows) else None
+            followed = asked if isinstance(asked, Sql) and is_followed_by(asked, column) else None
+            self._followed[key] = rows, followed
+        return self._followed[key][1]
 
     def _asked(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
         draft = Draft(ParsedQuery(rows.query, (), "", reader.span), rows=rows)
         asked = Asked(reader, spoken, self, self._names)
         return answer(lambda: run_passes(PASSES, draft, asked).graph)
+
+
+def _question(reader: Reader, rows: Sql, spoken: str) -> Hashable:
+    """Return what the input that a reader gets of rows depends on."""
+    nodes = tuple((name, id(node)) for name, node in rows.inputs.items())
+    return type(reader), reader.order_by, reader.span, spoken, rows.query, nodes, rows.view, id(rows.windows)
+
+
+def _may_be_time(column: str, rows: Sql) -> bool:
+    """Tell whether a column may be an event time by its type, as far as that is known."""
+    resolved = answer(lambda: rows.resolved)
+    columns = () if isinstance(resolved, Error) else resolved.columns
+    kind = next((one.type.lower() for one in columns if one.name.lower() == column.lower()), "unknown")
+    return kind.startswith(_TIMES) or kind == "unknown"

@@ -18,7 +18,7 @@ from cepsql.plan.operators.current_watermark import CurrentWatermark
 from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_calls
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.nodes import Node, Read, RowWindows, Sql
-from cepsql.plan.tree.reader import Checked, followed_by
+from cepsql.plan.tree.reader import Checked
 from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
 
 _HINT = "at is the event time in WHERE CURRENT_WATERMARK(at) IS NULL OR at > CURRENT_WATERMARK(at)"
@@ -184,7 +184,7 @@ def _put_operator(
     items = [exp.column(exp.to_identifier(name, quoted=True), table=alias, quoted=True) for name in read.values()]
     query = exp.select(*items).from_(base.copy())
     rows = Sql(query, read_nodes(query, nodes))
-    followed = followed_by(time, rows, checked, place, NAME)
+    followed = checked.followed_by(time, rows, place, NAME)
     if followed is None:
         raise _no_event_time(_rows(base, nodes), time, place)
     name = f"__watermarked_{len(nodes)}"

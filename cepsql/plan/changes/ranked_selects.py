@@ -17,7 +17,7 @@ from cepsql.plan.changes.rank_limits import rank_limit
 from cepsql.plan.operators.ranked_rows import RankedRows
 from cepsql.plan.rows.window_functions import own_aggregate, window_calls, with_own_window
 from cepsql.plan.tree.nodes import Node, Sql, walk
-from cepsql.plan.tree.reader import Checked, followed_by
+from cepsql.plan.tree.reader import Checked
 from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
 
 _RANKINGS: dict[type[exp.Expr], Ranking] = {
@@ -45,7 +45,7 @@ def call_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | 
     """
 
     def followed(rows: Sql, column: str) -> bool:
-        return followed_by(column, rows, checked, place, "OVER") is not None
+        return checked.followed_by(column, rows, place, "OVER") is not None
 
     for node in walk(root):
         if not isinstance(node, Sql) or node.query.find(exp.Window) is None or not node.resolved.streaming:

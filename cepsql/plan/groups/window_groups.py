@@ -45,7 +45,7 @@ from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Node, Ordered, Read, Sql
-from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
+from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
 
@@ -174,7 +174,7 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
             time = columns.take(key)
             inner = columns.select(select)
             rows = Sql(inner, read_nodes(inner, nodes))
-            asked = followed_by(time.name, rows, checked, span_of(select) or Span(0, 0), "GROUP BY")
+            asked = checked.followed_by(time.name, rows, span_of(select) or Span(0, 0), "GROUP BY")
             if asked is not None:
                 ends.append((asked.properties.event_time.delay, key))
     # Of the two bounds of a window, the end tells sooner that a group is complete.

@@ -1,6 +1,6 @@
 """SELECTs that join streams within a time become ordered operators, two streams at a time."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -42,7 +42,7 @@ from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.join_order import relations, streams_first
 from cepsql.plan.tree.markers import join_kind
 from cepsql.plan.tree.nodes import Node, Sql, missing_time
-from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder, followed_by
+from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.tree.rows_below import hoist_selects, read_nodes, rows_read
 from cepsql.plan.tree.stand_ins import stand_in
 from cepsql.plan.tree.time_bound import own_limit, time_limits
@@ -110,6 +110,28 @@ def joins_streams(select: exp.Select, streams: Collection[str]) -> bool:
 
 def _reads(item: exp.Expr, streams: Collection[str]) -> bool:
     return any(table_name(table) in streams or table.name.startswith(_NAME) for table in catalog_tables(item))
+
+
+class _Times(Mapping[str, Sql]):
+    """Rows by the columns that may be their event time; followed by one they are planned when they are asked for."""
+
+    def __init__(self, columns: Sequence[str], followed_by: Callable[[str], Sql | None]):
+        self._columns, self._followed_by = columns, followed_by
+        self._planned: dict[str, Sql | None] = {}
+
+    def __getitem__(self, column: str) -> Sql:
+        if column in self._columns and column not in self._planned:
+            self._planned[column] = self._followed_by(column)
+        rows = self._planned.get(column)
+        if rows is None:
+            raise KeyError(column)
+        return rows
+
+    def __iter__(self) -> Iterator[str]:
+        return (column for column in self._columns if column in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True)
@@ -320,13 +342,9 @@ class _Joining:
                 hint = "bound the times of both by days, hours or less: b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
                 raise NotSupportedError("a join with joined rows that have no event time is not supported", place, hint)
             return _JoinSide(item, timely)
-        inputs: dict[str, Sql] = {}
-        for name in self._compared(item):
-            asked = followed_by(name, side, self.checked, place, "JOIN")
-            if asked is not None:
-                inputs[name] = asked
-        if inputs:
-            return _JoinSide(item, inputs)
+        times = _Times(self._compared(item), lambda time: self.checked.followed_by(time, side, place, "JOIN"))
+        if next(iter(times), None) is not None:
+            return _JoinSide(item, times)
         checked = self.checked(RowsInOrder((), place), side, "JOIN")
         if checked.properties.watermark is not None:
             return _JoinSide(item, {_time(checked): checked})

@@ -12,7 +12,7 @@ from cepsql.errors import Error, NotSupportedError, Span, answer
 from cepsql.plan.operators.deduplicate import Deduplicate
 from cepsql.plan.tree.markers import without_ctes
 from cepsql.plan.tree.nodes import Node, Sql
-from cepsql.plan.tree.reader import Checked, followed_by
+from cepsql.plan.tree.reader import Checked
 from cepsql.plan.tree.rows_below import in_sql_inputs
 
 _AFTER = ("order", "offset", "sort", "cluster", "distribute")
@@ -141,7 +141,7 @@ def _followed(rows: Sql, place: Span, checked: Checked) -> tuple[Sql, str] | Non
     for column in rows.resolved.columns:
         if column.type.lower() != "timestamp":
             continue
-        asked = followed_by(column.name, rows, checked, place, "DISTINCT")
+        asked = checked.followed_by(column.name, rows, place, "DISTINCT")
         if asked is not None and asked.properties.ordered:
             return asked, asked.properties.event_time.column
     return None

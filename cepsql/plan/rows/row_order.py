@@ -11,7 +11,7 @@ from cepsql.plan.operators.sort import Sort
 from cepsql.plan.rows.top_rows import order_of_selected, place_of_selected, spread_order
 from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.nodes import Sql
-from cepsql.plan.tree.reader import Checked, RowsInOrder, followed_by
+from cepsql.plan.tree.reader import Checked, RowsInOrder
 from cepsql.plan.tree.rows_below import read_nodes
 
 _SORTED = "__sorted"
@@ -99,7 +99,7 @@ def _followed(
         )
     same = next(one.unalias() for one in query.selects if one.alias_or_name == item.this.name)
     for name in [item.this.name, *(one.alias_or_name for one in query.selects if one.unalias() == same)]:
-        asked = followed_by(name, rows, checked, place, "ORDER BY")
+        asked = checked.followed_by(name, rows, place, "ORDER BY")
         if asked is not None:
             return asked, asked.properties.event_time.column
     raise _unordered(item, at, rows, checked)

@@ -6,11 +6,8 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from cepsql.errors import Error, Span, answer
+from cepsql.errors import Error, Span
 from cepsql.plan.tree.nodes import Sql
-
-_TIMES = ("timestamp", "date")
-"""What the types of event times begin with."""
 
 
 class Reader(Protocol):
@@ -48,22 +45,8 @@ class Checked(Protocol):
     def answer(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
         """Return the input, or why there is none."""
 
-
-def followed_by(column: str, rows: Sql, checked: Checked, place: Span, spoken: str) -> Sql | None:
-    """Return rows of a stream followed by a column as their event time, None if they cannot be."""
-    if not _may_be_time(column, rows):
-        return None
-    order = exp.Ordered(this=exp.column(exp.to_identifier(column, quoted=True)), nulls_first=True)
-    asked = checked.answer(RowsInOrder((order,), place), rows, spoken)
-    return asked if isinstance(asked, Sql) and is_followed_by(asked, column) else None
-
-
-def _may_be_time(column: str, rows: Sql) -> bool:
-    """Tell whether a column may be an event time by its type, as far as that is known."""
-    resolved = answer(lambda: rows.resolved)
-    columns = () if isinstance(resolved, Error) else resolved.columns
-    kind = next((one.type.lower() for one in columns if one.name.lower() == column.lower()), "unknown")
-    return kind.startswith(_TIMES) or kind == "unknown"
+    def followed_by(self, column: str, rows: Sql, place: Span, spoken: str) -> Sql | None:
+        """Return rows of a stream followed by a column as their event time, None if they cannot be."""
 
 
 def is_followed_by(rows: Sql, column: str) -> bool:
