@@ -92,6 +92,7 @@ from cepsql.language.windows_with_patterns import (
 )
 
 
+@no_collection()
 def statements(sql: str, own: Collection[str] = ()) -> list[Statement]:
     """Read all statements of a text.
 
@@ -102,7 +103,7 @@ def statements(sql: str, own: Collection[str] = ()) -> list[Statement]:
         raise InterfaceError(f"statements are text, not {type(sql).__name__}")
     text = Text(sql, own=own)
     refuse_hints(text)
-    with in_text(sql), deep_stack(), no_collection():
+    with in_text(sql), deep_stack():
         return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
 
 

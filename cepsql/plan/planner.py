@@ -8,6 +8,7 @@ from cepsql.analysis.clauses.emit_clause import OPERATION, plan_emission
 from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.properties import Properties
 from cepsql.analysis.sql.quoted_columns import quoted_column_notices
+from cepsql.analysis.sql.resolve import remembered_names
 from cepsql.catalog import ColumnDefinition, Registered, Source, View
 from cepsql.errors import Error, Span, answer, in_text
 from cepsql.language.guard import deep_stack, no_collection
@@ -108,6 +109,8 @@ class Plan(Readable):
         return tuple(quoted_column_notices(self.query, (*columns, *self.view_columns)))
 
 
+@no_collection()
+@remembered_names()
 def plan_query(query: ParsedQuery, lookup: Lookup, defining: bool = False) -> Plan:
     """Plan a query; `lookup` finds what a table name means.
 
@@ -115,7 +118,7 @@ def plan_query(query: ParsedQuery, lookup: Lookup, defining: bool = False) -> Pl
     Raises ProgrammingError and NotSupportedError, with position, hint and text.
     """
     planner = _Planner(lookup, query.sql)
-    with in_text(lambda: planner.expander.text), deep_stack(query.span), no_collection():
+    with in_text(lambda: planner.expander.text), deep_stack(query.span):
         logical, limit = planner.definition(query) if defining else planner.query(query)
         logical = unshared(logical)
         read = planner.expander

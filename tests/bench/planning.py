@@ -19,7 +19,6 @@ sys.path[:0] = [str(ROOT / "tests" / "nexmark"), str(ROOT / "tests" / "tpch")]
 import auction_house  # noqa: E402 (found by the line above)
 
 import cepsql  # noqa: E402
-from cepsql.analysis.sql import resolve  # noqa: E402
 from cepsql.language.parse import split  # noqa: E402
 
 HAS_TPCH = all(map(importlib.util.find_spec, ("duckdb", "duckdb_extension_tpch")))
@@ -80,7 +79,6 @@ def _planned(setup: str, texts: list[str]) -> list[float]:
             for _ in engine.execute(setup) if setup else ():
                 pass
             for _, statement in split(text):
-                resolve.names_of.cache_clear()
                 begin = time.process_time()
                 if isinstance(engine.sql(statement), cepsql.Query):
                     spent.append(time.process_time() - begin)

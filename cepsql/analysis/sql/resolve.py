@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Protocol
 
 from sqlglot import exp
@@ -35,9 +36,6 @@ _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
 
 _UNKNOWN_COLUMNS = "due to missing source schemas"
 """What sqlglot says of a name that may be a column of a relation whose columns are not known."""
-
-_REMEMBERED = 128
-"""So many queries: those that the planning of one statement asks about, again and again."""
 
 CTES = "ctes"
 """Under which a table that is looked up remembers the names of the CTEs of its statement."""
@@ -168,19 +166,6 @@ def _is_cte(table: exp.Table) -> bool:
     return len(table.parts) == 1 and any(cte.alias.lower() == table.name.lower() for cte in visible_ctes(table))
 
 
-class _Tree:
-    """A query as a key of what is known of it: itself, and not its equals, which stand elsewhere in the text."""
-
-    def __init__(self, query: exp.Query):
-        self.query = query
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Tree) and other.query is self.query
-
-    def __hash__(self) -> int:
-        return id(self.query)
-
-
 def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     """Resolve the tables and columns of a query and find the types of its columns.
 
@@ -191,7 +176,7 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     for table in catalog_tables(query):
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
-    names = names_of(_Tree(query), tuple((name, relation.columns) for name, relation in relations.items()))
+    names = _names_of(query, tuple((name, relation.columns) for name, relation in relations.items()))
     flat_relations = {flat_name(name): relation for name, relation in relations.items()}
     time = names.time(flat_relations)
     merged = time is not None and names.time(flat_relations, unions=False) is None
@@ -202,11 +187,31 @@ _Columns = tuple[tuple[str, tuple[ColumnDefinition, ...]], ...]
 """The columns of relations, by lower-case name as written."""
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def names_of(tree: _Tree, columns_of: _Columns) -> _Names:
+_remembered: ContextVar[dict[tuple[int, _Columns], tuple[exp.Query, _Names]] | None] = ContextVar("names", default=None)
+"""What the names in queries mean, by the identity of each and the columns that it reads."""
+
+
+@contextmanager
+def remembered_names() -> Iterator[None]:
+    """Within the block, find what the names in a query mean once: planning asks about the same ones again and again."""
+    token = _remembered.set({})
+    try:
+        yield
+    finally:
+        _remembered.reset(token)
+
+
+def _names_of(query: exp.Query, columns_of: _Columns) -> _Names:
     """Return what the names in a query mean; raises what `resolve` raises."""
-    items = projected(tree.query, [columns for _, columns in columns_of])
-    return _QualifiedNames(tree.query, columns_of) if items is None else _ProjectedNames(tree.query, columns_of, items)
+    remembered, key = _remembered.get(), (id(query), columns_of)
+    if remembered is not None and key in remembered:
+        return remembered[key][1]
+    items = projected(query, [columns for _, columns in columns_of])
+    names = _QualifiedNames(query, columns_of) if items is None else _ProjectedNames(query, columns_of, items)
+    if remembered is not None:
+        # With its query, so that no other one gets the same identity.
+        remembered[key] = query, names
+    return names
 
 
 class _QualifiedNames:
