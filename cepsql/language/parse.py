@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 import lark
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedToken
+from lark.parsers.lalr_analysis import Shift
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 from sqlglot.tokens import TokenType
 
@@ -144,7 +145,7 @@ def parse(text: Text) -> Tree:
             at = tokens.stop
         return parser.feed_eof()
     except UnexpectedToken:
-        raise unexpected(text, at, parser.accepts()) from None
+        raise unexpected(text, at, accepted(parser)) from None
 
 
 def steps(text: Text, parser: InteractiveParser | None = None) -> Iterator[tuple[str, range]]:
@@ -211,7 +212,7 @@ def expected(text: str) -> set[str]:
             pass
     except (Error, UnexpectedToken):
         return set()
-    return parser.accepts()
+    return accepted(parser)
 
 
 @cache
@@ -223,19 +224,37 @@ def keywords() -> frozenset[str]:
     return frozenset(own - {"PARTITION_BY", "ORDER_BY"} | plain)
 
 
-def _choices(parser) -> set[str]:
+def _choices(parser: InteractiveParser) -> Set[str]:
     """Return the terminals that may be next: quickly, and exactly where a query or name may go on or have an alias, or
     a name could be a key."""
-    choices = set(parser.choices())
-    return parser.accepts() if choices & {"TABLE_ALIAS", "DOT"} or {"NAME", "OPTION_KEY"} <= choices else choices
+    choices = parser.choices().keys()
+    return accepted(parser) if choices & {"TABLE_ALIAS", "DOT"} or {"NAME", "OPTION_KEY"} <= choices else choices
 
 
-def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
+def accepted(parser: InteractiveParser) -> set[str]:
+    """Return what the parser's `accepts` does, for which that feeds each terminal to a copy of the parser."""
+    return {terminal for terminal in parser.choices() if terminal.isupper() and _accepts(parser, terminal)}
+
+
+def _accepts(parser: InteractiveParser, terminal: str) -> bool:
+    """Tell whether the parser can shift a terminal, or end, after the reductions that come before it."""
+    tables, stack = parser.parser_state.parse_conf, [*parser.parser_state.state_stack]
+    while stack[-1] != tables.end_state:
+        action, argument = tables.states[stack[-1]].get(terminal, (None, None))
+        if action is None or action is Shift:
+            return action is Shift
+        del stack[len(stack) - len(argument.expansion) :]
+        _, state = tables.states[stack[-1]][argument.origin.name]
+        stack.append(state)
+    return True
+
+
+def _classify(text: Text, at: int, choices: Set[str]) -> tuple[str, int]:
     """Choose the terminal that token `at` begins, and where it ends."""
     raw, word = text.raw(at), text.word(at)
     if "PATTERN_WINDOW" in choices and begins_pattern_window(text, at):
         return "PATTERN_WINDOW", at + 1
-    punctuation = _PUNCTUATION.get(raw)
+    punctuation = _PUNCTUATION.get(raw, "")
     if punctuation in choices and not (raw == "(" and "SQL" in choices and not _opens_brackets(text, at, choices)):
         return punctuation, at + 1
     terminal = word.replace(" ", "_")
@@ -261,7 +280,7 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
     return "UNKNOWN", at + 1
 
 
-def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
+def _is_keyword(text: Text, at: int, choices: Set[str]) -> bool:
     """Tell whether a word that may be a keyword here is one, where a name could stand too."""
     word, following = text.word(at), text.word(at + 1)
     match word:
@@ -305,7 +324,7 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
     return True
 
 
-def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
+def _island_end(text: Text, at: int, island: str, choices: Set[str]) -> int:
     """Return where an island that begins at token `at` ends, `at` itself if none can begin there."""
     match island:
         case "EXPLAIN_DETAILS":
@@ -354,7 +373,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
     return _run(text, at, stops, nested=True)
 
 
-def _opens_brackets(text: Text, at: int, choices: set[str]) -> bool:
+def _opens_brackets(text: Text, at: int, choices: Set[str]) -> bool:
     """Tell whether a bracket where a query may begin is of the grammar, and not a part of plain SQL."""
     if _holds_match(text, at):
         return True

@@ -1,9 +1,14 @@
 """Where statements end, whether one is finished, and what may follow an unfinished one."""
 
-import pytest
+import contextlib
 
-from cepsql.errors import InterfaceError, ProgrammingError
-from cepsql.language.parse import expected, is_complete, keywords, split
+import pytest
+from lark.exceptions import UnexpectedToken
+from mutations import corpus
+
+from cepsql.errors import Error, InterfaceError, ProgrammingError
+from cepsql.language.parse import _lark, accepted, expected, is_complete, keywords, split, steps
+from cepsql.language.tokens import Text
 from cepsql.language.translate import statements
 
 
@@ -135,3 +140,13 @@ def test_quoted_options(written, meant, recwarn):
     [table] = statements(f"CREATE TABLE t USING csv OPTIONS (nullValue {written})")
     assert table.options == (("nullvalue", meant),)
     assert not recwarn.list
+
+
+def test_what_is_accepted_is_what_lark_accepts():
+    right, wrong = corpus()
+    for text in sorted({statement.text for statement in (*right, *wrong)})[::10]:
+        parser = _lark().parse_interactive()
+        # The texts hold wrong statements, too: up to their errors they are read.
+        with contextlib.suppress(Error, UnexpectedToken):
+            for _ in steps(Text(text, unfinished=True), parser):
+                assert accepted(parser) == parser.accepts()
