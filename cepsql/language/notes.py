@@ -38,7 +38,7 @@ def copied(tree: T) -> T:
     while left:
         node, copy = left.pop()
         if node._meta is not None:
-            copy._meta = node._meta.copy()
+            copy._meta = Notes(node._meta)
         if node.comments is not None:
             copy.comments = [*node.comments]
         copy._type = node._type
