@@ -36,6 +36,7 @@ from cepsql.language.rewriting.variant_path import fold_paths, unfold_paths
 from cepsql.language.spark_functions import is_foreign_function
 from cepsql.language.syntax_errors import dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
+from cepsql.language.tree_nodes import TreeNodes
 
 KEPT_AGGREGATES = frozenset(
     {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}
@@ -49,7 +50,7 @@ PLACED = "__at_"
 """What the names of parameters without name begin with, before the character of the text at which they stand."""
 
 _VALUES = {exp.Struct: TokenType.L_BRACE, exp.Bracket: TokenType.L_BRACKET}
-_KEPT_FUNCTIONS = {"TO_CHAR", "PARSE_JSON"}
+_KEPT_FUNCTIONS = KEPT_AGGREGATES | {"TO_CHAR", "PARSE_JSON"}
 
 
 def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> exp.Expr:
@@ -76,63 +77,69 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     if len(trees) != 1 or trees[0] is None:
         raise ProgrammingError("one expression was expected here", span, None, text.sql)
     tree = unfold_paths(trees[0], paths)
-    _note_parameters(text, tokens, tree)
-    _refuse_names(text, tokens, tree)
+    nodes = TreeNodes(tree)
+    _note_parameters(text, tokens, nodes)
+    _refuse_names(text, tokens, nodes)
     refuse_bare_names(text, tree)
-    mark_misread(text, tokens, tree)
+    mark_misread(text, tokens, nodes)
     if into is not None:
-        refuse_misread(tree, text.sql)
+        refuse_misread(nodes, text.sql)
     incomplete = dangling(text, tokens)
     if incomplete is not None:
         raise incomplete
-    opaque = tree.find(exp.Command, exp.Parameter)
+    opaque = next(iter(nodes.of(exp.Command, exp.Parameter)), None)
     if isinstance(opaque, exp.Parameter):
         hint = "values are given by name, cepsql -v name=value, or in the order of ?"
-        if tree.find(exp.Values) is not None:
+        if nodes.of(exp.Values):
             hint = "VALUES (1, 'a') AS t (x, y) names its columns; " + hint
         raise ProgrammingError("syntax error: a parameter is written :name", span, hint, text.sql)
     if opaque is not None:
         raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
-    _refuse_values(text, tokens, tree)
-    for call in tree.find_all(exp.Func):
+    _refuse_values(text, tokens, nodes)
+    for call in nodes.of(exp.Func):
         if any(message.startswith("Required") for message in call.error_messages()):
             at = next((t for t in tokens if t.text.upper() in call.sql_names()), None)
             place = span if at is None else Span(at.start, at.end + 1)
             raise ProgrammingError("syntax error: arguments are missing in this call", place, None, text.sql)
-    for named in tree.find_all(exp.Anonymous, exp.Identifier):
-        named.set("this", named.this.removeprefix(KEPT) if isinstance(named.this, str) else named.this)
-    _place_calls(text, tree)
-    name_files(text, tree)
-    refuse_calls(text, tree)
+    for named in nodes.of(exp.Anonymous, exp.Identifier):
+        if isinstance(named.this, str) and named.this.startswith(KEPT):
+            named.set("this", named.this.removeprefix(KEPT))
+    _place_calls(text, nodes)
+    tables = nodes.of(exp.Table)
+    name_files(text, tables)
+    refuse_calls(text, tables)
     text.respelt += [token.start for token in respelt(tokens)]
-    refuse_foreign(tokens, tree, text.sql)
-    limit_fetched(tree)
-    exclusions_left_out(tree)
-    lateral_unnested(tree)
-    if materialized_left_out(tree):
+    refuse_foreign(tokens, nodes, text.sql)
+    limit_fetched(nodes)
+    exclusions_left_out(nodes)
+    lateral_unnested(nodes)
+    if materialized_left_out(nodes):
         text.respelt += [token.start for token in tokens if token.text.upper() == "MATERIALIZED"]
-    if spread_generators(tree):
+    if spread_generators(nodes):
         text.respelt += [token.start for token in tokens if token.text.upper() in ("EXPLODE", "UNNEST")]
     if any(token.token_type == TokenType.INTERVAL for token in tokens):
         tree = replaced(tree, exp.Interval, lambda interval: spark_interval(interval, tokens, text.sql))
         text.respelt += [token.start for token in respelt_units(tokens)]
-    tree = replaced(
-        tree,
-        exp.Anonymous,
-        lambda call: (
-            spark_window(call) or epoch_time(call) or tried(call, tokens, text.sql) or bloom_call(call, text.sql)
-        ),
-    )
+    if nodes.of(exp.Anonymous):
+        tree = replaced(
+            tree,
+            exp.Anonymous,
+            lambda call: (
+                spark_window(call) or epoch_time(call) or tried(call, tokens, text.sql) or bloom_call(call, text.sql)
+            ),
+        )
     # sqlglot puts what stands in the brackets, as in BigQuery, behind them, as in Spark.
     text.respelt += [
         token.start
         for token, after in pairwise(tokens)
         if after.text == ")" and token.text.upper() in ("IGNORE NULLS", "RESPECT NULLS", "NULLS")
     ]
-    if distinct_collected(tree):
+    windows = nodes.of(exp.Window)
+    if distinct_collected(windows):
         text.respelt += [token.start for token in tokens if token.text.upper() == "DISTINCT"]
-    refuse_distinct(tree, text.sql)
-    tree = spread_symmetric(tree)
+    refuse_distinct(windows, text.sql)
+    if nodes.of(exp.Between):
+        tree = spread_symmetric(tree)
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)
     return with_notes(tree)
@@ -149,9 +156,9 @@ def spelled_interval(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def _refuse_values(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
+def _refuse_values(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
     """Refuse what brackets after a relation make of it for sqlglot: a value, and no relation."""
-    for clause in tree.find_all(exp.From, exp.Join):
+    for clause in nodes.of(exp.From, exp.Join):
         kind = _VALUES.get(type(clause.this))
         if kind is not None:
             relation = (
@@ -163,10 +170,10 @@ def _refuse_values(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
             raise ProgrammingError(f"syntax error: unexpected {at.text}", Span(at.start, at.end + 1), None, text.sql)
 
 
-def _refuse_names(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
+def _refuse_names(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
     """Refuse parameters where sqlglot takes them for the names of columns."""
     colons = _colons(tokens)
-    aliases = [alias.args["alias"] for alias in tree.find_all(exp.Alias)] if colons else []
+    aliases = [alias.args["alias"] for alias in nodes.of(exp.Alias)] if colons else []
     wrong = {alias.name for alias in aliases if isinstance(alias, exp.Placeholder)}
     for colon, name in colons:
         if name.text in wrong:
@@ -190,7 +197,7 @@ def _function_name(before: Token | None, token: Token, following: Token | None) 
         return made_token(TokenType.VAR, token.text, token)
     if token.text.upper() == "MEAN" and token.token_type == TokenType.VAR:
         return made_token(TokenType.VAR, "avg", token)
-    kept = token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS or is_foreign_function(token.text)
+    kept = token.text.upper() in _KEPT_FUNCTIONS or is_foreign_function(token.text)
     if kept and token.token_type != TokenType.STRING:
         return kept_name(token)
     if token.token_type == TokenType.ANY and (before is None or before.text.upper() not in COMPARING):
@@ -211,9 +218,9 @@ def _colons(tokens: list[Token]) -> list[tuple[Token, Token]]:
     return [(colon, after) for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON]
 
 
-def _note_parameters(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
+def _note_parameters(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
     """Note in the text where the parameters of an expression stand; if that is not clear, that there are some."""
-    names = sorted(node.name for node in tree.find_all(exp.Placeholder))
+    names = sorted(node.name for node in nodes.of(exp.Placeholder))
     found = [
         (Span(colon.start, name.end + 1), name.text)
         for colon, name in _colons(tokens)
@@ -230,10 +237,9 @@ def kept_name(token: Token) -> Token:
     return made_token(TokenType.VAR, KEPT + token.text, token)
 
 
-def _place_calls(text: Text, tree: exp.Expr) -> None:
+def _place_calls(text: Text, nodes: TreeNodes) -> None:
     """Let the position of every call, which sqlglot ends at its name, reach to its closing parenthesis."""
-    at = {token.start: i for i, token in enumerate(text.tokens)}
-    for call in tree.find_all(exp.Func):
-        name = at.get(call.meta_get("start", -1))
+    for call in nodes.of(exp.Func):
+        name = text.places.get(call.meta_get("start", -1))
         if name is not None and name + 1 in text.closing:
             call.meta["end"] = text.tokens[text.closing[name + 1]].end

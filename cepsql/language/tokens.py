@@ -62,6 +62,11 @@ class Text:
     def _words(self) -> list[str]:
         return [" ".join(raw.upper().split()) if _WORD.match(raw) else "" for raw in self._written]
 
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The index of the token that begins at a character."""
+        return {token.start: i for i, token in enumerate(self.tokens)}
+
     def angles(self, i: int) -> str:
         """Return token i if it is made of angle brackets, which are one token where they adjoin, else ''."""
         raw = self.raw(i)

@@ -1,10 +1,11 @@
-"""A copy of a tree is equal to it, hangs together as it does, and can be changed by itself."""
+"""Copies of trees are equal to them and can be changed by themselves; nodes of a class are found in one walk."""
 
 from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import annotate, qualified, schema_of
-from cepsql.language.notes import copied, with_notes
+from cepsql.language.notes import Notes, copied, with_notes
 from cepsql.language.tokens import DIALECT
+from cepsql.language.tree_nodes import TreeNodes
 
 TEXT = """
 SELECT /* first */ a.x AS x, CAST(a.y AS DECIMAL(10, 2)) AS y, COUNT(DISTINCT b.z) AS n
@@ -25,6 +26,7 @@ def test_a_copy_is_what_sqlglot_copies():
             assert mine is not origin
             assert (mine.arg_key, mine.index, mine.comments) == (theirs.arg_key, theirs.index, theirs.comments)
             assert mine._meta == theirs._meta
+            assert mine._meta is None or type(mine._meta) is Notes
             assert mine.type == theirs.type
             assert mine.parent is None or any(part is mine for part in mine.parent.iter_expressions())
 
@@ -39,3 +41,10 @@ def test_changes_of_a_copy_leave_the_tree_alone():
     copy.expressions[0].pop()
     assert repr(tree) == before
     assert all(identifier.meta.get("start") != 0 for identifier in tree.find_all(exp.Identifier))
+
+
+def test_nodes_by_class_are_those_that_are_found():
+    tree = DIALECT.parse(TEXT)[0]
+    nodes = TreeNodes(tree)
+    for classes in [(exp.Column,), (exp.Func,), (exp.Query, exp.Table), (exp.Expr,), (exp.CTE,), (exp.CTE, exp.Order)]:
+        assert list(map(id, nodes.of(*classes))) == list(map(id, tree.find_all(*classes)))

@@ -8,6 +8,7 @@ from functools import cache
 
 from sqlglot.tokens import Token, TokenType
 
+from cepsql.base.cached_property import cached_property
 from cepsql.language.foreign.accepted_arguments import RULES
 from cepsql.language.foreign.accepted_functions import FORMS
 from cepsql.language.foreign.call_places import arguments, stands_in_from
@@ -64,20 +65,30 @@ def _by_arity() -> dict[str, tuple[tuple[int, bool, str], ...]]:
     return found
 
 
+@cache
+def _beginnings() -> frozenset[str]:
+    """Return the words with which begins what may be rewritten."""
+    return frozenset({"SAFE", "MAP", *RULES, *_by_arity()})
+
+
 class _AcceptedCalls:
     def __init__(self, tokens: list[Token]):
         self.tokens = tokens
         self.places: list[int] = []
-        self._closing = closing_brackets(tokens)
         quoted = TokenType.STRING, TokenType.IDENTIFIER
         self._words = ["" if token.token_type in quoted else token.text.upper() for token in tokens]
+
+    @cached_property
+    def _closing(self) -> dict[int, int]:
+        return closing_brackets(self.tokens)
 
     def rewritten(self, begin: int, end: int) -> list[Token]:
         """Return the tokens of a range, those of its calls rewritten."""
         out: list[Token] = []
         i = begin
         while i < end:
-            made = self._call(i) or self._safe(i) or self._map(i)
+            begins = self._words[i] in _beginnings()
+            made = (self._call(i) or self._safe(i) or self._map(i)) if begins else None
             if made is None:
                 out.append(self._field(i) or self._arrow(i))
                 i += 1
@@ -147,7 +158,7 @@ class _AcceptedCalls:
 
     def _field(self, i: int) -> Token | None:
         """Return the word of Spark's in place of one in EXTRACT(ISOWEEK FROM ts)."""
-        if (self._word(i - 2), self._word(i - 1)) != ("EXTRACT", "(") or self._word(i) not in _FIELDS:
+        if self._words[i] not in _FIELDS or (self._word(i - 2), self._word(i - 1)) != ("EXTRACT", "("):
             return None
         self.places.append(self.tokens[i].start)
         return made_token(TokenType.VAR, _FIELDS[self._word(i)], self.tokens[i])

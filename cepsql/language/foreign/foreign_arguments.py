@@ -25,15 +25,20 @@ _PATTERN_WORDS = {
     "YYYY": "yyyy", "YY": "yy", "HH24": "HH", "HH12": "hh", "MI": "mm", "SS": "ss", "DD": "dd", "FF6": "SSSSSS",
     "FF3": "SSS", "MON": "MMM", "DY": "E",
 }  # fmt: skip
+_CUTTING = "TRUNC"
+_COLLECTING = ("ARRAY_AGG", "COLLECT_LIST")
+_NAMES = frozenset({_CUTTING, *_OF_UNITS, *(name for name, _ in _OF_NUMBERS), *_OF_PATTERNS, *_COLLECTING})
+"""Functions whose arguments are looked at."""
+
 _TELLING = re.compile(r"YYYY|HH24|HH12|MI|DD|FF\d")
 
 
 def refuse_foreign_arguments(tokens: list[Token], sql: str) -> None:
     """Raise an error for units in quotes, the patterns of times that Oracle has, and lists in an order."""
-    closing = closing_brackets(tokens)
-    for i, token in enumerate(tokens[:-2]):
-        name = token.text.upper().removeprefix(KEPT)
-        if tokens[i + 1].token_type != TokenType.L_PAREN or i + 1 not in closing:
+    names = [token.text.upper().removeprefix(KEPT) for token in tokens[:-2]]
+    closing = closing_brackets(tokens) if not _NAMES.isdisjoint(names) else {}
+    for i, (token, name) in enumerate(zip(tokens, names, strict=False)):
+        if name not in _NAMES or tokens[i + 1].token_type != TokenType.L_PAREN or i + 1 not in closing:
             continue
         first = tokens[i + 2]
         if name in _OF_UNITS and first.token_type == TokenType.STRING and _UNITS.fullmatch(first.text):
@@ -45,12 +50,12 @@ def refuse_foreign_arguments(tokens: list[Token], sql: str) -> None:
         if (name, len(places)) in _OF_NUMBERS:
             spoken, hint = _OF_NUMBERS[name, len(places)]
             raise NotSupportedError(f"{spoken} is not supported", _span(token), hint, sql)
-        if name == "TRUNC" and (len(places) == 1 or _is_number(_second(tokens, places))):
+        if name == _CUTTING and (len(places) == 1 or _is_number(_second(tokens, places))):
             hint = "floor(x * 10) / 10 cuts digits of a positive number off, trunc(day, 'MONTH') a date"
             raise NotSupportedError("TRUNC of a number is not supported", _span(token), hint, sql)
         if name in _OF_PATTERNS:
             _refuse_pattern(name, _second(tokens, places), sql)
-        if name in ("ARRAY_AGG", "COLLECT_LIST"):
+        if name in _COLLECTING:
             _refuse_order(name, tokens[closing[i + 1] + 1 :], sql)
 
 

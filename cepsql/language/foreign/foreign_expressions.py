@@ -21,6 +21,12 @@ _PARTS = {
 }  # fmt: skip
 """What BigQuery extracts of a time."""
 
+_BEGINNINGS = frozenset({
+    *_RELATIONS, "FLOOR", "CEIL", "EXTRACT", "ARRAY", "SYSTEM", "BERNOULLI", "USING", "IS", "NOT", "JSON", "~*", "!~",
+    "!~*", "~~", "~~*", "LIKE", "ILIKE", ":=", "LIST", "SIMILAR TO", "SIMILAR", "+", "AT", "BEFORE",
+})  # fmt: skip
+"""The words at which `_said` looks."""
+
 _UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
@@ -29,6 +35,8 @@ def refuse_foreign_expressions(tokens: list[Token], sql: str) -> None:
     words = ["" if token.token_type == TokenType.STRING else token.text.upper().removeprefix(KEPT) for token in tokens]
     padded = [*words, "", "", "", ""]
     for i, (token, word) in enumerate(zip(tokens, words, strict=True)):
+        if word not in _BEGINNINGS:
+            continue
         before, after = words[i - 1] if i else "", padded[i + 1]
         said = _said(padded, i, word, before, after)
         if said is None and word == "JSON" and tokens[i + 1 : i + 2] and tokens[i + 1].token_type == TokenType.STRING:

@@ -7,6 +7,7 @@ from cepsql.errors import NotSupportedError, Span
 from cepsql.language.foreign.foreign_arguments import refuse_foreign_arguments
 from cepsql.language.foreign.foreign_expressions import refuse_foreign_expressions
 from cepsql.language.tokens import COMMENT, Text
+from cepsql.language.tree_nodes import TreeNodes
 
 _IN_AGGREGATES: dict[type[exp.Expr], tuple[TokenType, str]] = {
     exp.Order: (TokenType.ORDER_BY, "ORDER BY"),
@@ -79,9 +80,9 @@ def refuse_pipes(tokens: list[Token], sql: str) -> None:
             raise NotSupportedError("|> behind SELECT is not supported", Span(token.start, token.end + 1), hint, sql)
 
 
-def _refuse_called_relations(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+def _refuse_called_relations(tokens: list[Token], nodes: TreeNodes, sql: str) -> None:
     """Refuse Esper's conditions behind the name of a stream."""
-    for table in tree.find_all(exp.Table):
+    for table in nodes.of(exp.Table):
         conditions = table.this.find(*_CONDITIONS) if isinstance(table.this, exp.Anonymous) else None
         if conditions is not None:
             name = table.this.name
@@ -91,35 +92,32 @@ def _refuse_called_relations(tokens: list[Token], tree: exp.Expr, sql: str) -> N
             raise NotSupportedError(f"a condition behind {name} is not supported", place, hint, sql)
 
 
-def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+def refuse_foreign(tokens: list[Token], nodes: TreeNodes, sql: str) -> None:
     """Raise NotSupportedError for what is left out, such as LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, and
     ORDER BY, LIMIT and HAVING within an aggregate; and for what other engines read otherwise, such as
     AT TIME ZONE, -> and ->>."""
     refuse_foreign_expressions(tokens, sql)
     refuse_foreign_arguments(tokens, sql)
-    _refuse_arrows(tokens, tree, sql)
+    _refuse_arrows(tokens, nodes, sql)
     _refuse_samples(tokens, sql)
     _refuse_clauses(tokens, sql)
-    _refuse_called_relations(tokens, tree, sql)
-    _refuse_chains(tokens, tree, sql)
-    for unnest in tree.find_all(exp.Unnest):
+    _refuse_called_relations(tokens, nodes, sql)
+    _refuse_chains(tokens, nodes, sql)
+    for unnest in nodes.of(exp.Unnest):
         _refuse_unnest(tokens, unnest, sql)
-    words = [token.text.upper() for token in tokens]
     # Of FROM_UTC_TIMESTAMP, which is Spark's, sqlglot makes the same.
-    zoned = any(words[i : i + 3] == ["AT", "TIME", "ZONE"] for i in range(len(words)))
+    zoned = bool(nodes.of(exp.AtTimeZone)) and _has_words(tokens, ["AT", "TIME", "ZONE"])
     found = [
-        node
-        for node in tree.find_all(*_FOREIGN)
-        if _is_foreign(node) and (zoned or not isinstance(node, exp.AtTimeZone))
+        node for node in nodes.of(*_FOREIGN) if _is_foreign(node) and (zoned or not isinstance(node, exp.AtTimeZone))
     ]
     for refused, (spoken, word, hint) in _FOREIGN.items() if found else ():
         if any(isinstance(node, refused) for node in found):
             raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
     for word in ("REPLACE", "RENAME"):
-        if any(star.args.get(word.lower()) for star in tree.find_all(exp.Star)):
+        if any(star.args.get(word.lower()) for star in nodes.of(exp.Star)):
             hint = "SELECT * EXCEPT (x), y AS z leaves a column out, and adds one"
             raise NotSupportedError(f"* {word} is not supported", _place(tokens, word), hint, sql)
-    for limit in tree.find_all(exp.Limit, exp.Fetch):
+    for limit in nodes.of(exp.Limit, exp.Fetch):
         options = limit.args.get("limit_options")
         fetched = isinstance(limit, exp.Fetch)
         if options is not None and options.args.get("with_ties"):
@@ -132,13 +130,13 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         if limit.expressions:
             hint = "QUALIFY ROW_NUMBER() OVER (PARTITION BY key ORDER BY x) <= n gives the first rows of each key"
             raise NotSupportedError("LIMIT n BY is not supported", _place(tokens, "BY"), hint, sql)
-    if any(group.args.get("totals") for group in tree.find_all(exp.Group)):
+    if any(group.args.get("totals") for group in nodes.of(exp.Group)):
         hint = "GROUP BY GROUPING SETS ((key), ()) gives a total beside the groups"
         raise NotSupportedError("GROUP BY ... WITH TOTALS is not supported", _place(tokens, "TOTALS"), hint, sql)
-    if any(group.args.get("all") is False for group in tree.find_all(exp.Group)):
+    if any(group.args.get("all") is False for group in nodes.of(exp.Group)):
         hint = "write each set of keys once: GROUP BY GROUPING SETS ((a, b), (a), ())"
         raise NotSupportedError("GROUP BY DISTINCT is not supported", _place(tokens, "DISTINCT"), hint, sql)
-    for node in tree.find_all(*_IN_AGGREGATES):
+    for node in nodes.of(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         # In row patterns calls that sqlglot does not know have refusals of their own.
         if isinstance(call, exp.AggFunc) or (isinstance(call, exp.Anonymous) and call.find_ancestor(exp.Query)):
@@ -147,6 +145,11 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
             at = next((token for token in tokens if token.token_type == kind and token.start > begin), tokens[0])
             message = f"{word} within an aggregate is not supported"
             raise NotSupportedError(message, Span(at.start, at.end + 1), _HINTS.get(word), sql)
+
+
+def _has_words(tokens: list[Token], phrase: list[str]) -> bool:
+    words = [token.text.upper() for token in tokens]
+    return any(words[i : i + len(phrase)] == phrase for i in range(len(words)))
 
 
 def _is_foreign(node: exp.Expr) -> bool:
@@ -176,9 +179,9 @@ def _refuse_clauses(tokens: list[Token], sql: str) -> None:
             raise NotSupportedError(f"{spoken} is not supported", Span(token.start, token.end + 1), hint, sql)
 
 
-def _refuse_chains(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+def _refuse_chains(tokens: list[Token], nodes: TreeNodes, sql: str) -> None:
     """Refuse calls behind calls, such as x.upper().left(2)."""
-    for dot in tree.find_all(exp.Dot):
+    for dot in nodes.of(exp.Dot):
         inner = dot.this.expression if isinstance(dot.this, exp.Dot) else dot.this
         if isinstance(dot.expression, exp.Func) and isinstance(inner, exp.Func):
             points = (token for token, before in zip(tokens[1:], tokens, strict=False) if before.text == ")")
@@ -189,10 +192,10 @@ def _refuse_chains(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
 
 def _refuse_samples(tokens: list[Token], sql: str) -> None:
     """Refuse samples without a unit, such as TABLESAMPLE BERNOULLI (10): others mean percent, sqlglot rows."""
-    words = [token.text.upper() for token in tokens]
     for i, token in enumerate(tokens):
-        if token.token_type == TokenType.TABLE_SAMPLE and ")" in words[i:]:
-            inside = words[i : words.index(")", i)]
+        words = [one.text.upper() for one in tokens[i:]] if token.token_type == TokenType.TABLE_SAMPLE else []
+        if ")" in words:
+            inside = words[: words.index(")")]
             if not {"PERCENT", "ROWS", "BUCKET"} & set(inside):
                 hint = "TABLESAMPLE (10 PERCENT) takes about a tenth of the rows, TABLESAMPLE (10 ROWS) ten of them"
                 message = "TABLESAMPLE without a unit is not supported"
@@ -213,10 +216,10 @@ def _refuse_unnest(tokens: list[Token], unnest: exp.Unnest, sql: str) -> None:
         raise NotSupportedError("UNNEST with several columns is not supported", _place(tokens, "UNNEST"), hint, sql)
 
 
-def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+def _refuse_arrows(tokens: list[Token], nodes: TreeNodes, sql: str) -> None:
     """Refuse -> that makes no function: sqlglot would give text in JSON a meaning between those of other engines."""
     arrows = [token for token in tokens if token.token_type in (TokenType.ARROW, TokenType.DARROW)]
-    for node in tree.find_all(exp.JSONExtract, exp.JSONExtractScalar) if arrows else ():
+    for node in nodes.of(exp.JSONExtract, exp.JSONExtractScalar) if arrows else ():
         if node.args.get("variant_extract"):
             continue
         end = max((part.meta["end"] for part in node.this.walk() if part.meta_get("end") is not None), default=0)

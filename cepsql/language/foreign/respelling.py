@@ -1,6 +1,6 @@
 """What other engines write otherwise than Spark, as expressions of Spark's."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ from sqlglot.tokens import Token, TokenType
 from cepsql.errors import NotSupportedError
 from cepsql.language.foreign.group_windows import WINDOW_FUNCTIONS
 from cepsql.language.rewriting.bloom_filters import AGGREGATE, ASKED, SEEN, call_place
+from cepsql.language.tree_nodes import TreeNodes
 
 _EPOCH = {"0": "timestamp_seconds", "3": "timestamp_millis"}
 """What makes a time of a number since the epoch, by the digits of its seconds after the point."""
@@ -57,16 +58,16 @@ def spread_symmetric(tree: exp.Expr) -> exp.Expr:
     return replaced(tree, exp.Between, lambda node: _spread(node) if node.args.get("symmetric") else None)
 
 
-def limit_fetched(tree: exp.Expr) -> None:
+def limit_fetched(nodes: TreeNodes) -> None:
     """Turn FETCH FIRST n ROWS ONLY into LIMIT n."""
-    for fetch in list(tree.find_all(exp.Fetch)):
+    for fetch in nodes.of(exp.Fetch):
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
 
 
-def lateral_unnested(tree: exp.Expr) -> None:
+def lateral_unnested(nodes: TreeNodes) -> None:
     """Turn UNNEST(x) beside a relation into LATERAL explode(x), LATERAL TABLE(f(x)) into LATERAL f(x), and LEFT JOIN
     LATERAL of explode ON TRUE, for which Spark aggregates, into a join with what keeps rows without elements."""
-    for unnest in list(tree.find_all(exp.Unnest)):
+    for unnest in nodes.of(exp.Unnest):
         if isinstance(unnest.parent, exp.Join):
             call = exp.Explode(this=unnest.expressions[0])
             alias = unnest.args.get("alias")
@@ -74,11 +75,11 @@ def lateral_unnested(tree: exp.Expr) -> None:
                 # BigQuery names the element so.
                 alias.set("columns", [alias.this.copy()])
             unnest.replace(exp.Lateral(this=call, view=False, outer=False, alias=alias))
-    for lateral in tree.find_all(exp.Lateral):
+    for lateral in nodes.of(exp.Lateral):
         called = lateral.this
         if isinstance(called, exp.Anonymous) and called.name.upper() == "TABLE" and len(called.expressions) == 1:
             lateral.set("this", called.expressions[0])
-    for join in tree.find_all(exp.Join):
+    for join in nodes.of(exp.Join):
         lateral = join.this
         keeping = _KEEPING.get(type(lateral.this)) if isinstance(lateral, exp.Lateral) else None
         if keeping is not None and join.side == "LEFT" and join.args.get("on") == exp.true():
@@ -88,16 +89,16 @@ def lateral_unnested(tree: exp.Expr) -> None:
             join.set("on", None)
 
 
-def exclusions_left_out(tree: exp.Expr) -> None:
+def exclusions_left_out(nodes: TreeNodes) -> None:
     """Leave EXCLUDE NO OTHERS out, which says nothing."""
-    for spec in tree.find_all(exp.WindowSpec):
+    for spec in nodes.of(exp.WindowSpec):
         if excluded_rows(spec) == "NO OTHERS":
             spec.set("exclude", None)
 
 
-def materialized_left_out(tree: exp.Expr) -> bool:
+def materialized_left_out(nodes: TreeNodes) -> bool:
     """Leave AS [NOT] MATERIALIZED of a CTE out, which changes no row; tell whether there was any."""
-    ctes = [cte for cte in tree.find_all(exp.CTE) if cte.args.get("materialized") is not None]
+    ctes = [cte for cte in nodes.of(exp.CTE) if cte.args.get("materialized") is not None]
     for cte in ctes:
         cte.set("materialized", None)
     return bool(ctes)
@@ -109,10 +110,10 @@ def excluded_rows(spec: exp.WindowSpec) -> str | None:
     return None if said is None else str(said if isinstance(said, str) else said.name).upper()
 
 
-def distinct_collected(tree: exp.Expr) -> bool:
+def distinct_collected(windows: Iterable[exp.Window]) -> bool:
     """Turn COUNT, MIN, MAX and ARRAY_AGG of DISTINCT values in window frames, which Spark does not compute, into what
     it does; tell whether there were any."""
-    found = [window for window in tree.find_all(exp.Window) if _distinct(window) is not None]
+    found = [window for window in windows if _distinct(window) is not None]
     for window in found:
         call = _distinct(window)
         assert call is not None
@@ -132,9 +133,9 @@ def distinct_collected(tree: exp.Expr) -> bool:
     return bool(found)
 
 
-def refuse_distinct(tree: exp.Expr, sql: str) -> None:
+def refuse_distinct(windows: Iterable[exp.Window], sql: str) -> None:
     """Raise NotSupportedError for further aggregates of DISTINCT values in frames, which Spark does not compute."""
-    for window in tree.find_all(exp.Window):
+    for window in windows:
         call = window.this.this if isinstance(window.this, exp.Filter) else window.this
         if window.args.get("order") is None or not isinstance(call, exp.AggFunc):
             continue

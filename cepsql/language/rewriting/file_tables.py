@@ -65,12 +65,12 @@ def ending_format(path: str) -> str | None:
     return _ENDINGS.get(parts[-1]) if parts else None
 
 
-def name_files(text: Text, tree: exp.Expr) -> None:
-    """Give names to the files that a tree reads as tables; the names remember them under FILE.
+def name_files(text: Text, tables: Iterable[exp.Table]) -> None:
+    """Give names to the files that are read as tables; the names remember them under FILE.
 
     Raises ProgrammingError or NotSupportedError for a call that does not read files as it should.
     """
-    for table in tree.find_all(exp.Table):
+    for table in tables:
         found = _file_table(text, table)
         if found is None:
             continue
@@ -154,9 +154,9 @@ def _alias(file: FileTable) -> str:
     return stem if stem and not stem[0].isdigit() else f"files_{stem}".rstrip("_")
 
 
-def refuse_calls(text: Text, tree: exp.Expr) -> None:
+def refuse_calls(text: Text, tables: Iterable[exp.Table]) -> None:
     """Refuse functions of other names that read files for others, such as read_xlsx('a.xlsx')."""
-    for table in tree.find_all(exp.Table):
+    for table in tables:
         call = table.this
         if isinstance(call, exp.Anonymous) and re.match(r"(?i)read_\w+\Z", call.name):
             start, end = call.meta_get("start", 0), call.meta_get("end", 0)

@@ -2,17 +2,19 @@
 
 from sqlglot import exp
 
+from cepsql.language.tree_nodes import TreeNodes
+
 _ROWS = "__elements"
 
 
-def spread_generators(tree: exp.Expr) -> bool:
+def spread_generators(nodes: TreeNodes) -> bool:
     """Turn UNNEST in SELECT into explode, and several generators into one relation beside it, in place.
 
     Of lists that are not as long as others the missing elements are NULL, as in DuckDB, PostgreSQL and ksqlDB.
     Tell whether there were any.
     """
     changed = False
-    for select in list(tree.find_all(exp.Select)):
+    for select in nodes.of(exp.Select):
         items = [item for item in select.expressions if _list(item) is not None]
         if len(items) > 1:
             _meet(select, items)

@@ -9,6 +9,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.tokens import DIALECT, Text
+from cepsql.language.tree_nodes import TreeNodes
 
 _MARK = "misread"
 _TYPED = {"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"}
@@ -17,7 +18,7 @@ _TYPED = {"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"}
 _LENGTHS = re.compile(r"\s*(?:interval\s)?\s*(?:[+-]?\d+(?:\.\d+)?\s*[a-z]+\s*)+", re.I)
 
 
-def mark_misread(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
+def mark_misread(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
     """Mark the constants of an expression that another spelling would change."""
     found = {}
     for before, token in zip([None, *tokens], tokens, strict=False):
@@ -26,7 +27,7 @@ def mark_misread(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
             found[token.start] = (token.start, token.end + 1)
         if before is not None and token.token_type == TokenType.STRING and _is_untyped(before):
             found[token.start] = (before.start, token.end + 1)
-    for constant in tree.find_all(exp.Literal, exp.HexString) if found else ():
+    for constant in nodes.of(exp.Literal, exp.HexString) if found else ():
         if constant.meta_get("start") in found:
             constant.meta[_MARK] = found[constant.meta["start"]]
 
@@ -47,9 +48,9 @@ def _is_untyped(token: Token) -> bool:
     return token.token_type in DIALECT.parser_class.TYPE_TOKENS and token.text.upper() not in _TYPED
 
 
-def refuse_misread(tree: exp.Expr, sql: str) -> None:
+def refuse_misread(nodes: TreeNodes, sql: str) -> None:
     """Raise NotSupportedError for a marked constant: the tree is about to be written anew."""
-    for constant in tree.find_all(exp.Literal, exp.HexString):
+    for constant in nodes.of(exp.Literal, exp.HexString):
         if constant.meta_get(_MARK) is not None:
             begin, end = constant.meta[_MARK]
             hint = "CAST('...' AS type) makes a value of any type; 1.50BD is a decimal, X'1F' a binary"

@@ -21,6 +21,7 @@ from cepsql.errors import Error, NotSupportedError, OperationalError, answer, in
 from cepsql.language.guard import no_collection
 from cepsql.language.rewriting.misread import refuse_misread
 from cepsql.language.tokens import quoted
+from cepsql.language.tree_nodes import TreeNodes
 from cepsql.plan.group import part_roots
 from cepsql.plan.joins.as_of_tables import with_places
 from cepsql.plan.names.hidden_column import carry_column
@@ -630,7 +631,7 @@ class _Builder:
         if node.written is not None and query is node.query:
             sql = node.written.sql(lambda name: next(unused[name]))
         else:
-            refuse_misread(query, self.text)
+            refuse_misread(TreeNodes(query), self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         if known is not None:
             found = known

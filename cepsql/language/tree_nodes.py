@@ -1,0 +1,20 @@
+"""The nodes of a tree, walked once: many questions are asked of each small expression, most of them about nothing."""
+
+from typing import TypeVar, cast
+
+from sqlglot import exp
+
+T = TypeVar("T", bound=exp.Expr)
+
+
+class TreeNodes:
+    """The nodes of a tree as it is when this is made."""
+
+    def __init__(self, tree: exp.Expr):
+        self._nodes = list(tree.walk())
+        self._classes = set(map(type, self._nodes))
+
+    def of(self, *classes: type[T]) -> list[T]:
+        """Return the nodes of these classes, in the order of the tree's `find_all`."""
+        wanted = {kind for kind in self._classes if issubclass(kind, classes)}
+        return [cast(T, node) for node in self._nodes if type(node) in wanted] if wanted else []
