@@ -110,7 +110,7 @@ class MatchScope:
         name = copied(parts[0])
         # As it is declared: one column is one travelling value, however it is spelled.
         name.set("this", self.columns[name.name.lower()][0])
-        plain: exp.Column | exp.Dot = exp.column(name)
+        plain: exp.Column | exp.Dot = exp.column(name, copy=False)
         for field in parts[1:]:
             plain = exp.Dot(this=plain, expression=copied(field))
         return variables, plain
@@ -134,7 +134,7 @@ class MatchScope:
 
     def type_of(self, expression: exp.Expr) -> str:
         """Return the Spark type of an expression, lower case, "unknown" where it cannot be told."""
-        plain = self.row_expression(expression).transform(lambda node: of_result_type(node) or node)
+        plain = copied(self.row_expression(expression)).transform(lambda node: of_result_type(node) or node, copy=False)
         for call in list(plain.find_all(exp.Anonymous)):
             kind = _TYPES.get(call.name.upper())
             if kind:

@@ -63,6 +63,8 @@ def bind_parameters(statement, args: Mapping[str, object]):
     """
     places = {named.text: named.span for query in _queries(statement) for named in reversed(query.parameters)}
     used = {node.name for expression in _expressions(statement) for node in expression.find_all(exp.Placeholder)}
+    if not used and not places:
+        return statement
     literals = {
         name: _literal_at(value, places.get(name)) for name, value in args.items() if name in used or name in places
     }
