@@ -58,7 +58,7 @@ def defined_key(create: CreateSource) -> tuple[tuple[str, ...], str | None]:
 def _type_of(condition: exp.Expr, create: CreateSource) -> exp.DataType | None:
     """Return the type of a condition on a row of the stream, None if only Spark knows it."""
     schema = schema_of({_ROW: [(column.name, column.type) for column in create.columns]})
-    query = qualified(exp.select(condition.copy().as_("deleted")).from_(_ROW), schema)
+    query = qualified(exp.select(condition.copy().as_("deleted")).from_(_ROW), schema, lambda: span_of(condition))
     annotate(query, schema)
     kind = query.selects[0].type
     return None if kind is None or kind.this in (exp.DType.UNKNOWN, exp.DType.USERDEFINED) else kind

@@ -13,7 +13,7 @@ from sqlglot.schema import MappingSchema
 from cepsql.analysis.sql.expression_types import annotate_types
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import Error, NotSupportedError
-from cepsql.language.guard import guarded, not_understood
+from cepsql.language.guard import Place, guarded, not_understood
 from cepsql.language.notes import copied
 from cepsql.language.tokens import DIALECT
 
@@ -47,14 +47,15 @@ def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
         return MappingSchema(columns_of, dialect=DIALECT, normalize=False)
 
 
-def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> exp.Query:
+def qualified(query: exp.Query, schema: MappingSchema, place: Place = None, aliases: bool = True) -> exp.Query:
     """Return a query with the table of every column, and without stars; the one given is changed.
 
+    place:   where it stands.
     aliases: names of items of SELECT stand for what they name, in its other parts.
     Raises OptimizeError for names that mean nothing, ProgrammingError for what is not understood.
     """
     hidden = _hide_partners(query)
-    with guarded(span_of(query)):
+    with guarded(place):
         tree = qualify(
             query,
             schema=schema,

@@ -187,8 +187,8 @@ _Columns = tuple[tuple[str, tuple[ColumnDefinition, ...]], ...]
 """The columns of relations, by lower-case name as written."""
 
 
-_remembered: ContextVar[dict[tuple[int, _Columns], tuple[exp.Query, _Names]] | None] = ContextVar("names", default=None)
-"""What the names in queries mean, by the identity of each and the columns that it reads."""
+_remembered: ContextVar[dict[int, tuple[exp.Query, _Columns, _Names]] | None] = ContextVar("names", default=None)
+"""What the names in queries mean over columns, by the identity of the query."""
 
 
 @contextmanager
@@ -203,14 +203,14 @@ def remembered_names() -> Iterator[None]:
 
 def _names_of(query: exp.Query, columns_of: _Columns) -> _Names:
     """Return what the names in a query mean; raises what `resolve` raises."""
-    remembered, key = _remembered.get(), (id(query), columns_of)
-    if remembered is not None and key in remembered:
-        return remembered[key][1]
+    remembered = _remembered.get()
+    if remembered is not None and (last := remembered.get(id(query))) is not None and last[1] == columns_of:
+        return last[2]
     items = projected(query, [columns for _, columns in columns_of])
     names = _QualifiedNames(query, columns_of) if items is None else _ProjectedNames(query, columns_of, items)
     if remembered is not None:
         # With its query, so that no other one gets the same identity.
-        remembered[key] = query, names
+        remembered[id(query)] = query, columns_of, names
     return names
 
 
@@ -266,12 +266,12 @@ class _ProjectedNames:
 
 def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
     try:
-        tree = qualified(_spoken(query), schema)
+        tree = qualified(_spoken(query), schema, lambda: span_of(query))
     except OptimizeError as error:
         if _UNKNOWN_COLUMNS not in str(error):
             raise
         # A name may be that of a column of a table function, or of an item.
-        tree = qualified(_spoken(query), schema, aliases=False)
+        tree = qualified(_spoken(query), schema, lambda: span_of(query), aliases=False)
     spread_inner_stars(tree, schema)
     return tree
 
@@ -408,7 +408,7 @@ def _check_columns(
             if not column.table and not _is_alias(column, scope):
                 _check_one_owner(column, _seen_in(column, scope, columns))
             # A column that a star stands for has no place in the text.
-            if column.table and span_of(column.this) is not None:
+            if column.table and column.this.meta_get("start") is not None:
                 _check_one_column(column, columns.get(column.table.lower(), []))
 
 
@@ -516,17 +516,24 @@ class _EventTimes:
             return self._of_union(scope) if self.unions else None
         if not isinstance(scope.expression, exp.Select):
             return None
+        times: dict[str, Watermark | None] = {}
         for selected in scope.expression.selects:
             column = selected.unalias()
             if not isinstance(column, exp.Column):
                 continue
-            source, below = scope.sources.get(column.table), None
-            if isinstance(source, Scope):
-                below = self.of(source)
-            elif isinstance(source, exp.Table) and source.name.lower() in self.relations:
-                below = _time_of_table(source, self.relations[source.name.lower()])
+            if column.table not in times:
+                times[column.table] = self._of_source(scope.sources.get(column.table))
+            below = times[column.table]
             if below is not None and below.column.lower() == column.name.lower():
                 return Watermark(selected.alias_or_name, below.delay)
+        return None
+
+    def _of_source(self, source: exp.Expr | Scope | None) -> Watermark | None:
+        """Return the event time of what a SELECT reads, None if there is none or nothing is known of it."""
+        if isinstance(source, Scope):
+            return self.of(source)
+        if isinstance(source, exp.Table) and source.name.lower() in self.relations:
+            return _time_of_table(source, self.relations[source.name.lower()])
         return None
 
     def _of_union(self, scope: Scope) -> Watermark | None:

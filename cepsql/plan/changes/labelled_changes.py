@@ -21,7 +21,8 @@ def numbered(items: Sequence[exp.Expr]) -> list[exp.Expr]:
 def hidden_columns(columns: Sequence[exp.Expr], kind: exp.Expr) -> list[exp.Expr]:
     """Return IDENTITY and CHANGE of rows that columns tell from one another; `kind` is the number of a `Change`."""
     identity = exp.func("to_json", exp.func("struct", *columns)) if columns else exp.Literal.string("")
-    return [exp.alias_(identity, IDENTITY), exp.alias_(exp.cast(kind, "tinyint", dialect="spark"), CHANGE)]
+    change = exp.cast(kind, exp.DType.TINYINT, dialect="spark")
+    return [exp.alias_(identity, IDENTITY, copy=False), exp.alias_(change, CHANGE, copy=False)]
 
 
 def labelled_query(rows: Sql, names: Sequence[str], around: Mapping[str, exp.Expr | None]) -> Sql:
