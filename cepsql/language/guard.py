@@ -17,29 +17,47 @@ Place = Span | None | Callable[[], Span | None]
 """Where an error is, or what finds that: most calls succeed, and looking for places takes long."""
 
 _STACK = 12_000
+_TOLD = (Error, ParseError, OptimizeError, UnsupportedError)
+"""Errors that say what is wrong."""
+
 _lock = threading.Lock()
 _limits: list[int] = []
 """Python's own recursion limit, once for each block that runs now."""
 
 
-@contextlib.contextmanager
-def deep_stack(place: Place = None) -> Iterator[None]:
+class deep_stack:
     """Let functions over SQL trees call themselves more often within the block than Python lets others.
 
-    Raises NotSupportedError at `place` where even that is not enough.
+    Raises NotSupportedError at `place` where even that is not enough. A class, for it stands round thousands of blocks.
     """
-    with _lock:
-        _limits.append(_limits[0] if _limits else sys.getrecursionlimit())
-        sys.setrecursionlimit(max(_STACK, _limits[0]))
-    try:
-        yield
-    except RecursionError:
-        raise too_deep(_asked(place)) from None
-    finally:
+
+    def __init__(self, place: Place = None):
+        self._place = place
+
+    def __enter__(self) -> None:
         with _lock:
-            usual = _limits.pop()
-            if not _limits:
-                sys.setrecursionlimit(usual)
+            _limits.append(_limits[0] if _limits else sys.getrecursionlimit())
+            sys.setrecursionlimit(max(_STACK, _limits[0]))
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None:
+                self.refuse(error)
+        finally:
+            with _lock:
+                usual = _limits.pop()
+                if not _limits:
+                    sys.setrecursionlimit(usual)
+
+    def refuse(self, error: BaseException) -> None:
+        """Raise ours in place of an error, unless that is to be seen as it is."""
+        if isinstance(error, RecursionError):
+            raise too_deep(self.place) from None
+
+    @property
+    def place(self) -> Span | None:
+        """Where an error is."""
+        return self._place() if callable(self._place) else self._place
 
 
 @contextlib.contextmanager
@@ -57,24 +75,18 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-@contextlib.contextmanager
-def guarded(place: Place = None) -> Iterator[None]:
+class guarded(deep_stack):
     """Guard a call into sqlglot.
 
     Lets errors of ours, and sqlglot's own about syntax, names and what a dialect lacks, through. All else that it fails
     with, which is where its functions are given what they don't expect, raises ProgrammingError at `place`.
     """
-    with deep_stack(place):
-        try:
-            yield
-        except (Error, ParseError, OptimizeError, UnsupportedError, RecursionError):
-            raise
-        except Exception as error:
-            raise not_understood(_asked(place)) from error
 
-
-def _asked(place: Place) -> Span | None:
-    return place() if callable(place) else place
+    def refuse(self, error: BaseException) -> None:
+        """Raise ours in place of an error, unless that is to be seen as it is."""
+        super().refuse(error)
+        if isinstance(error, Exception) and not isinstance(error, _TOLD):
+            raise not_understood(self.place) from error
 
 
 def too_deep(place: Span | None) -> NotSupportedError:

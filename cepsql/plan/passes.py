@@ -531,12 +531,12 @@ def _with(draft: Draft, rows: Sql) -> Draft:
 def _written(draft: Draft, rule: Callable[[exp.Query], exp.Query]) -> Draft:
     """Return a draft whose expressions are as a rule writes them, the same one if that changes none."""
     query = draft.query
-    expression = rule(query.expression)
-    operators = tuple(replace(clause, input=rule(clause.input)) for clause in query.operators)
-    changed = expression is not query.expression or any(
-        new.input is not old.input for new, old in zip(operators, query.operators, strict=True)
-    )
-    return replace(draft, query=replace(query, expression=expression, operators=operators)) if changed else draft
+    before = [query.expression, *(clause.input for clause in query.operators)]
+    after = [rule(tree) for tree in before]
+    if all(new is old for new, old in zip(after, before, strict=True)):
+        return draft
+    operators = tuple(replace(clause, input=tree) for clause, tree in zip(query.operators, after[1:], strict=True))
+    return replace(draft, query=replace(query, expression=after[0], operators=operators))
 
 
 def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:

@@ -24,7 +24,7 @@ def mark_merged_stars(query: exp.Query) -> None:
 
 def spread_inner_stars(query: exp.Query, schema: MappingSchema) -> None:
     """Put columns in the place of stars inside the expressions of a qualified query, where the columns are known."""
-    if query.find(exp.Star) is None:
+    if not any(next(inner_stars(select), None) for select in query.find_all(exp.Select)):
         return
     for scope in traverse_scope(query):
         if not isinstance(scope.expression, exp.Select):

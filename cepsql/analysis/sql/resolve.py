@@ -127,11 +127,18 @@ def table_name(table: exp.Table) -> str:
 
 def catalog_tables(query: exp.Expr) -> list[exp.Table]:
     """Return the tables of a query that are neither CTEs nor functions; hints name no tables of their own."""
-    tables = []
-    for table in query.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier) and not _is_cte(table) and not table.find_ancestor(exp.Hint):
-            tables.append(table)
-    return tables
+    return [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Identifier) and _is_plain(table)]
+
+
+def _is_plain(table: exp.Table) -> bool:
+    """Tell whether a table is neither a CTE nor in a hint: most have no WITH above them."""
+    with_ctes, node = False, table.parent
+    while node is not None:
+        if isinstance(node, exp.Hint):
+            return False
+        with_ctes = with_ctes or node.args.get("with_") is not None
+        node = node.parent
+    return not (with_ctes and _is_cte(table))
 
 
 def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
@@ -305,7 +312,9 @@ def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -
 
 
 def used_ctes(query: exp.Query) -> exp.Query:
-    """Return a copy without the CTEs that nothing in it reads."""
+    """Return a copy without the CTEs that nothing in it reads, the query itself if it has no CTEs."""
+    if query.find(exp.With) is None:
+        return query
     copy = copied(query)
     readers = Counter(_names_read(copy))
     # Later ones and inner ones, which may be the last that read others, come first.

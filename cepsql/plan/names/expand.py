@@ -276,7 +276,7 @@ class _Trees:
 
 
 def _at_rest(query: ParsedQuery) -> Expanded:
-    tree = used_ctes(query.expression)
+    tree = copied(used_ctes(query.expression))
     return Expanded(replace(query, expression=tree), written_query(query, tree), {}, False)
 
 
