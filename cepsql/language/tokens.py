@@ -84,8 +84,7 @@ class Text:
 
     def slice(self, i: int, j: int) -> str:
         """Return the text of tokens i to j (exclusive) as it is written."""
-        span = self.span(i, j)
-        return self.sql[span.start : span.end] if j > i else ""
+        return self.sql[self.tokens[i].start : self.tokens[j - 1].end + 1] if i < min(j, len(self.tokens)) else ""
 
     def kept(self, span: Span) -> str:
         """Return a part of the text, given in characters, with the user's functions in backquotes: it means the same in

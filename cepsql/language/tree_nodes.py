@@ -1,6 +1,6 @@
 """The nodes of a tree, walked once: many questions are asked of each small expression, most of them about nothing."""
 
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -12,9 +12,10 @@ class TreeNodes:
 
     def __init__(self, tree: exp.Expr):
         self._nodes = list(tree.walk())
-        self._classes = set(map(type, self._nodes))
+        self._classes = {kind for node_class in set(map(type, self._nodes)) for kind in node_class.__mro__}
 
     def of(self, *classes: type[T]) -> list[T]:
         """Return the nodes of these classes, in the order of the tree's `find_all`."""
-        wanted = {kind for kind in self._classes if issubclass(kind, classes)}
-        return [cast(T, node) for node in self._nodes if type(node) in wanted] if wanted else []
+        if self._classes.isdisjoint(classes):
+            return []
+        return [node for node in self._nodes if isinstance(node, classes)]
