@@ -134,15 +134,18 @@ class MatchScope:
 
     def type_of(self, expression: exp.Expr) -> str:
         """Return the Spark type of an expression, lower case, "unknown" where it cannot be told."""
-        plain = copied(self.row_expression(expression)).transform(lambda node: of_result_type(node) or node, copy=False)
+        row = self.row_expression(expression)
+        if self._is_input_column(row):
+            return self._declared_type(row)
+        plain = copied(row).transform(lambda node: of_result_type(node) or node, copy=False)
         for call in list(plain.find_all(exp.Anonymous)):
             kind = _TYPES.get(call.name.upper())
             if kind:
                 typed = exp.cast(exp.null(), kind, dialect=DIALECT)
                 plain = typed if call is plain else plain
                 call.replace(typed)
-        if isinstance(plain, exp.Column) and plain.name.lower() in self.columns:
-            return declared_type(self.columns[plain.name.lower()][1])
+        if self._is_input_column(plain):
+            return self._declared_type(plain)
         query = exp.Select(expressions=[exp.alias_(plain, "e", copy=False)], from_=exp.From(this=relation(_ROWS)))
         for column in query.find_all(exp.Column):
             column.set("table", exp.to_identifier(_ROWS))
@@ -150,6 +153,12 @@ class MatchScope:
                 column.this.set("this", column.name.lower())
         known = is_annotated(query, _schema(tuple(self.columns.values())))
         return spoken_type(query.expressions[0]) if known else "unknown"
+
+    def _is_input_column(self, expression: exp.Expr) -> bool:
+        return isinstance(expression, exp.Column) and expression.name.lower() in self.columns
+
+    def _declared_type(self, column: exp.Expr) -> str:
+        return declared_type(self.columns[column.name.lower()][1])
 
     def row_expression(self, expression: exp.Expr) -> exp.Expr:
         """Return the expression with pattern variables and navigation taken off: what is computed from one row."""
