@@ -23,43 +23,43 @@ class Inputs:
         self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
         self._followed: dict[Hashable, tuple[Sql, Sql | None]] = {}
 
-    def __call__(self, reader: Reader, rows: Sql, spoken: str) -> Sql:
+    def __call__(self, reader: Reader, rows: Sql, reader_name: str) -> Sql:
         """Return the input, in which what remembers rows is an operator of its own.
 
         Raises NotSupportedError and ProgrammingError for rows that cannot be read so.
         """
-        return granted(self.answer(reader, rows, spoken))
+        return granted(self.answer(reader, rows, reader_name))
 
-    def answer(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
+    def answer(self, reader: Reader, rows: Sql, reader_name: str) -> Sql | Error:
         """Return the input, or why there is none."""
         if not isinstance(reader, RowsInOrder | RowsAsTheyCome):
-            return self._asked(reader, rows, spoken)
-        key = _question(reader, rows, spoken)
+            return self._asked(reader, rows, reader_name)
+        key = _question(reader, rows, reader_name)
         if key not in self._answers:
-            self._answers[key] = rows, self._asked(reader, rows, spoken)
+            self._answers[key] = rows, self._asked(reader, rows, reader_name)
         return self._answers[key][1]
 
-    def followed_by(self, column: str, rows: Sql, place: Span, spoken: str) -> Sql | None:
+    def followed_by(self, column: str, rows: Sql, place: Span, reader_name: str) -> Sql | None:
         """Return rows of a stream followed by a column as their event time, None if they cannot be."""
         order = exp.Ordered(this=exp.column(exp.to_identifier(column, quoted=True), copy=False), nulls_first=True)
         reader = RowsInOrder((order,), place)
-        key = _question(reader, rows, spoken)
+        key = _question(reader, rows, reader_name)
         if key not in self._followed:
-            asked = self.answer(reader, rows, spoken) if _may_be_time(column, rows) else None
+            asked = self.answer(reader, rows, reader_name) if _may_be_time(column, rows) else None
             followed = asked if isinstance(asked, Sql) and is_followed_by(asked, column) else None
             self._followed[key] = rows, followed
         return self._followed[key][1]
 
-    def _asked(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
+    def _asked(self, reader: Reader, rows: Sql, reader_name: str) -> Sql | Error:
         draft = Draft(ParsedQuery(rows.query, (), "", reader.span), rows=rows)
-        asked = Asked(reader, spoken, self, self._names)
+        asked = Asked(reader, reader_name, self, self._names)
         return answer(lambda: run_passes(PASSES, draft, asked).graph)
 
 
-def _question(reader: Reader, rows: Sql, spoken: str) -> Hashable:
+def _question(reader: Reader, rows: Sql, reader_name: str) -> Hashable:
     """Return what the input that a reader gets of rows depends on."""
     nodes = tuple((name, id(node)) for name, node in rows.inputs.items())
-    return type(reader), reader.order_by, reader.span, spoken, rows.query, nodes, rows.view, id(rows.windows)
+    return type(reader), reader.order_by, reader.span, reader_name, rows.query, nodes, rows.view, id(rows.windows)
 
 
 def _may_be_time(column: str, rows: Sql) -> bool:

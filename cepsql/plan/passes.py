@@ -119,13 +119,13 @@ class Asked:
     """What is asked of rows, and of whom a pass asks further.
 
     reader: the operator that reads them, None for those that the whole query gives out.
-    spoken: what messages call it.
+    reader_name: what messages call it.
     inputs: gives the input of an operator.
     names:  what names mean.
     """
 
     reader: Reader | None
-    spoken: str
+    reader_name: str
     inputs: Checked
     names: QueryNames = field(repr=False)
 
@@ -292,8 +292,8 @@ def emission(draft: Draft, asked: Asked) -> Draft:
 def no_tables_that_change(draft: Draft, asked: Asked) -> Draft:
     """No changes of a table are taken for rows."""
     # The whole query was looked at before its joins, whose right side may be read as versions.
-    if asked.spoken != "JOIN":
-        refuse_changelog(draft.graph, asked.spoken if asked.reader is not None else None, draft.place)
+    if asked.reader_name != "JOIN":
+        refuse_changelog(draft.graph, asked.reader_name if asked.reader is not None else None, draft.place)
     return draft
 
 
@@ -361,7 +361,7 @@ def windows_of_calendar(draft: Draft, asked: Asked) -> Draft:
 def plain_input(draft: Draft, asked: Asked) -> Draft:
     """What stands between two operators works row by row."""
     assert asked.reader is not None
-    refuse_operator_input(asked.reader, draft.graph, asked.spoken)
+    refuse_operator_input(asked.reader, draft.graph, asked.reader_name)
     return draft
 
 
@@ -373,7 +373,7 @@ def followed_input(draft: Draft, asked: Asked) -> Draft:
         return draft
     if rows.ordered and rows.watermark is None:
         ordered = next(node for node in draft.graph.inputs.values() if node.properties.ordered)
-        raise missing_time(ordered, asked.spoken, draft.place)
+        raise missing_time(ordered, asked.reader_name, draft.place)
     refuse_unmarked(asked.reader, draft.graph)
     return draft
 
@@ -484,7 +484,7 @@ def run_passes(passes: tuple[Pass, ...], draft: Draft, asked: Asked) -> Draft:
         if one.at_rest or streaming:
             before, draft = draft, one.run(draft, asked)
             if draft is not before:
-                record_step(None if asked.reader is None else asked.spoken, one.name, one.sentence, before, draft)
+                record_step(None if asked.reader is None else asked.reader_name, one.name, one.sentence, before, draft)
     return draft
 
 

@@ -32,18 +32,18 @@ _STATEFUL = (
 )  # fmt: skip
 
 
-def refuse_operator_input(clause: Reader, below: Sql, spoken: str) -> None:
-    """Raise NotSupportedError for an input over streams that an operator (`spoken`) cannot read in order."""
+def refuse_operator_input(clause: Reader, below: Sql, reader_name: str) -> None:
+    """Raise NotSupportedError for an input over streams that an operator (`reader_name`) cannot read in order."""
     for branch in input_branches(below):
         assert isinstance(branch, Sql)
         for side in _joined(branch):
-            refuse_operator_input(clause, side, spoken)
+            refuse_operator_input(clause, side, reader_name)
         streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
         query = without_ctes(branch.query)
-        _refuse_input(clause, query, streams, spoken)
+        _refuse_input(clause, query, streams, reader_name)
         if not streams:
             raise NotSupportedError(
-                f"a union of streams and tables before {spoken} is not supported",
+                f"a union of streams and tables before {reader_name} is not supported",
                 span_of(query, clause.span),
                 "join the stream with the table, or replay the table as a stream",
             )
@@ -165,17 +165,17 @@ def _joined(branch: Sql) -> list[Sql]:
     return [side for side in sides if isinstance(side, Sql)]
 
 
-def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], spoken: str) -> None:
+def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], reader_name: str) -> None:
     uses = [table for table in catalog_tables(query) if table_name(table) in streams]
     _refuse_in_conditions(uses, clause.span)
     _refuse_whole_tables(query, streams, clause.span)
     if len(uses) > 1:
-        raise NotSupportedError(f"a join of streams of this form before {spoken} is not supported", clause.span)
+        raise NotSupportedError(f"a join of streams of this form before {reader_name} is not supported", clause.span)
     stateful = _without_subqueries(query).find_all(*_STATEFUL)
     refused = next((node for node in stateful if _reads(_query_of(node), streams)), None)
     if refused is not None:
         raise NotSupportedError(
-            f"{_spoken(refused)} on a stream before {spoken} is not supported",
+            f"{_construct_name(refused)} on a stream before {reader_name} is not supported",
             span_of(refused, clause.span),
             "filters, computed columns, joins with tables and UNION ALL of streams are",
         )
@@ -229,7 +229,7 @@ def _refuse_lateral(query: exp.Query) -> None:
         grouping = inner.find(exp.Group, exp.Distinct, exp.AggFunc) if isinstance(inner, exp.Subquery) else None
         if grouping is not None:
             raise NotSupportedError(
-                f"{_spoken(grouping)} in LATERAL beside a stream is not supported",
+                f"{_construct_name(grouping)} in LATERAL beside a stream is not supported",
                 span_of(grouping, span_of(query)),
                 "aggregate the table in a subquery with GROUP BY, and join that",
             )
@@ -358,7 +358,7 @@ def _in_condition(table: exp.Table) -> bool:
     return False
 
 
-def _spoken(node: exp.Expr) -> str:
+def _construct_name(node: exp.Expr) -> str:
     words = {
         exp.Group: "GROUP BY", exp.Distinct: "DISTINCT", exp.Window: "a window function", exp.Order: "ORDER BY",
         exp.Limit: "LIMIT", exp.SetOperation: "UNION, INTERSECT or EXCEPT",

@@ -37,15 +37,15 @@ class RowsAsTheyCome:
 
 
 class Checked(Protocol):
-    """Gives the input of an operator as its reader needs it; `spoken` is what messages call the reader."""
+    """Gives the input of an operator as its reader needs it; `reader_name` is what messages call the reader."""
 
-    def __call__(self, reader: Reader, rows: Sql, spoken: str) -> Sql:
+    def __call__(self, reader: Reader, rows: Sql, reader_name: str) -> Sql:
         """Return the input; raises why there is none."""
 
-    def answer(self, reader: Reader, rows: Sql, spoken: str) -> Sql | Error:
+    def answer(self, reader: Reader, rows: Sql, reader_name: str) -> Sql | Error:
         """Return the input, or why there is none."""
 
-    def followed_by(self, column: str, rows: Sql, place: Span, spoken: str) -> Sql | None:
+    def followed_by(self, column: str, rows: Sql, place: Span, reader_name: str) -> Sql | None:
         """Return rows of a stream followed by a column as their event time, None if they cannot be."""
 
 
