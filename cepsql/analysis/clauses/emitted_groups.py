@@ -17,14 +17,14 @@ class GroupChanges:
     name:    the placeholder table in the query around it.
     keys:    the columns of the rows that are the keys, which come out.
     calls:   the columns that come out beside keys and OPERATION, and the aggregates of a column that they are.
-    spoken:  the aggregates as SQL.
+    aggregates: those as SQL.
     layout:  the columns that travel: keys, and arguments of aggregates as values.
     """
 
     name: str
     keys: tuple[ColumnDefinition, ...]
     calls: tuple[tuple[ColumnDefinition, RunningCall], ...]
-    spoken: tuple[str, ...]
+    aggregates: tuple[str, ...]
     layout: RowLayout
 
     @property
@@ -38,7 +38,7 @@ def plan_group_changes(
     columns: Sequence[ColumnDefinition],
     keys: Sequence[str],
     calls: Sequence[tuple[ColumnDefinition, RunningCall]],
-    texts: Sequence[str],
+    aggregates: Sequence[str],
 ) -> GroupChanges:
     """Plan groups of rows with these columns.
 
@@ -54,4 +54,4 @@ def plan_group_changes(
     )
     places = {value: f"v{i}" for i, value in enumerate(values)}
     taken = tuple((column, replace(call, name=column.name, column=places[call.column or ""])) for column, call in calls)
-    return GroupChanges(name, tuple(types[key] for key in keys), taken, tuple(texts), layout)
+    return GroupChanges(name, tuple(types[key] for key in keys), taken, tuple(aggregates), layout)

@@ -41,7 +41,7 @@ class ChangingGroups(Ordered):
         return [
             f"ChangingGroups {groups.name}",
             f"  group by: {', '.join(column.name for column in groups.keys) or 'nothing (one group)'}",
-            *(f"  {column.name}: {call}" for (column, _), call in zip(groups.calls, groups.spoken, strict=True)),
+            *(f"  {column.name}: {call}" for (column, _), call in zip(groups.calls, groups.aggregates, strict=True)),
             "  state: for every key what each aggregate needs to go on, for ever",
             *(["  first and last: in the order in which rows come"] if groups.layout.by_arrival else []),
             f"  emit: groups whenever they change, with what each row does in {OPERATION}",
@@ -65,7 +65,7 @@ def describe_group_changes(groups: GroupChanges) -> dict:
     """Return what decides which rows make a changing group, and what is made of them, as data that JSON can hold."""
     return {
         "changes of": [[column.name, call.function, call.column] for column, call in groups.calls],
-        "aggregates": list(groups.spoken),
+        "aggregates": list(groups.aggregates),
         "group by": [column.name for column in groups.keys],
         **({} if groups.keys else {"begins": True}),
     }

@@ -93,7 +93,7 @@ class IntervalJoin(StreamJoin):
         time = self.properties.watermark
         low, high = (f"{'-' if micros < 0 else ''}{spoken_length(abs(micros))}" for micros in (self.low, self.high))
         apart = [f" from {low}"] * (self.limits[1] is None) + [f" to {high}"] * (self.limits[0] is None)
-        spoken = f"right.{right.column} - left.{left.column}{''.join(apart)}" if apart else ""
+        difference = f"right.{right.column} - left.{left.column}{''.join(apart)}" if apart else ""
         own = [
             f"{other} {'<' if said.before else '<='} {side}.({sql_of(said.time)})"
             for side, other, said in zip(
@@ -104,11 +104,11 @@ class IntervalJoin(StreamJoin):
         kind = "" if self.kind == JoinKind.INNER else self.kind.capitalize()
         lines = [
             f"{kind}Join {self.name}  {keys}".rstrip(),
-            f"  times: {', '.join(filter(None, [spoken, *own]))}",
+            f"  times: {', '.join(filter(None, [difference, *own]))}",
         ]
         if self.conditions:
-            spoken = " AND ".join(sql_of(spoken_sides(condition)) for condition in self.conditions)
-            lines.append(f"  further condition on pairs: {spoken}")
+            of_pairs = " AND ".join(sql_of(spoken_sides(condition)) for condition in self.conditions)
+            lines.append(f"  further condition on pairs: {of_pairs}")
         return [
             *lines,
             f"  watermark: {left.column} - {spoken_length(left.delay)}, {right.column} - {spoken_length(right.delay)}",

@@ -36,13 +36,13 @@ class PlannedWindow:
     """A window function over the rows of a table.
 
     column:   what comes out.
-    spoken:   the call as SQL.
+    sql:      the call as SQL.
     function, number, default, ignore_nulls, distinct, fraction: as of `WindowCall`; `default` is a column of the rows.
     argument: the column of the rows that it reads, None for "count" of rows and functions of places.
     """
 
     column: ColumnDefinition
-    spoken: str
+    sql: str
     function: str
     argument: str | None
     frame: FrameEnds
@@ -104,7 +104,7 @@ class RetractingFrames(ChangeOperator):
             "Window functions of a table",
             f"  partition by: {', '.join(self.keys) or 'nothing (one partition)'}",
             f"  order by: {', '.join(map(sql_of, self.order)) or 'nothing'}",
-            *(f"  {call.column.name}: {call.spoken}" for call in self.calls),
+            *(f"  {call.column.name}: {call.sql}" for call in self.calls),
         ]
         state = "  state: all rows; a change computes its partition again, and rows that differ come out"
         return [*lines, state] if self.properties.streaming else lines

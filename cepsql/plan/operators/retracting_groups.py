@@ -42,7 +42,7 @@ class RetractingGroups(ChangeOperator):
     inputs: changes of the table.
     keys:   the columns of the rows that are the keys, which come out.
     calls:  the columns that come out beside them, and the aggregates of a column that they are.
-    spoken: the aggregates as SQL.
+    aggregates: those as SQL.
     listed: the columns that come out in place of lists among `calls`, and what Spark computes of these.
     """
 
@@ -52,7 +52,7 @@ class RetractingGroups(ChangeOperator):
     inputs: tuple[Node, ...]
     keys: tuple[ColumnDefinition, ...]
     calls: tuple[tuple[ColumnDefinition, GroupCall], ...]
-    spoken: tuple[str, ...]
+    aggregates: tuple[str, ...]
     markers: bool = False
     listed: tuple[tuple[ColumnDefinition, ListedCall], ...] = ()
 
@@ -75,7 +75,7 @@ class RetractingGroups(ChangeOperator):
                 + ([call.fraction] if call.fraction is not None else [])
                 for column, call in self.calls
             ],
-            "aggregates": list(self.spoken),
+            "aggregates": list(self.aggregates),
             "group by": [column.name for column in self.keys],
             **({} if self.keys else {"begins": True}),
             **({"of lists": [canonical_sql(call.call) for _, call in self.listed]} if self.listed else {}),
@@ -86,7 +86,7 @@ class RetractingGroups(ChangeOperator):
         return [
             "Groups of a table",
             f"  group by: {', '.join(column.name for column in self.keys) or 'nothing (one group)'}",
-            *(f"  {column.name}: {call}" for (column, _), call in zip(self.calls, self.spoken, strict=True)),
+            *(f"  {column.name}: {call}" for (column, _), call in zip(self.calls, self.aggregates, strict=True)),
             "  state: of every group what each aggregate needs to go on; "
             "the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG",
         ]

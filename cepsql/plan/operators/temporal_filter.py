@@ -19,7 +19,7 @@ class TemporalFilter(ChangeOperator):
     inputs: changes of the table, or the rows of a stream, with these columns.
     enters, leaves: whether there are these columns; without either it only tells how far the rows are.
     clock:  what goes on.
-    spoken: the conditions as SQL.
+    conditions: the conditions as SQL.
     """
 
     name: str
@@ -27,7 +27,7 @@ class TemporalFilter(ChangeOperator):
     enters: bool
     leaves: bool
     clock: Clock
-    spoken: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     markers: bool = False
 
     @property
@@ -43,7 +43,7 @@ class TemporalFilter(ChangeOperator):
     @property
     def only_tells_time(self) -> bool:
         """Whether it gives all its rows as they are, and only tells how far they are."""
-        return not self.spoken
+        return not self.conditions
 
     @cached_property
     def properties(self) -> Properties:
@@ -58,11 +58,11 @@ class TemporalFilter(ChangeOperator):
     def lines(self) -> list[str]:
         """Return its lines in EXPLAIN."""
         clock = "the watermark of the rows" if self.clock == Clock.EVENT_TIME else "the system clock, as recorded"
-        if not self.spoken:
+        if not self.conditions:
             return ["Clock of rows", f"  now: {clock}"]
         return [
             "Rows while their time lasts",
-            *(f"  while: {condition}" for condition in self.spoken),
+            *(f"  while: {condition}" for condition in self.conditions),
             f"  now: {clock}",
             "  state: rows that are still to come or to go",
         ]
