@@ -78,13 +78,13 @@ class Binder:
         matches: dict[str, Node] = {}
         for clause in query.operators:
             below = self._over(clause.input, matches, expanded.inputs[clause.name])
-            spoken = self._spoken(below)
+            column_names = self._column_names(below)
             below = hoist_patterns(below, query.windows, self.pattern, query.span)
             below = hoist_fill(below, self.inputs, query.span)
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
-            self._name(clause.name, matches[clause.name], spoken)
+            self._name(clause.name, matches[clause.name], column_names)
         root = replace(self._over(query.expression, matches, expanded.root), view=draft.view)
-        self.columns = self._spoken(root)
+        self.columns = self._column_names(root)
         return root
 
     def pattern(self, clause: MatchClause, below: Sql) -> Match:
@@ -138,7 +138,7 @@ class Binder:
                 self._name(name, self._known[name], [])
         return self._known[name]
 
-    def _spoken(self, below: Sql) -> list[str]:
+    def _column_names(self, below: Sql) -> list[str]:
         """Return what the columns of plain SQL are called."""
         return spoken_names(below.resolved, self.names)
 

@@ -33,7 +33,7 @@ class FilledGroups:
     columns: of the groups, which come out as they are.
     keys:    those that are keys.
     time:    the end of the window.
-    given:   the bound of the window that the rows are followed by.
+    event_time: the bound of the window that the rows are followed by.
     fill:    what makes the rows; the values of its layout are `columns`.
     """
 
@@ -41,7 +41,7 @@ class FilledGroups:
     columns: tuple[ColumnDefinition, ...]
     keys: tuple[str, ...]
     time: str
-    given: str
+    event_time: str
     fill: FillOperator
 
     @property
@@ -49,7 +49,7 @@ class FilledGroups:
         """The event time of what comes out, None if it can lie any time behind."""
         if self.fill.hold is None:
             return None
-        return Watermark(self.given, self.fill.hold + (0 if self.given == self.time else self.fill.size))
+        return Watermark(self.event_time, self.fill.hold + (0 if self.event_time == self.time else self.fill.size))
 
 
 def value_fillers(clause: FillClause, names: Sequence[str]) -> dict[str, Filler]:

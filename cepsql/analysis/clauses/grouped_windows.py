@@ -61,7 +61,7 @@ class WindowGroups:
     window:     which windows.
     aggregates: the columns that come out beside keys, START, END and TIME, and the aggregates, over `columns`, that
                 they are; None for the rows themselves, with START, END and TIME.
-    given:      which of these what comes out is followed by; with `Instants` it is the key.
+    event_time: which of these what comes out is followed by; with `Instants` it is the key.
     layout:     the columns that travel; the values v0, v1, ... are `columns`.
     emission:   when they come out; groups that change have a last column OPERATION.
     """
@@ -72,7 +72,7 @@ class WindowGroups:
     time: str
     window: Window
     aggregates: tuple[tuple[ColumnDefinition, exp.Expr], ...] | None
-    given: str
+    event_time: str
     layout: RowLayout
     emission: Emission = ON_CLOSE
 
@@ -100,14 +100,14 @@ class WindowGroups:
             return None
         if isinstance(window, Instants):
             return Watermark(self.time, 0)
-        return self._followed_by(self.given)
+        return self._followed_by(self.event_time)
 
     @property
     def others(self) -> tuple[Watermark, ...]:
         """Further event times by which what comes out on close can be followed."""
         if self.emission != ON_CLOSE or isinstance(self.window, Instants):
             return ()
-        times = (self._followed_by(time) for time in (END, START, TIME) if time != self.given)
+        times = (self._followed_by(time) for time in (END, START, TIME) if time != self.event_time)
         return tuple(mark for mark in times if mark is not None)
 
     def _followed_by(self, time: str) -> Watermark | None:
@@ -150,7 +150,7 @@ def plan_window_groups(
     keys: Sequence[str],
     window: Window,
     aggregates: Sequence[tuple[ColumnDefinition, exp.Expr]] | None,
-    given: str,
+    event_time: str,
 ) -> WindowGroups:
     """Plan groups of the rows of a stream with these columns and this event time, or their rows.
 
@@ -164,7 +164,7 @@ def plan_window_groups(
         values=tuple(Column(f"v{i}", quoted(column.name)) for i, column in enumerate(columns)),
     )
     computed = None if aggregates is None else tuple(aggregates)
-    return WindowGroups(name, columns, tuple(keys), watermark.column, window, computed, given, layout)
+    return WindowGroups(name, columns, tuple(keys), watermark.column, window, computed, event_time, layout)
 
 
 def _spread(keys: Sequence[str], window: Window) -> tuple[str, ...]:

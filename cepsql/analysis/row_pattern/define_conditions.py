@@ -248,7 +248,7 @@ class _Lowering:
         ]
         if not row_guards:
             return sql
-        conditions = " AND ".join(f"({self.scope.row_sql(guard.condition)}) IS {guard.known}" for guard in row_guards)
+        conditions = " AND ".join(f"({self.scope.row_sql(guard.condition)}) IS {guard.truth}" for guard in row_guards)
         return f"CASE WHEN {conditions} THEN {sql} END"
 
     def _note_type(self, column: str, node: exp.Expr) -> None:

@@ -20,10 +20,10 @@ _SUMS = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs)
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition and what is known of it: "TRUE", "NOT TRUE", "NOT FALSE" or "NULL", as they stand after IS."""
+    """A condition and its truth: "TRUE", "NOT TRUE", "NOT FALSE" or "NULL", as they stand after IS."""
 
     condition: exp.Expr
-    known: str
+    truth: str
 
 
 def guards(operation: str, arguments: Sequence[exp.Expr], place: int) -> Iterator[Guard]:
@@ -54,14 +54,14 @@ def may_fail(expression: exp.Expr, type_of: Callable[[exp.Expr], str]) -> bool:
 
 def _parts(guard: Guard) -> Iterator[Guard]:
     """Yield a guard as those of its parts which follow from it."""
-    both = exp.Or if guard.known == "NOT TRUE" else exp.And
+    both = exp.Or if guard.truth == "NOT TRUE" else exp.And
     waiting = [guard.condition]
     while waiting:
         condition = waiting.pop().unnest()
-        if isinstance(condition, both) and guard.known != "NULL":
+        if isinstance(condition, both) and guard.truth != "NULL":
             waiting += [condition.expression, condition.this]
         else:
-            yield Guard(condition, guard.known)
+            yield Guard(condition, guard.truth)
 
 
 def _is_safe(node: exp.Expr, type_of: Callable[[exp.Expr], str]) -> bool:

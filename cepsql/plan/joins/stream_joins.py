@@ -170,7 +170,7 @@ class _Joining:
     """The joins of a SELECT while operators take their places, one after another.
 
     made:   the operators whose rows no further join reads.
-    spoken: what the user wrote for a column of the rows so far.
+    written_names: what the user wrote for a column of the rows so far.
     """
 
     select: exp.Select
@@ -179,7 +179,7 @@ class _Joining:
     checked: Checked
     place: Span
     made: list[Node]
-    spoken: dict[tuple[str, str], str] = field(default_factory=dict)
+    written_names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def outer(self) -> exp.Select:
         """Return the SELECT over the last join, which is appended to `made`."""
@@ -318,16 +318,16 @@ class _Joining:
         for one, mine in left.rows.items():
             for other, theirs in right.rows.items():
                 times = {left.alias: one, right.alias: other}
-                condition = split_condition(asked, times, self._spoken, place)
+                condition = split_condition(asked, times, self._written_name, place)
                 if isinstance(condition, JoinCondition):
                     return replace(left, rows={one: mine}), replace(right, rows={other: theirs}), condition
                 refused = refused or condition
         assert refused is not None
         raise refused
 
-    def _spoken(self, alias: str, column: str) -> str:
+    def _written_name(self, alias: str, column: str) -> str:
         # Subqueries without an alias have one that the user never wrote.
-        return self.spoken.get((alias, column), column if alias.startswith("_") else f"{alias}.{column}")
+        return self.written_names.get((alias, column), column if alias.startswith("_") else f"{alias}.{column}")
 
     def _side(self, item: exp.Expr, joined: exp.Join, place: Span) -> _JoinSide:
         query = exp.select("*").from_(copied(item))
@@ -399,7 +399,7 @@ class _Joining:
                 if self._means(column, side):
                     before = column.name.lower()
                     columns_of[prefix][before] = None
-                    spellings = self.spoken[name, prefix + before] = self._spoken(side.alias, before)
+                    spellings = self.written_names[name, prefix + before] = self._written_name(side.alias, before)
                     stand_in(column, spellings)
                     column.set("this", _placed(exp.to_identifier(prefix + before, quoted=True), column))
                     column.set("table", exp.to_identifier(name))

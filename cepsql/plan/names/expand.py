@@ -185,21 +185,21 @@ class _RelationsOfText:
 
     names:  new names of operators.
     bodies: the texts of views.
-    known:  whether the text, with these in it, says what the tree says.
+    has_text: whether the text, with these in it, says what the tree says.
     """
 
     names: dict[str, str] = field(default_factory=dict)
     bodies: dict[str, Written] = field(default_factory=dict)
-    known: bool = True
+    has_text: bool = True
 
     def name(self, old: str, new: str) -> None:
         """Note the new name of an operator, of which a text can say one only."""
-        self.known = self.known and self.names.setdefault(old, new) == new
+        self.has_text = self.has_text and self.names.setdefault(old, new) == new
 
     def put(self, view: str, body: Written | None) -> None:
         """Note the text of a view, of which a text can have one only."""
         if body is None or self.bodies.setdefault(view, body).pieces != body.pieces:
-            self.known = False
+            self.has_text = False
 
 
 class _Trees:
@@ -214,7 +214,9 @@ class _Trees:
         """Return the tree of a whole query, and its text."""
         part, used = _RelationsOfText(), used_ctes(query.expression)
         tree = self._expanded(query.expression, _Scope(query), part)
-        return tree, with_relations(written_query(query, used), tree, part.names, part.bodies) if part.known else None
+        return tree, with_relations(
+            written_query(query, used), tree, part.names, part.bodies
+        ) if part.has_text else None
 
     def of_window(self, window: WindowPattern, query: ParsedQuery) -> WindowPattern:
         """Return a window whose row pattern names no CTEs of a query."""
@@ -240,7 +242,7 @@ class _Trees:
                 continue
             if cte is not None:
                 definition, around = cte
-                part.known = part.known and around is scope
+                part.has_text = part.has_text and around is scope
                 put_in_place(place, self._expanded(definition.this, around, part), definition.args["alias"].columns)
             elif table.name in clauses:
                 name = self._operator(clauses[table.name], table, scope)
@@ -260,13 +262,13 @@ class _Trees:
         part, written = _RelationsOfText(), written_input(scope.query, clause, clause.input)
         tree = self._expanded(clause.input, self._around(place, scope), part)
         for cte in filter(_is_recursive, visible_ctes(place)):
-            part.known = False
+            part.has_text = False
             body = self._expanded(cte.this, scope, _RelationsOfText())
             tree.with_(cte.args["alias"].copy(), as_=body, recursive=True, copy=False)
         tree = used_ctes(tree)
         name = f"{clause.name.rstrip('0123456789')}{len(self.operators)}"
         self.operators.append(replace(clause, name=name, input=tree))
-        self.inputs[name] = with_relations(written, tree, part.names, part.bodies) if part.known else None
+        self.inputs[name] = with_relations(written, tree, part.names, part.bodies) if part.has_text else None
         return name
 
     def _around(self, place: exp.Expr, scope: _Scope) -> _Scope:

@@ -92,7 +92,7 @@ class WindowAggregate(Ordered):
     def followed_by(self, time: str) -> "WindowAggregate":
         """Return the groups followed by another one of their event times."""
         groups = self.groups
-        return self if groups.given == time else replace(self, groups=replace(groups, given=time))
+        return self if groups.event_time == time else replace(self, groups=replace(groups, event_time=time))
 
     @property
     def retracts(self) -> bool:

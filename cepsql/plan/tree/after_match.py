@@ -53,7 +53,7 @@ class _Query:
             return [self.relations[table.name.lower()] for table in tables if table.name.lower() in self.relations]
         return [relation for _, part in source.selected_sources.values() for relation in self.below(part)]
 
-    def spoken(self, below: Iterable[Properties]) -> str:
+    def words_of(self, below: Iterable[Properties]) -> str:
         """Return what the rows are in words that some relations give, of which one is read from an operator."""
         read = {id(relation) for relation in below if relation.streaming and relation.ordered}
         return next(
@@ -110,7 +110,7 @@ def check_after_matches(
         select = scope.expression
         _check_pivots(select, query)
         if streams := query.streams(scope):
-            rows = query.spoken(relation for source in streams.values() for relation in query.below(source))
+            rows = query.words_of(relation for source in streams.values() for relation in query.below(source))
             grouping = _aggregation(select, rows, query)
             # What joins streams is checked once an operator stands for the join.
             if grouping is not None and len(streams) == 1:
@@ -123,7 +123,7 @@ def check_after_matches(
 
 def _twice(scope: Scope, query: _Query) -> NotSupportedError:
     return NotSupportedError(
-        f"one aggregation over {query.spoken(query.below(scope))} is supported",
+        f"one aggregation over {query.words_of(query.below(scope))} is supported",
         span_of(scope.expression, query.place),
         "run two queries",
     )
@@ -134,7 +134,7 @@ def _check_union(scope: Scope, query: _Query) -> None:
     plain = isinstance(union, exp.Union) and not union.args.get("distinct")
     if not plain and any(relation.streaming for relation in query.below(scope)):
         raise NotSupportedError(
-            f"UNION, INTERSECT and EXCEPT over {query.spoken(query.below(scope))} are not supported",
+            f"UNION, INTERSECT and EXCEPT over {query.words_of(query.below(scope))} are not supported",
             span_of(union, query.place),
             "UNION ALL is",
         )
@@ -148,7 +148,7 @@ def _check_pivots(select: exp.Expr, query: _Query) -> None:
     read = {t.name.lower() for item in items for t in item.find_all(exp.Table)} & query.streaming
     for item in items:
         if read and item.args.get("pivots"):
-            rows = query.spoken(query.relations[name] for name in read)
+            rows = query.words_of(query.relations[name] for name in read)
             raise NotSupportedError(
                 f"PIVOT over {rows} is not supported", span_of(item, query.place), "COUNT_IF(...) is"
             )
@@ -188,7 +188,7 @@ def _check_aggregation(select: exp.Expr, grouping: exp.Expr, streams: dict, quer
         joined = isinstance(source, exp.Table) and query.words[source.name.lower()] == JOINED
         window = f"window({'ts' if joined else time.column}, '1 hour')"
         raise NotSupportedError(
-            f"an aggregate over {query.spoken(query.below(source))} needs windows of their event time",
+            f"an aggregate over {query.words_of(query.below(source))} needs windows of their event time",
             place,
             f"other groups are never complete: GROUP BY {window}"
             + (", where ts is the event time of one of the streams" if joined else ""),
