@@ -25,8 +25,8 @@ class Version:
 
 def without_versions(text: Text, tokens: list[Token]) -> tuple[list[Token], tuple[Version, ...]]:
     """Return the tokens of a query without such clauses, and what these say; the same tokens if there are none."""
-    found: list[Version] = []
-    given: list[Token] = []
+    versions: list[Version] = []
+    others: list[Token] = []
     at = 0
     while at < len(tokens):
         words = [token.text.upper() for token in tokens[at : at + 5]]
@@ -34,10 +34,10 @@ def without_versions(text: Text, tokens: list[Token]) -> tuple[list[Token], tupl
         begins = at > 0 and words[:4] == ["FOR", "SYSTEM_TIME", "AS", "OF"] and words[4:] and words[4] in _TIMES
         if begins and following is not None and following.token_type == TokenType.STRING:
             span = Span(tokens[at].start, following.end + 1)
-            found.append(Version(tokens[at - 1].text, following.text, span))
+            versions.append(Version(tokens[at - 1].text, following.text, span))
             text.respelt.append(tokens[at].start)
             at += 6
             continue
-        given.append(tokens[at])
+        others.append(tokens[at])
         at += 1
-    return (given, tuple(found)) if found else (tokens, ())
+    return (others, tuple(versions)) if versions else (tokens, ())

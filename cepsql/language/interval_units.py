@@ -103,7 +103,7 @@ def in_months(sql: str) -> str:
     >>> in_months("ts - INTERVAL '2' QUARTERS")
     "ts - INTERVAL '6' MONTH"
     """
-    return re.sub(r"\bINTERVAL '([+-]?\d+)' QUARTERS?\b", lambda found: f"INTERVAL '{int(found[1]) * 3}' MONTH", sql)
+    return re.sub(r"\bINTERVAL '([+-]?\d+)' QUARTERS?\b", lambda match: f"INTERVAL '{int(match[1]) * 3}' MONTH", sql)
 
 
 def _in_sparks(part: re.Match[str]) -> str:

@@ -66,7 +66,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     text.respelt += places
     text.respelt += [token.start for token in tokens if token.text.upper() == "SAFE_CAST"]
     around = zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=True)
-    tokens = [_function_name(*found) for found in around]
+    tokens = [_function_name(*triple) for triple in around]
     tokens, paths = fold_paths(tokens)
     tokens = [named for token in tokens for named in _parameter(token)]
     try:
@@ -221,13 +221,13 @@ def _colons(tokens: list[Token]) -> list[tuple[Token, Token]]:
 def _note_parameters(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
     """Note in the text where the parameters of an expression stand; if that is not clear, that there are some."""
     names = sorted(node.name for node in nodes.of(exp.Placeholder))
-    found = [
+    places = [
         (Span(colon.start, name.end + 1), name.text)
         for colon, name in _colons(tokens)
         if name.start in (colon.start, colon.end + 1) and name.text in names
     ]
-    if sorted(name for _, name in found) == names:
-        text.parameters += dict.fromkeys(found)
+    if sorted(name for _, name in places) == names:
+        text.parameters += dict.fromkeys(places)
     else:
         text.parameters += [(Span(tokens[0].start, tokens[0].start), "")]
 

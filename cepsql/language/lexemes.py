@@ -41,10 +41,10 @@ def lexemes(sql: str) -> list[Lexeme]:
     """
     start = unclosed(sql)
     closed = sql if start is None else sql[:start]
-    found = list(_shifted(closed))
+    lexemes = list(_shifted(closed))
     if start is not None and sql[start] != "`":
-        found.append(Lexeme("comment" if sql[start] == "/" else "string", Span(start, len(sql))))
-    return found
+        lexemes.append(Lexeme("comment" if sql[start] == "/" else "string", Span(start, len(sql))))
+    return lexemes
 
 
 def _shifted(sql: str) -> Iterator[Lexeme]:
@@ -56,8 +56,8 @@ def _shifted(sql: str) -> Iterator[Lexeme]:
     ends = [token.end + 1 for token in text.tokens if token.token_type == TokenType.SEMICOLON]
     begin = 0
     for end in chain(ends, [len(sql)]):
-        for found in _statement(sql[begin:end]):
-            yield Lexeme(found.kind, Span(found.span.start + begin, found.span.end + begin))
+        for lexeme in _statement(sql[begin:end]):
+            yield Lexeme(lexeme.kind, Span(lexeme.span.start + begin, lexeme.span.end + begin))
         begin = end
 
 
@@ -65,24 +65,24 @@ def _shifted(sql: str) -> Iterator[Lexeme]:
 def _statement(sql: str) -> tuple[Lexeme, ...]:
     text = Text(sql, unfinished=True)
     roles, variables, understood = _roles(text)
-    found: list[Lexeme] = []
+    lexemes: list[Lexeme] = []
     end = 0
     for i, token in enumerate(text.tokens):
-        found += _comments(sql, end, token.start)
+        lexemes += _comments(sql, end, token.start)
         end = token.end + 1
         kind = roles[i] if i in roles else _kind(text, i, variables)
         if i >= understood and kind in ("", "function") and text.word(i) in keywords():
             kind = "keyword"
         if kind == "parameter":
-            found.append(Lexeme(kind, Span(token.start - 1, end)))
+            lexemes.append(Lexeme(kind, Span(token.start - 1, end)))
         elif kind:
-            found.append(Lexeme(kind, Span(token.start, end)))
-    return (*found, *_comments(sql, end, len(sql)))
+            lexemes.append(Lexeme(kind, Span(token.start, end)))
+    return (*lexemes, *_comments(sql, end, len(sql)))
 
 
 def _comments(sql: str, start: int, end: int) -> Iterator[Lexeme]:
-    for found in COMMENT.finditer(sql, start, end):
-        yield Lexeme("comment", Span(*found.span()))
+    for comment in COMMENT.finditer(sql, start, end):
+        yield Lexeme("comment", Span(*comment.span()))
 
 
 def _roles(text: Text) -> tuple[dict[int, str], set[str], int]:

@@ -100,9 +100,9 @@ def grammar_text(name: str) -> str:
 def _lark() -> Lark:
     text = grammar_text("cepsql.lark")
     file = _tables_file(text)
-    kept = _kept(file)
-    if kept is not None:
-        return kept
+    stored = _stored(file)
+    if stored is not None:
+        return stored
     made = Lark(text, parser="lalr", start="script", maybe_placeholders=True)
     # Without them all works as well, only that it begins later.
     with contextlib.suppress(OSError):
@@ -117,7 +117,7 @@ def _tables_file(grammar: str) -> Path:
     return folder / f"grammar-{made}.tables"
 
 
-def _kept(file: Path) -> Lark | None:
+def _stored(file: Path) -> Lark | None:
     """Return the parser of a file of tables, which is a pickle; None for one that is missing, broken or not ours."""
     opened = open_private(file)
     if opened is None:

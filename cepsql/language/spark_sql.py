@@ -74,15 +74,15 @@ def _without_qualify(select: exp.Select) -> exp.Select:
     inner = select.copy()
     condition, order = inner.args.pop("qualify").this, inner.args.get("order")
     after = {part: inner.args.pop(part) for part in _AFTER_QUALIFY if inner.args.get(part) is not None}
-    given = {item.alias_or_name.lower(): item.unalias() for item in inner.expressions if item.alias_or_name}
+    items = {item.alias_or_name.lower(): item.unalias() for item in inner.expressions if item.alias_or_name}
     asked: dict[str, exp.Expr] = {}
 
     def taken(node: exp.Expr) -> exp.Expr:
-        named = isinstance(node, exp.Column) and not node.table and node.name.lower() in given
+        named = isinstance(node, exp.Column) and not node.table and node.name.lower() in items
         if named or not isinstance(node, exp.Window | exp.AggFunc | exp.Column):
             return node
         name = f"_qualify_{len(asked)}"
-        asked[name] = node.transform(lambda part: _of_alias(part, given))
+        asked[name] = node.transform(lambda part: _of_alias(part, items))
         return exp.column(name)
 
     where = exp.Where(this=condition.transform(taken))
@@ -93,10 +93,10 @@ def _without_qualify(select: exp.Select) -> exp.Select:
     return exp.Select(expressions=[every], from_=exp.From(this=inner.subquery("_t")), where=where, **after)
 
 
-def _of_alias(part: exp.Expr, given: dict[str, exp.Expr]) -> exp.Expr:
+def _of_alias(part: exp.Expr, items: dict[str, exp.Expr]) -> exp.Expr:
     """Return what a name of SELECT stands for."""
-    known = given.get(part.name.lower()) if isinstance(part, exp.Column) and not part.table else None
-    return part if known is None else known.copy()
+    item = items.get(part.name.lower()) if isinstance(part, exp.Column) and not part.table else None
+    return part if item is None else item.copy()
 
 
 _REWRITTEN: dict[type, Callable[[Any], exp.Expr]] = {

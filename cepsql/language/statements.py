@@ -72,7 +72,7 @@ class MatchClause:
     pattern_names, defines, subsets: keep the positions of variables.
     frame:  of a window, in which each row gives one row; None for a MATCH_RECOGNIZE.
     calls:  with a frame, how many of the measures, the last ones, are functions of the window.
-    kept:   with a frame, the columns of the input that come out beside the measures.
+    carried: with a frame, the columns of the input that come out beside the measures.
     beside: with a frame, the row patterns of other windows with the same keys and order.
     """
 
@@ -91,7 +91,7 @@ class MatchClause:
     span: Span = field(compare=False)
     frame: FrameAhead | None = None
     calls: int = 0
-    kept: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
     beside: tuple["MatchClause", ...] = ()
 
 

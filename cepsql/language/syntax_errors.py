@@ -228,11 +228,11 @@ def _in_words(said: str, written: str) -> str:
         return f"{got[1].lower()} before {written}" if written else f"{got[1].lower()} at the end"
     if "CTE to have alias" in said:
         return f"the name of a query is missing before {written}"
-    found = re.match(r"Expect(?:ed|ing) (.+)", said)
-    if found and (found[1] == "type" or found[1].startswith("TYPE")):
+    wanted = re.match(r"Expect(?:ed|ing) (.+)", said)
+    if wanted and (wanted[1] == "type" or wanted[1].startswith("TYPE")):
         return f"{written} is no type"
-    if found:
-        return f"expected {found.group(1)} before {written}" if len(found.group(1)) == 1 else f"expected {found[1]}"
+    if wanted:
+        return f"expected {wanted[1]} before {written}" if len(wanted[1]) == 1 else f"expected {wanted[1]}"
     most = re.search(r"maximum number of supported arguments \((\d+)\)", said)
     if most:
         return f"too many arguments; at most {most.group(1)} can be given"
@@ -320,8 +320,8 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
     # What is missing of CASE is told at the word before, what follows WITH at that.
     further = 3 if "CASE" in words else 2 if words[index] == "WITH" else 1
     around = words[max(0, index - 1) : index + further]
-    found = [near for word in around[::-1] if (near := _near(word, _FURTHER)) is not None and near != word]
-    return f"did you mean {found[0]}?" if found else None
+    nearest = [near for word in around[::-1] if (near := _near(word, _FURTHER)) is not None and near != word]
+    return f"did you mean {nearest[0]}?" if nearest else None
 
 
 def _stands_in_fill(text: Text, at: int) -> bool:
@@ -457,11 +457,11 @@ def _clauses(text: Text, begin: int) -> tuple[tuple[str, ...], str]:
 
 def _same_level(text: Text, begin: int, end: int) -> list[int]:
     """Return the tokens between `begin` and `end` that stand in no further bracket."""
-    found, i = [], begin + 1
+    places, i = [], begin + 1
     while i < end:
-        found.append(i)
+        places.append(i)
         i = text.closing.get(i, i) + 1
-    return found
+    return places
 
 
 def _nearest(word: str, accepted: set[str]) -> str | None:

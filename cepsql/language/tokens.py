@@ -86,7 +86,7 @@ class Text:
         """Return the text of tokens i to j (exclusive) as it is written."""
         return self.sql[self.tokens[i].start : self.tokens[j - 1].end + 1] if i < min(j, len(self.tokens)) else ""
 
-    def kept(self, span: Span) -> str:
+    def portable(self, span: Span) -> str:
         """Return a part of the text, given in characters, with the user's functions in backquotes: it means the same in
         every session."""
         pieces, at = [], span.start
@@ -168,9 +168,9 @@ QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"
 
 def unclosed(sql: str) -> int | None:
     """Return where a quote or comment begins that never ends, None if there is none."""
-    rest = QUOTED.sub(lambda found: " " * len(found.group()), sql)
-    found = re.search(r"""['"`]|/\*""", rest)
-    return found.start() if found else None
+    rest = QUOTED.sub(lambda match: " " * len(match.group()), sql)
+    opening = re.search(r"""['"`]|/\*""", rest)
+    return opening.start() if opening else None
 
 
 def made_token(kind: TokenType, text: str, at: Token, last: Token | None = None) -> Token:

@@ -204,20 +204,22 @@ class _Translator:
 
     def _watermark(self, tree: Tree) -> WatermarkClause:
         column, delay, *_ = _values(tree)
-        given: dict[str, Any] = {}
+        clauses: dict[str, Any] = {}
         for clause in (child for child in tree.children if isinstance(child, Tree)):
-            if clause.data in given:
+            if clause.data in clauses:
                 words = self.text.slice(_begin(clause.children[0]), _begin(_values(clause)[0]))
                 raise self.text.error(f"{words.upper()} stands twice", _begin(clause.children[0]))
             values = _values(clause)
             if clause.data == "producer":
-                given["producer"] = self._name(values[0])
+                clauses["producer"] = self._name(values[0])
                 continue
-            given[clause.data] = self._length(values[0])
+            clauses[clause.data] = self._length(values[0])
             if len(values) > 1:
-                given["reference"] = self._expression(values[1])
-        given["idle"] = given.pop("idle_timeout", None)
-        return WatermarkClause(self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition), **given)
+                clauses["reference"] = self._expression(values[1])
+        clauses["idle"] = clauses.pop("idle_timeout", None)
+        return WatermarkClause(
+            self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition), **clauses
+        )
 
     def _connected(self, tree: Tree) -> Connected | None:
         """Return what WITH ('connector' = ...) says, None without it."""
@@ -246,13 +248,13 @@ class _Translator:
         if not foreign:
             self._check_type(self._name(name), kind)
             return str(kind)
-        found = flink_type(self.text, _begin(kind), _end(kind))
+        spelled = flink_type(self.text, _begin(kind), _end(kind))
         try:
-            whole = Text(found)
+            whole = Text(spelled)
             check_type(whole, 0, len(whole), False)
         except ProgrammingError as error:
             raise self.text.error(error.message, _begin(kind), _end(kind), error.hint) from None
-        return found
+        return spelled
 
     def _stream_key(self, tree: Tree, columns: list[ColumnDefinition], streaming: bool) -> StreamKey | None:
         trees = _subtrees(tree, "stream_key")
@@ -347,7 +349,7 @@ class _Translator:
         return CreateView(
             self._qualified(_needed(tree, "qualified_name")),
             emitted_below(query),
-            self.text.kept(query.span),
+            self.text.portable(query.span),
             *self._replace_or_keep(tree),
         )
 
@@ -406,7 +408,7 @@ class _Translator:
             self._options(options) if options is not None else (),
             self._name(_values(savepoint)[0]) if savepoint is not None else None,
             query,
-            self.text.kept(query.span),
+            self.text.portable(query.span),
             *self._replace_or_keep(tree),
             fresh is not None,
             self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
@@ -422,7 +424,7 @@ class _Translator:
             tuple(self._name(token) for token in _values(indexes)) if indexes is not None else (),
             self._options(options) if options is not None else (),
             query,
-            self.text.kept(query.span),
+            self.text.portable(query.span),
             *self._replace_or_keep(tree),
             fresh is not None,
             self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
@@ -450,7 +452,7 @@ class _Translator:
             form,
             options,
             query,
-            self.text.kept(query.span),
+            self.text.portable(query.span),
             *self._replace_or_keep(tree),
         )
 
@@ -571,7 +573,7 @@ class _Translator:
         end = (inner if isinstance(inner, ParsedQuery) else inner.query).span.end
         last = self.text.tokens[_end(parameters[-1] if parameters else name) + bool(parameters) + 1 :]
         names = tuple(self._name(parameter).text for parameter in parameters)
-        return Prepare(self._name(name), self.text.kept(Span(last[0].start, end)), names)
+        return Prepare(self._name(name), self.text.portable(Span(last[0].start, end)), names)
 
     def execute(self, tree: Tree) -> ExecutePrepared:
         name, *values = _values(tree)
@@ -583,17 +585,17 @@ class _Translator:
 
     def _constants(self, lists: list[Token]) -> tuple[exp.Expr, ...]:
         """Read the values of EXECUTE, which commas separate."""
-        found = []
+        constants = []
         for values in lists:
             begin, i = _begin(values), _begin(values)
             while i <= _end(values):
                 if i == _end(values) or self.text.raw(i) == ",":
                     if i == begin:
                         raise self.text.error("a value is missing here", i)
-                    found.append(parse_island(self.text, self.text.tokens[begin:i], exp.Condition))
+                    constants.append(parse_island(self.text, self.text.tokens[begin:i], exp.Condition))
                     begin = i + 1
                 i = self.text.closing.get(i, i) + 1
-        return tuple(found)
+        return tuple(constants)
 
     def deallocate(self, tree: Tree) -> Deallocate:
         return Deallocate(self._name(_values(tree)[0]))
@@ -925,9 +927,9 @@ class _Translator:
         return tuple(self._ordered(island) for island in _values(_subtree(tree, "order_by")))
 
     def _ordered(self, island: Token) -> exp.Ordered:
-        found = parse_island(self.text, self._tokens(island), exp.Ordered)
-        assert isinstance(found, exp.Ordered)
-        return found
+        ordered = parse_island(self.text, self._tokens(island), exp.Ordered)
+        assert isinstance(ordered, exp.Ordered)
+        return ordered
 
     def _measure(self, tree: Tree) -> MeasureClause:
         expression, name = _values(tree)
@@ -1054,14 +1056,14 @@ def _values(tree: Tree | None) -> list:
     """Return the islands below a node, without its keywords; an optional island that is absent is None."""
     if tree is None:
         return []
-    found = [t for t in tree.children if t is None or (isinstance(t, Token) and t.type in _ISLAND_TYPES)]
+    islands = [t for t in tree.children if t is None or (isinstance(t, Token) and t.type in _ISLAND_TYPES)]
     if tree.data == "untyped_column":
-        return [found[0], None, found[1]]
+        return [islands[0], None, islands[1]]
     keyword_gaps = {"column": 3}
     wanted = keyword_gaps.get(tree.data)
     if wanted:
-        return [t for t in found if t is not None] + [None] * (wanted - sum(t is not None for t in found))
-    return [t for t in found if t is not None] or ([None] if tree.data in ("set", "reset") else [])
+        return [t for t in islands if t is not None] + [None] * (wanted - sum(t is not None for t in islands))
+    return [t for t in islands if t is not None] or ([None] if tree.data in ("set", "reset") else [])
 
 
 def _needed_child(part: Tree) -> Tree:
@@ -1171,8 +1173,8 @@ def _character(written: str) -> str:
     if written[0] != "\\":
         return written[0]
     try:
-        found = ast.literal_eval(f"'{written}'")
+        character = ast.literal_eval(f"'{written}'")
     except (SyntaxError, ValueError):
         return written
     # Half of a pair of UTF-16 is no character.
-    return written if "\ud800" <= found <= "\udfff" else found
+    return written if "\ud800" <= character <= "\udfff" else character

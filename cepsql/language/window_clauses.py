@@ -87,20 +87,20 @@ def written_windows(text: Text, tree: Tree, name: str, source: exp.Query) -> Win
 
 def _fill(text: Text, tree: Tree) -> FillClause | None:
     """Read FILL (...), None if there is none."""
-    found = next((child for child in tree.children if isinstance(child, Tree) and child.data == "fill"), None)
-    if found is None:
+    clause = next((child for child in tree.children if isinstance(child, Tree) and child.data == "fill"), None)
+    if clause is None:
         return None
     items = []
-    for item in (child for child in found.children if isinstance(child, Tree)):
+    for item in (child for child in clause.children if isinstance(child, Tree)):
         parts = {part.type: part for part in item.children if isinstance(part, Token)}
         name = None
         if "NAME" in parts:
             at = _begin(parts["NAME"])
             name = Name(text.tokens[at].text, text.span(at, at + 1))
         items.append(FillItem(parse_island(text, _slice(text, parts["EXPRESSION"]), exp.Condition), name))
-    limits = [child for child in found.children if isinstance(child, Token) and child.type == "EXPRESSION"]
+    limits = [child for child in clause.children if isinstance(child, Token) and child.type == "EXPRESSION"]
     limit = _interval(text, _slice(text, limits[0])) if limits else None
-    begin = _begin(found.children[0])
+    begin = _begin(clause.children[0])
     return FillClause(tuple(items), limit, text.span(begin, text.closing[begin + 1] + 1))
 
 
@@ -136,7 +136,7 @@ def named_arguments(text: Text, tree: Tree) -> WindowCall:
     at = next(_begin(c) for c in tree.children if isinstance(c, Token) and c.type == "NAME")
     function = text.word(at)
     order = [_DATA, _TIME, *_ORDER[function], *([_OFFSET] if function != "SESSION" else [])]
-    found: dict[str, range] = {}
+    parts: dict[str, range] = {}
     keys: list[list[SqlToken]] = []
     for argument in _parts(text, at + 2, text.closing[at + 1]):
         begin, end = argument.start, argument.stop
@@ -147,12 +147,12 @@ def named_arguments(text: Text, tree: Tree) -> WindowCall:
             name = _DATA
         elif text.word(begin) == "DESCRIPTOR":
             name = _TIME
-        elif _DATA in found and _TIME not in found:
+        elif _DATA in parts and _TIME not in parts:
             keys.append(text.tokens[begin:end])
             continue
         else:
-            name = next((name for name in order if name not in found), "")
-        if name not in order or name in found or begin >= end:
+            name = next((name for name in order if name not in parts), "")
+        if name not in order or name in parts or begin >= end:
             raise text.error(f"unexpected argument of {function}", argument.start, end, _form(function))
         if name == _DATA:
             at_keys = next((i for i in _level(text, begin, end) if text.word(i) == "PARTITION BY"), end)
@@ -162,14 +162,14 @@ def named_arguments(text: Text, tree: Tree) -> WindowCall:
             if text.word(begin) != "DESCRIPTOR" or text.raw(begin + 1) != "(":
                 raise text.error("DESCRIPTOR(column) is needed here", begin, end, _form(function))
             begin, end = begin + 2, text.closing[begin + 1]
-        found[name] = range(begin, end)
-    missing = next((name for name in (_DATA, _TIME, *_ORDER[function]) if not found.get(name)), None)
+        parts[name] = range(begin, end)
+    missing = next((name for name in (_DATA, _TIME, *_ORDER[function]) if not parts.get(name)), None)
     if missing is not None:
         raise text.error(f"{missing} is missing in {function}", at, hint=_form(function))
     if keys and function != "SESSION":
         raise text.error("only sessions are partitioned", at, hint="GROUP BY the key")
-    arguments = {name: text.tokens[part.start : part.stop] for name, part in found.items() if name != _DATA}
-    return WindowCall(function, found[_DATA], tuple(keys), arguments, text.span(_begin(tree.children[0]), at + 1))
+    arguments = {name: text.tokens[part.start : part.stop] for name, part in parts.items() if name != _DATA}
+    return WindowCall(function, parts[_DATA], tuple(keys), arguments, text.span(_begin(tree.children[0]), at + 1))
 
 
 def called_windows(text: Text, call: WindowCall, name: str, source: exp.Query) -> WindowClause:
@@ -245,19 +245,19 @@ def _interval(text: Text, tokens: list[SqlToken]) -> exp.Expr:
     begin = _index(text, first)
     if text.word(begin) != "INTERVAL":
         tokens = [made_token(TokenType.INTERVAL, "INTERVAL", first), *tokens]
-    found = parse_island(text, tokens, exp.Condition)
-    if not isinstance(found, exp.Interval | exp.Neg | exp.Add):
+    length = parse_island(text, tokens, exp.Condition)
+    if not isinstance(length, exp.Interval | exp.Neg | exp.Add):
         raise text.error("a length is needed here", begin, begin + len(tokens), "for example 5 MINUTES")
-    found.meta.update(start=place.start, end=place.end - 1)
-    return found
+    length.meta.update(start=place.start, end=place.end - 1)
+    return length
 
 
 def _column(text: Text, tokens: list[SqlToken]) -> exp.Column:
-    found = parse_island(text, tokens, exp.Condition)
-    if not isinstance(found, exp.Column):
+    column = parse_island(text, tokens, exp.Condition)
+    if not isinstance(column, exp.Column):
         begin = _index(text, tokens[0])
         raise text.error("the event time is the name of a column", begin, begin + len(tokens))
-    return found
+    return column
 
 
 def _slice(text: Text, island: Token | Tree) -> list[SqlToken]:

@@ -88,9 +88,9 @@ def defined_options(create: CreateSource) -> tuple[tuple[str, str], ...]:
         raise NotSupportedError(
             f"FROM {start.position.upper()} is for Kafka, and {create.name.text} is read as {create.format}", start.span
         )
-    given = next((name for name, _ in create.options if name.lower() in START_OPTIONS), None)
-    if given is not None:
-        raise ProgrammingError(f"FROM and the option {given} both say where to start", start.span)
+    option = next((name for name, _ in create.options if name.lower() in START_OPTIONS), None)
+    if option is not None:
+        raise ProgrammingError(f"FROM and the option {option} both say where to start", start.span)
     if start.position == "latest" and not create.streaming:
         raise ProgrammingError(
             "a bounded table FROM LATEST would have no rows", start.span, "a table ends at the latest records"

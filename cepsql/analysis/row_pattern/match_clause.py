@@ -528,7 +528,7 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
         _add(OutputColumn(name, sql_of(lowered), kind), measure.name.span, output, spans)
     if clause.rows.all:
         names = [name for name, _ in scope.columns.values() if not name.startswith(HIDDEN)]
-        names = list(clause.kept) if clause.frame is not None else names
+        names = list(clause.carried) if clause.frame is not None else names
         # What a pattern in a window reads anyway need not travel under another name.
         travelling = {column.sql for column in traveling.values} if clause.frame is not None else set()
         everything = [exp.column(name, quoted=name not in travelling) for name in names]

@@ -67,4 +67,4 @@ def describe_clause(clause: MatchClause) -> dict:
     if clause.frame is None:
         return described
     beside = {"beside": [describe_clause(other) for other in clause.beside]} if clause.beside else {}
-    return described | {"calls": clause.calls, "columns": list(clause.kept)} | beside
+    return described | {"calls": clause.calls, "columns": list(clause.carried)} | beside

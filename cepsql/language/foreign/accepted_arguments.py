@@ -214,11 +214,11 @@ def _date_bin(arguments: Sequence[Argument]) -> str | None:
 def _length(argument: Argument) -> tuple[str, int | None]:
     """Return a constant interval of one unit as a text, and how many seconds it has."""
     words = [token.text for token in argument if token.token_type != TokenType.INTERVAL]
-    found = re.fullmatch(r"(\d+) (SECOND|MINUTE|HOUR|DAY)S?", " ".join(words).upper())
-    if found is None:
+    match = re.fullmatch(r"(\d+) (SECOND|MINUTE|HOUR|DAY)S?", " ".join(words).upper())
+    if match is None:
         return "", None
-    seconds = int(found[1]) * (_OF_DAY | {"DAY": _DAY})[found[2]]
-    return f"{found[1]} {found[2].lower()}", seconds
+    seconds = int(match[1]) * (_OF_DAY | {"DAY": _DAY})[match[2]]
+    return f"{match[1]} {match[2].lower()}", seconds
 
 
 def _time_slice(arguments: Sequence[Argument]) -> str | None:
@@ -232,8 +232,8 @@ def _time_slice(arguments: Sequence[Argument]) -> str | None:
 
 def _path(arguments: Sequence[Argument]) -> str | None:
     """Return the path of JSON that a call asks for, if it is plain."""
-    found = _PATH.fullmatch(_text(arguments[1]) or "") if len(arguments) == 2 else None
-    return None if found is None else _quoted(found[1])
+    match = _PATH.fullmatch(_text(arguments[1]) or "") if len(arguments) == 2 else None
+    return None if match is None else _quoted(match[1])
 
 
 def _json_value(arguments: Sequence[Argument]) -> str | None:

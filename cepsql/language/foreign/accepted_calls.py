@@ -34,8 +34,8 @@ _FIELDS = {
 def spark_calls(tokens: list[Token]) -> tuple[list[Token], list[int]]:
     """Return the tokens of plain SQL with Spark's functions in place of those of other engines, and where these stood,
     in characters of the text."""
-    found = _AcceptedCalls(tokens)
-    return found.rewritten(0, len(tokens)), found.places
+    calls = _AcceptedCalls(tokens)
+    return calls.rewritten(0, len(tokens)), calls.places
 
 
 def accepted_names() -> frozenset[str]:
@@ -57,12 +57,12 @@ def _named_calls() -> re.Pattern[str]:
 @cache
 def _by_arity() -> dict[str, tuple[tuple[int, bool, str], ...]]:
     """Return by name how many arguments each form takes, whether it takes more, and what it means."""
-    found: dict[str, tuple[tuple[int, bool, str], ...]] = {}
+    forms: dict[str, tuple[tuple[int, bool, str], ...]] = {}
     for form, (name, meaning) in FORMS.items():
         arguments = [one.strip() for one in form.partition("(")[2].removesuffix(")").split(",") if one.strip()]
         fixed = [one for one in arguments if one != "*"]
-        found[name] = (*found.get(name, ()), (len(fixed), len(fixed) < len(arguments), meaning))
-    return found
+        forms[name] = (*forms.get(name, ()), (len(fixed), len(fixed) < len(arguments), meaning))
+    return forms
 
 
 @cache
@@ -229,8 +229,8 @@ def _pieces(meaning: str) -> tuple[_Piece, ...]:
     """Return the tokens of an expression, and the places between them."""
     places: list[tuple[str, str, str, str]] = []
 
-    def marked(found: re.Match) -> str:
-        places.append((found[1] or "", found[2] or "", found[3] or "", found[4] or ""))
+    def marked(match: re.Match) -> str:
+        places.append((match[1] or "", match[2] or "", match[3] or "", match[4] or ""))
         return f" {_MARK}{len(places) - 1} "
 
     pieces: list[_Piece] = []

@@ -222,8 +222,8 @@ RATIO_TO_REPORT(x)           = (({0}) / sum({0}){over})
 
 def _read(text: str) -> dict[str, tuple[str, str]]:
     """Return of each form, such as `IFF(c, x, y)`, its name and what it means."""
-    found = re.findall(r"^((\w+)\([^)]*\))\s+= (.*)$", text, re.MULTILINE)
-    return {form: (name, meaning) for form, name, meaning in found}
+    forms = re.findall(r"^((\w+)\([^)]*\))\s+= (.*)$", text, re.MULTILINE)
+    return {form: (name, meaning) for form, name, meaning in forms}
 
 
 FORMS = MappingProxyType(_read(_SCALAR) | _read(_AGGREGATES))

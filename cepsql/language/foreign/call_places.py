@@ -45,10 +45,10 @@ def arguments(tokens: Sequence[Token], closing: Mapping[int, int], opening: int)
     close = closing[opening]
     if close == opening + 1:
         return []
-    found, begin, i = [], opening + 1, opening + 1
+    places, begin, i = [], opening + 1, opening + 1
     while i < close:
         if tokens[i].token_type == TokenType.COMMA:
-            found.append((begin, i))
+            places.append((begin, i))
             begin = i + 1
         i = closing.get(i, i) + 1
-    return [*found, (begin, close)]
+    return [*places, (begin, close)]

@@ -14,18 +14,18 @@ def computed_type(text: Text, at: int, expression: exp.Expr, written: str) -> tu
     written: the expression as Spark reads it.
     Raises ProgrammingError where the expression does not tell its type.
     """
-    found = expression.unnest()
-    if isinstance(found, exp.Cast):
-        return found.to.sql(DIALECT), written
-    if isinstance(found, exp.CurrentTimestamp | exp.Localtimestamp | exp.StrToTime | exp.TsOrDsToTimestamp):
+    plain = expression.unnest()
+    if isinstance(plain, exp.Cast):
+        return plain.to.sql(DIALECT), written
+    if isinstance(plain, exp.CurrentTimestamp | exp.Localtimestamp | exp.StrToTime | exp.TsOrDsToTimestamp):
         return "TIMESTAMP", written
-    if isinstance(found, exp.Column) and not found.table and found.name.upper() == "LOCALTIMESTAMP":
+    if isinstance(plain, exp.Column) and not plain.table and plain.name.upper() == "LOCALTIMESTAMP":
         return "TIMESTAMP", "localtimestamp()"
-    if isinstance(found, exp.Anonymous) and found.name.upper() in _TIMES:
+    if isinstance(plain, exp.Anonymous) and plain.name.upper() in _TIMES:
         return "TIMESTAMP", written
-    if isinstance(found, exp.Concat | exp.Upper | exp.Lower | exp.Substring | exp.Trim | exp.DPipe):
+    if isinstance(plain, exp.Concat | exp.Upper | exp.Lower | exp.Substring | exp.Trim | exp.DPipe):
         return "STRING", written
-    if isinstance(found, exp.Predicate | exp.Connector | exp.Not):
+    if isinstance(plain, exp.Predicate | exp.Connector | exp.Not):
         return "BOOLEAN", written
     hint = f"a computed column has a type: {text.raw(at)} INT AS ..."
     raise text.error(f"the type of {text.raw(at)} is not known", at, hint=hint)

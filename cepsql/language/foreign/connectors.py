@@ -86,9 +86,9 @@ def connected(options: Mapping[str, str], declared: Declared, span: Span, sql: s
     Raises NotSupportedError for another connector, with what to write, and ProgrammingError for options that are
     missing or unknown.
     """
-    given = {name.lower(): value for name, value in options.items()}
-    connector = given.pop("connector", None)
-    reading = _ConnectorOptions(given, declared, span, sql)
+    remaining = {name.lower(): value for name, value in options.items()}
+    connector = remaining.pop("connector", None)
+    reading = _ConnectorOptions(remaining, declared, span, sql)
     match connector:
         case "kafka":
             return reading.kafka()
@@ -97,7 +97,7 @@ def connected(options: Mapping[str, str], declared: Declared, span: Span, sql: s
         case "filesystem":
             return reading.filesystem()
         case "datagen":
-            taken = tuple((name, given[name]) for name in given)
+            taken = tuple(remaining.items())
             return Connected("datagen", taken, "stream")
         case "print":
             reading.only("print-identifier", "standard-error")
@@ -112,14 +112,14 @@ def connected(options: Mapping[str, str], declared: Declared, span: Span, sql: s
 
 
 class _ConnectorOptions:
-    """Reads the options of one connector; `given` are those that are left, by their names in lower case."""
+    """Reads the options of one connector; `remaining` are those not yet read, by their names in lower case."""
 
-    def __init__(self, given: dict[str, str], declared: Declared, span: Span, sql: str):
-        self.given, self.declared, self.span, self.sql = given, declared, span, sql
+    def __init__(self, remaining: dict[str, str], declared: Declared, span: Span, sql: str):
+        self.remaining, self.declared, self.span, self.sql = remaining, declared, span, sql
 
     def kafka(self) -> Connected:
         """Read the options of Kafka's connector."""
-        if self.given.get("key.format") is not None or self.given.get("key.fields") is not None:
+        if self.remaining.get("key.format") is not None or self.remaining.get("key.fields") is not None:
             hint = "a column has the key of the record as text: id STRING METADATA FROM 'key'"
             raise self._not_supported("the option key.format", hint)
         options = self._cluster()
@@ -161,21 +161,21 @@ class _ConnectorOptions:
 
     def without_connector(self) -> NotSupportedError | ProgrammingError:
         """Return the error for WITH as ksqlDB and Trino have it, and for any other."""
-        if "kafka_topic" in self.given or "value_format" in self.given:
-            form = self.given.get("value_format", "JSON").lower().removesuffix("_sr")
+        if "kafka_topic" in self.remaining or "value_format" in self.remaining:
+            form = self.remaining.get("value_format", "JSON").lower().removesuffix("_sr")
             form = {"delimited": "csv", "kafka": "csv"}.get(form, form)
-            topic = self.given.get("kafka_topic", self.declared.name)
+            topic = self.remaining.get("kafka_topic", self.declared.name)
             hint = f"USING kafka OPTIONS (kafka.bootstrap.servers 'host:9092', subscribe '{topic}') FORMAT {form}"
-            if time := self.given.get("timestamp"):
+            if time := self.remaining.get("timestamp"):
                 hint += f", and among the columns WATERMARK FOR {time} AS {time} - INTERVAL '10' SECONDS"
             return NotSupportedError("WITH (KAFKA_TOPIC ...) does not say where Kafka is", self.span, hint, self.sql)
-        form = self.given.get("format", "parquet").lower()
+        form = self.remaining.get("format", "parquet").lower()
         hint = f"USING {form} OPTIONS (path '/folder') says where its files are"
         return ProgrammingError("WITH needs the option 'connector'", self.span, hint, self.sql)
 
     def only(self, *known: str) -> None:
         """Raise ProgrammingError for an option that was not read, but for those that say nothing here."""
-        for name in self.given:
+        for name in self.remaining:
             if name not in known and not name.startswith(_PASSED_OVER) and name.split(".", 1)[-1] not in _MEANINGLESS:
                 hint = "USING format OPTIONS (key 'value', ...) takes the options of Spark's sources"
                 raise ProgrammingError(f"the connector has no option {name} here", self.span, hint, self.sql)
@@ -185,13 +185,13 @@ class _ConnectorOptions:
         topic, pattern = self._taken("topic", ""), self._taken("topic-pattern", "")
         if not (topic or pattern):
             self._needed("topic")
-        found = [("subscribePattern", pattern) if pattern else ("subscribe", topic.replace(";", ","))]
+        options = [("subscribePattern", pattern) if pattern else ("subscribe", topic.replace(";", ","))]
         # RisingWave leaves out the last letter.
         servers = self._taken("properties.bootstrap.server", "") or self._needed("properties.bootstrap.servers")
-        found.append(("kafka.bootstrap.servers", servers))
-        for name in [name for name in self.given if name.startswith("properties.")]:
-            found.append((f"kafka.{name.removeprefix('properties.')}", self.given.pop(name)))
-        return tuple(found)
+        options.append(("kafka.bootstrap.servers", servers))
+        for name in [name for name in self.remaining if name.startswith("properties.")]:
+            options.append((f"kafka.{name.removeprefix('properties.')}", self.remaining.pop(name)))
+        return tuple(options)
 
     def _start(self) -> StartClause | None:
         """Read where a consumer starts."""
@@ -220,21 +220,21 @@ class _ConnectorOptions:
 
     def _of_format(self, form: str) -> tuple[tuple[str, str], ...]:
         """Take the options of a format, such as csv.field-delimiter."""
-        found = []
+        options = []
         for start in (f"{form}.", f"value.{form}."):
-            for name in [name for name in self.given if name.startswith(start)]:
+            for name in [name for name in self.remaining if name.startswith(start)]:
                 meant = _OF_CSV.get(name.removeprefix(start)) if form == "csv" else None
                 if meant is not None:
-                    found.append((meant, self.given.pop(name)))
-        return tuple(found)
+                    options.append((meant, self.remaining.pop(name)))
+        return tuple(options)
 
     def _taken(self, name: str, missing: str) -> str:
-        return self.given.pop(name, missing)
+        return self.remaining.pop(name, missing)
 
     def _needed(self, name: str) -> str:
-        if name not in self.given:
+        if name not in self.remaining:
             raise ProgrammingError(f"the option '{name}' is missing in WITH", self.span, f"'{name}' = '...'", self.sql)
-        return self.given.pop(name)
+        return self.remaining.pop(name)
 
     def _not_supported(self, what: str, hint: str | None) -> NotSupportedError:
         return NotSupportedError(f"{what} is not supported", self.span, hint, self.sql)
@@ -242,11 +242,11 @@ class _ConnectorOptions:
 
 def flink_type(text: Text, begin: int, end: int) -> str:
     """Return a type of Flink, tokens `begin` to `end` (exclusive), as one of Spark: TIMESTAMP(3) as TIMESTAMP."""
-    found: list[str] = []
+    words: list[str] = []
     i = begin
     while i < end:
         word = text.word(i)
-        found.append(_TYPES.get(word, text.raw(i)))
+        words.append(_TYPES.get(word, text.raw(i)))
         i += 1
         sized = word in ("VARCHAR", "CHAR", "VARBINARY", *_TIMES) and text.raw(i) == "("
         if sized:
@@ -257,4 +257,4 @@ def flink_type(text: Text, begin: int, end: int) -> str:
             i += 4
         if [text.word(i), text.word(i + 1)] == ["NOT", "NULL"]:
             i += 2
-    return " ".join(found)
+    return " ".join(words)

@@ -38,9 +38,9 @@ def esper_construct(text: Text, begin: int) -> NotSupportedError | None:
         return _error(text, begin, begin + 2, "an annotation", hint)
     i = begin
     while i < len(text) and text.raw(i) != ";":
-        found = _construct(text, i)
-        if found is not None:
-            end, spoken, hint = found
+        construct = _construct(text, i)
+        if construct is not None:
+            end, spoken, hint = construct
             return _error(text, i, end, spoken, hint)
         i += 1
     return None

@@ -63,7 +63,7 @@ def _refuse_pattern(name: str, argument: Token | None, sql: str) -> None:
     if argument is None or argument.token_type != TokenType.STRING or not _TELLING.search(argument.text):
         return
     words = "|".join(sorted(_PATTERN_WORDS, key=len, reverse=True))
-    pattern = re.sub(words, lambda found: _PATTERN_WORDS[found[0]], argument.text)
+    pattern = re.sub(words, lambda match: _PATTERN_WORDS[match[0]], argument.text)
     function = "date_format" if name == "TO_CHAR" else name.lower()
     raise NotSupportedError(
         f"'{argument.text}' is no pattern of times in Spark", _span(argument), f"{function}(x, '{pattern}')", sql

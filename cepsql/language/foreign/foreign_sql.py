@@ -107,11 +107,11 @@ def refuse_foreign(tokens: list[Token], nodes: TreeNodes, sql: str) -> None:
         _refuse_unnest(tokens, unnest, sql)
     # Of FROM_UTC_TIMESTAMP, which is Spark's, sqlglot makes the same.
     zoned = bool(nodes.of(exp.AtTimeZone)) and _has_words(tokens, ["AT", "TIME", "ZONE"])
-    found = [
+    foreign = [
         node for node in nodes.of(*_FOREIGN) if _is_foreign(node) and (zoned or not isinstance(node, exp.AtTimeZone))
     ]
-    for refused, (spoken, word, hint) in _FOREIGN.items() if found else ():
-        if any(isinstance(node, refused) for node in found):
+    for refused, (spoken, word, hint) in _FOREIGN.items() if foreign else ():
+        if any(isinstance(node, refused) for node in foreign):
             raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
     for word in ("REPLACE", "RENAME"):
         if any(star.args.get(word.lower()) for star in nodes.of(exp.Star)):

@@ -41,13 +41,13 @@ def java_pattern(pattern: str, signs: Mapping[str, str], parsing: bool = False) 
     """
     if "{" in pattern:
         return None
-    found = []
+    pieces = []
     for sign, letters, others in _SIGN.findall(pattern):
         if sign and sign not in signs:
             return None
         text = letters.replace("'", "''")
-        found.append(signs[sign] if sign else f"'{text}'" if letters else others)
-    whole = "".join(found)
+        pieces.append(signs[sign] if sign else f"'{text}'" if letters else others)
+    whole = "".join(pieces)
     return None if parsing and _OF_NAMES.search(re.sub("'[^']*'", "", whole)) else whole
 
 
@@ -59,9 +59,9 @@ def of_oracle(pattern: str) -> str | None:
     """
     if not _OF_ORACLE.search(pattern):
         return None
-    found = [OF_ORACLE.get(word, word) for word in _WORDS.findall(pattern)]
+    words = [OF_ORACLE.get(word, word) for word in _WORDS.findall(pattern)]
     rest = [word for word in _WORDS.findall(pattern) if word not in OF_ORACLE]
-    return None if any(re.search("[A-Za-z'{]", word) for word in rest) else "".join(found)
+    return None if any(re.search("[A-Za-z'{]", word) for word in rest) else "".join(words)
 
 
 def is_java_pattern(pattern: str) -> bool:

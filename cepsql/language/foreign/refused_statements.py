@@ -242,16 +242,16 @@ def refused_statement(text: Text, begin: int, at: int) -> NotSupportedError | No
     ahead = (i for i in range(begin, min(begin + 6, len(text))) if text.word(i) not in _LEFT_OUT)
     places = list(ahead)
     words: list[str] = []
-    found = None
+    longest = None
     for i in places:
         if not text.word(i):
             break
         words.append(text.word(i))
         if " ".join(words) in _TOLD:
-            found = " ".join(words), i + 1
-    if found is None or at > found[1]:
+            longest = " ".join(words), i + 1
+    if longest is None or at > longest[1]:
         return None
-    spoken, end = found
+    spoken, end = longest
     name, after = _name(text, end)
     hint = _TOLD[spoken]
     if spoken == "CREATE SCHEMA" and (text.raw(after) == "(" or text.word(after) in _COLUMNS):

@@ -113,8 +113,8 @@ def excluded_rows(spec: exp.WindowSpec) -> str | None:
 def distinct_collected(windows: Iterable[exp.Window]) -> bool:
     """Turn COUNT, MIN, MAX and ARRAY_AGG of DISTINCT values in window frames, which Spark does not compute, into what
     it does; tell whether there were any."""
-    found = [window for window in windows if _distinct(window) is not None]
-    for window in found:
+    of_distinct = [window for window in windows if _distinct(window) is not None]
+    for window in of_distinct:
         call = _distinct(window)
         assert call is not None
         values = call.this.expressions
@@ -130,7 +130,7 @@ def distinct_collected(windows: Iterable[exp.Window]) -> bool:
         spoken = window.copy()
         counted = exp.cast(exp.func("SIZE", spoken, dialect="spark"), "bigint")
         window.replace(counted)
-    return bool(found)
+    return bool(of_distinct)
 
 
 def refuse_distinct(windows: Iterable[exp.Window], sql: str) -> None:

@@ -40,17 +40,17 @@ def with_quoted_names(sql: str, names: bool, usual: bool = False) -> str:
     if '"' not in sql or not (names or "doublequotedidentifiers" in sql.lower()):
         return sql
     pieces, at = [], 0
-    while (found := _PARTS.search(sql, at)) is not None:
-        written = found.group()
-        pieces.append(sql[at : found.start()])
-        at = found.end()
-        if found["value"] is not None:
-            names = found["value"].lower() == "true"
-        elif found["reset"] is not None:
+    while (part := _PARTS.search(sql, at)) is not None:
+        written = part.group()
+        pieces.append(sql[at : part.start()])
+        at = part.end()
+        if part["value"] is not None:
+            names = part["value"].lower() == "true"
+        elif part["reset"] is not None:
             names = usual
-        elif found["name"] is not None and names:
-            written = quoted(found["name"].replace('""', '"')).ljust(len(written))
-        elif found["name"] is not None and (text := _TEXT.match(sql, found.start())) is not None:
+        elif part["name"] is not None and names:
+            written = quoted(part["name"].replace('""', '"')).ljust(len(written))
+        elif part["name"] is not None and (text := _TEXT.match(sql, part.start())) is not None:
             written, at = text.group(), text.end()
         pieces.append(written)
     return "".join([*pieces, sql[at:]])

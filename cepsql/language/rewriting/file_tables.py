@@ -71,19 +71,19 @@ def name_files(text: Text, tables: Iterable[exp.Table]) -> None:
     Raises ProgrammingError or NotSupportedError for a call that does not read files as it should.
     """
     for table in tables:
-        found = _file_table(text, table)
-        if found is None:
+        file = _file_table(text, table)
+        if file is None:
             continue
         meta = table.this.meta
-        name = exp.to_identifier(found.name)
+        name = exp.to_identifier(file.name)
         name.meta.update({key: meta[key] for key in ("start", "end") if key in meta})
-        name.meta[FILE] = found
+        name.meta[FILE] = file
         table.set("this", name)
         alias = table.args.get("alias")
         if alias is None:
-            table.set("alias", exp.TableAlias(this=exp.to_identifier(_alias(found))))
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(_alias(file))))
         elif alias.this is None:
-            alias.set("this", exp.to_identifier(_alias(found)))
+            alias.set("this", exp.to_identifier(_alias(file)))
 
 
 def files_of(trees: Iterable[exp.Expr]) -> list[tuple[FileTable, exp.Identifier]]:
@@ -119,17 +119,17 @@ def _file_table(text: Text, table: exp.Table) -> FileTable | None:
     if not isinstance(path, exp.Literal) or not path.is_string:
         hint = f"{this.name}('logs/*.csv'); a pattern reads several files"
         raise ProgrammingError(f"{this.name} needs a path as a text", span, hint, text.sql)
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for option in options:
         name, value = _option(option)
         if name is None or value is None:
             hint = f"{this.name}('{path.name}', name => value, ...), each value a constant"
             raise ProgrammingError(f"an option of {this.name} has a name and a constant value", span, hint, text.sql)
         name = _SPELLED.get(name.lower(), name)
-        if name.lower() in ("path", *(known.lower() for known in given)):
+        if name.lower() in ("path", *(known.lower() for known in values)):
             raise ProgrammingError(f"the option {name} is given twice", span, None, text.sql)
-        given[name] = value
-    return FileTable(path.name, READERS[this.name.lower()], tuple(given.items()), text.sql[start : end + 1])
+        values[name] = value
+    return FileTable(path.name, READERS[this.name.lower()], tuple(values.items()), text.sql[start : end + 1])
 
 
 def _option(written: exp.Expr) -> tuple[str | None, str | None]:

@@ -20,16 +20,16 @@ _LENGTHS = re.compile(r"\s*(?:interval\s)?\s*(?:[+-]?\d+(?:\.\d+)?\s*[a-z]+\s*)+
 
 def mark_misread(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
     """Mark the constants of an expression that another spelling would change."""
-    found = {}
+    spans = {}
     for before, token in zip([None, *tokens], tokens, strict=False):
         written = text.sql[token.start : token.end + 1]
         if token.token_type == TokenType.HEX_STRING and written[:1] == "0":
-            found[token.start] = (token.start, token.end + 1)
+            spans[token.start] = (token.start, token.end + 1)
         if before is not None and token.token_type == TokenType.STRING and _is_untyped(before):
-            found[token.start] = (before.start, token.end + 1)
-    for constant in nodes.of(exp.Literal, exp.HexString) if found else ():
-        if constant.meta_get("start") in found:
-            constant.meta[_MARK] = found[constant.meta["start"]]
+            spans[token.start] = (before.start, token.end + 1)
+    for constant in nodes.of(exp.Literal, exp.HexString) if spans else ():
+        if constant.meta_get("start") in spans:
+            constant.meta[_MARK] = spans[constant.meta["start"]]
 
 
 def refuse_intervals(text: Text, tokens: Iterable[Token]) -> None:

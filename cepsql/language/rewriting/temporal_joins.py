@@ -59,7 +59,7 @@ class _Rewriting:
 
     def __init__(self, text: Text, tokens: list[Token]):
         self.text, self.tokens = text, tokens
-        self.given: list[Token] = []
+        self.output: list[Token] = []
         self.at = 0
         self.levels = [_Level()]
 
@@ -85,7 +85,7 @@ class _Rewriting:
                 self._plain(token, word)
             self.at += 1
         self._done(self.tokens[-1])
-        return self.given
+        return self.output
 
     def _plain(self, token: Token, word: str) -> None:
         """Take a token as it is."""
@@ -98,7 +98,7 @@ class _Rewriting:
         elif token.token_type == TokenType.R_PAREN:
             self._done(token)
             self.levels = self.levels[:-1] or [_Level()]
-        self.given.append(token)
+        self.output.append(token)
 
     def _word(self, ahead: int) -> str:
         place = self.at + ahead
@@ -114,7 +114,7 @@ class _Rewriting:
             raise self._error("FOR SYSTEM_TIME AS OF needs ON with the key of the relation behind it", at, hint)
 
     def _on(self, token: Token, call: list[Token]) -> None:
-        self.given += [token, *call, made_token(TokenType.AND, "AND", token)]
+        self.output += [token, *call, made_token(TokenType.AND, "AND", token)]
 
     def _on_alone(self, token: Token, level: _Level) -> None:
         """Take ON, among whose conditions is the comparison of the two times."""
@@ -142,7 +142,7 @@ class _Rewriting:
         if self._word(0) == "ON":
             level.waiting = call
         else:
-            self.given += [made_token(TokenType.ON, "ON", token), *call]
+            self.output += [made_token(TokenType.ON, "ON", token), *call]
 
     def _version(self, token: Token, level: _Level) -> None:
         """Take FOR SYSTEM_TIME AS OF and a time: the name of a column, or a call."""

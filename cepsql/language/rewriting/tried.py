@@ -40,12 +40,12 @@ def tried(call: exp.Anonymous, tokens: list[Token], sql: str) -> exp.Expr | None
     """
     if call.name.upper() != "TRY" or len(call.expressions) != 1:
         return None
-    found = _tried(call.expressions[0])
-    if found is None:
+    safe = _tried(call.expressions[0])
+    if safe is None:
         first = next((token for token in tokens if token.text.upper() == "TRY"), tokens[0])
         place = Span(call.meta_get("start", first.start), call.meta_get("end", first.end) + 1)
         raise NotSupportedError("TRY of this expression is not supported", place, _HINT, sql)
-    return found
+    return safe
 
 
 def _tried(expression: exp.Expr) -> exp.Expr | None:
@@ -82,20 +82,20 @@ def _spelled(call: exp.Func) -> tuple[str, list[exp.Expr]]:
 
 
 def _call(name: str, arguments: list[exp.Expr]) -> exp.Expr | None:
-    found = [_tried(argument) for argument in arguments]
-    if not all(argument is not None for argument in found):
+    tried_arguments = [_tried(argument) for argument in arguments]
+    if not all(argument is not None for argument in tried_arguments):
         return None
-    return exp.Anonymous(this=name, expressions=[argument for argument in found if argument is not None])
+    return exp.Anonymous(this=name, expressions=[argument for argument in tried_arguments if argument is not None])
 
 
 def _with_tried_arguments(expression: exp.Expr) -> exp.Expr | None:
-    found = expression.copy()
-    for part in list(found.iter_expressions()):
+    rewritten = expression.copy()
+    for part in list(rewritten.iter_expressions()):
         inner = _tried(part)
         if inner is None:
             return None
         part.replace(inner)
-    return found
+    return rewritten
 
 
 def _as_date(call: exp.TsOrDsToDate) -> exp.Expr | None:

@@ -529,9 +529,9 @@ class _TableChanges:
                 column.set("this", exp.to_identifier(prefix + column.name.lower(), quoted=True))
                 column.set("table", exp.to_identifier(name))
         plain = tuple((without_tables(one), without_tables(other)) for one, other in pairing.keys)
-        given = columns_of[0], columns_of[1]
+        columns_of_sides = columns_of[0], columns_of[1]
         self.nodes[name] = TableJoin(
-            name, tuple(inputs), plain, given, pairing.kind, pairing.condition, pairing.null_safe
+            name, tuple(inputs), plain, columns_of_sides, pairing.kind, pairing.condition, pairing.null_safe
         )
         return select
 

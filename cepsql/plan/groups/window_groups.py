@@ -295,13 +295,13 @@ class _Groups:
     call: exp.Expr | None = None
 
 
-def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str, Node], place: Span) -> _Groups:
+def _groups(bound: str, checked: Checked, select: exp.Select, nodes: Mapping[str, Node], place: Span) -> _Groups:
     columns, call = RowsBelow(frozenset({*_BOUNDS, OPERATION})), _window_key(select)
     if call is not None:
         return _Groups(call, columns, columns.take(call.expressions[0]), call=call)
-    if given == START and any(_of_session(key, select, nodes) for key in _assigned_keys(select, nodes)):
-        given = END
-    keys = sorted(_assigned_keys(select, nodes), key=lambda key: key.name.lower() != given)
+    if bound == START and any(_of_session(key, select, nodes) for key in _assigned_keys(select, nodes)):
+        bound = END
+    keys = sorted(_assigned_keys(select, nodes), key=lambda key: key.name.lower() != bound)
     read = read_windows(select, nodes)
     if read is not None and _tell_windows(read[1].assigned, {key.name.lower() for key in keys}):
         assigned = read[1].assigned

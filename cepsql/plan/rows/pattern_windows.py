@@ -104,10 +104,10 @@ class _Window:
     order: tuple[exp.Ordered, ...]
     calls: list[MeasureClause] = field(default_factory=list)
 
-    def whole(self, kept: tuple[str, ...]) -> MatchClause:
+    def whole(self, carried: tuple[str, ...]) -> MatchClause:
         """Return the clause with the functions, and the columns of the input that come out."""
         measures = (*self.clause.measures, *self.calls)
-        whole = replace(self.clause, measures=measures, calls=len(self.calls), kept=kept)
+        whole = replace(self.clause, measures=measures, calls=len(self.calls), carried=carried)
         return of_sought_rows(whole)
 
 
@@ -180,8 +180,8 @@ def _hoisted(
     for number, one in enumerate(order):
         later = {column for other in order[number + 1 :] for each in (other, *other.beside) for column in _read(each)}
         table = _free(one.name, {*nodes})
-        carried = tuple(column for column in one.kept if column in needed or column.lower() in later)
-        clause = replace(one, name=table, input=below.query, kept=(*before, *carried))
+        carried = tuple(column for column in one.carried if column in needed or column.lower() in later)
+        clause = replace(one, name=table, input=below.query, carried=(*before, *carried))
         nodes[table] = planned(clause, below)
         before += [measure.name.text for each in (clause, *clause.beside) for measure in each.measures]
         again = exp.alias_(exp.to_table(table), relations(select)[0].alias_or_name, table=True)
@@ -197,7 +197,7 @@ def _together(clauses: list[MatchClause]) -> list[MatchClause]:
         # Each subquery, and each watermark, is a column of the input of its own.
         apart = clause.name if any(map(asks_hidden_columns, parts)) else ""
         groups.setdefault((clause.partition_by, clause.order_by, apart), []).append(clause)
-    return [replace(first, beside=tuple(replace(o, kept=()) for o in others)) for first, *others in groups.values()]
+    return [replace(first, beside=tuple(replace(o, carried=()) for o in others)) for first, *others in groups.values()]
 
 
 def _refuse(
