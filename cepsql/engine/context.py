@@ -277,7 +277,9 @@ class Context:
                 check_reader(source)
                 self.allowed(source)
                 if self.checking:
-                    raise UncheckedError(f"the columns of {file.spoken} are in the files, and only Spark can read them")
+                    raise UncheckedError(
+                        f"the columns of {file.written} are in the files, and only Spark can read them"
+                    )
                 return self._inferred.with_columns(source if format else replace(source, format=""))
         except Error as error:
             if format is None and self.catalog.find(file.path) is not None:

@@ -44,7 +44,7 @@ class InferredFiles:
 
 def file_source(file: FileTable) -> Source:
     """Return the files that a query names as a table without columns; its format is "" where only the files tell."""
-    source = located(Source(file.spoken, (), file_format(file) or "text", (("path", file.path), *file.options), False))
+    source = located(Source(file.written, (), file_format(file) or "text", (("path", file.path), *file.options), False))
     assert isinstance(source, Source)
     return source
 

@@ -46,5 +46,5 @@ _CLAUSES = ("APPLY",)
 def is_foreign_function(name: str) -> bool:
     """Tell whether sqlglot has an expression for a function that Spark does not have."""
     parser, word = DIALECT.parser_class, name.upper()
-    known = word in parser.FUNCTIONS or word in parser.FUNCTION_PARSERS
-    return known and word not in _CLAUSES and name.lower() not in SHARED_FUNCTIONS
+    parsed = word in parser.FUNCTIONS or word in parser.FUNCTION_PARSERS
+    return parsed and word not in _CLAUSES and name.lower() not in SHARED_FUNCTIONS

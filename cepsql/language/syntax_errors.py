@@ -109,8 +109,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         if word in _clauses(text, begin)[0] and not ended:
             return _misplaced(text, begin, at, hint)
         if word in ("ONE", "ALL") and text.word(at + 1) in ("ROW", "ROWS"):
-            spoken = f"{_SPOKEN[word]} may not stand in the row pattern of a window"
-            return text.error(spoken, at, at + 4, "each row gives one row there, with the match that begins at it")
+            message = f"{_SPOKEN[word]} may not stand in the row pattern of a window"
+            return text.error(message, at, at + 4, "each row gives one row there, with the match that begins at it")
         hint = _match_hint(text, begin, at, accepted, hint)
     clauses = _SOURCE_CLAUSES.get(_defined(text, at) or "", ())
     if "$END" in accepted and word in (clause.split()[0] for clause in clauses):
@@ -311,9 +311,9 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         if word in ("GROUP", "ORDER", "PARTITION"):
             return f"did you mean {word} BY?"
         # Names such as orders and groups are near the words before BY.
-        known = _BEFORE_BY if words[i + 1 : i + 2] == ["BY"] else _PLAIN_WORDS
-        if word.isalpha() and (near := _near(word, known)) is not None and near != word:
-            return f"did you mean {near}{' BY' * (known is _BEFORE_BY)}?"
+        words_here = _BEFORE_BY if words[i + 1 : i + 2] == ["BY"] else _PLAIN_WORDS
+        if word.isalpha() and (near := _near(word, words_here)) is not None and near != word:
+            return f"did you mean {near}{' BY' * (words_here is _BEFORE_BY)}?"
     rows = [word for before, word in pairwise(words[:index]) if before in ("(", "FROM") and word != "VALUES"]
     if any(_near(word, ("VALUES",)) for word in rows):
         return "did you mean VALUES?"
@@ -330,18 +330,18 @@ def _stands_in_fill(text: Text, at: int) -> bool:
     return begin > 0 and text.word(begin - 1) == "FILL"
 
 
-def misspelt(text: Text, end: int, known: Iterable[str]) -> str | None:
-    """Return the hint for the last word before a token that may be meant as one of the known, None for none."""
+def misspelt(text: Text, end: int, candidates: Iterable[str]) -> str | None:
+    """Return the hint for the last word before a token that may be meant as one of the candidates, None for none."""
     for i in reversed(range(end)):
-        near = _near(text.word(i), known)
+        near = _near(text.word(i), candidates)
         if near is not None and near != text.word(i):
             return f"did you mean {near}?"
     return None
 
 
-def _near(word: str, known: Iterable[str]) -> str | None:
+def _near(word: str, candidates: Iterable[str]) -> str | None:
     """Return the keyword that a word is, or may be meant as, None for none."""
-    return next(iter(difflib.get_close_matches(word, known, 1, 0.75)), None)
+    return next(iter(difflib.get_close_matches(word, candidates, 1, 0.75)), None)
 
 
 def _no_statement(text: Text, at: int) -> ProgrammingError | NotSupportedError:
@@ -370,11 +370,11 @@ def _misplaced(text: Text, begin: int, at: int, hint: str | None) -> Programming
     earlier = [text.word(i) for i in _same_level(text, begin, at)]
     later = [text.word(i) for i in _same_level(text, at, text.closing[begin])]
     last = next((w for w in reversed(earlier) if w in clauses), None)
-    spoken = _SPOKEN.get(word, word)
+    clause = _SPOKEN.get(word, word)
     if word in earlier:
-        return text.error(f"syntax error: {spoken} stands here for the second time", at, hint=order)
+        return text.error(f"syntax error: {clause} stands here for the second time", at, hint=order)
     if last is not None and clauses.index(last) > clauses.index(word):
-        return text.error(f"{spoken} must stand before {_SPOKEN.get(last, last)}", at, hint=order)
+        return text.error(f"{clause} must stand before {_SPOKEN.get(last, last)}", at, hint=order)
     if word in ("WITHIN", "SUBSET", "DEFINE") and "PATTERN" in later:
         return text.error(f"{word} must stand after PATTERN", at, hint=order)
     if word in ("WITHIN", "SUBSET", "DEFINE") and "PATTERN" not in earlier:
@@ -468,9 +468,9 @@ def _nearest(word: str, accepted: set[str]) -> str | None:
     """Return the keyword among the accepted ones that a word may be meant as, None for none."""
     if not word.isalpha():
         return None
-    spoken = {name.partition("_")[0]: _DESCRIBED.get(name, name) for name in accepted if name not in _KINDS}
-    near = _near(word, spoken)
-    return spoken[near] if near is not None and spoken[near] != word else None
+    words = {name.partition("_")[0]: _DESCRIBED.get(name, name) for name in accepted if name not in _KINDS}
+    near = _near(word, words)
+    return words[near] if near is not None and words[near] != word else None
 
 
 def _expected(accepted: set[str]) -> str | None:

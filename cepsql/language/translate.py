@@ -387,15 +387,15 @@ class _Translator:
     def _key(self, tree: Tree, columns: list[ColumnDefinition]) -> tuple[Name, ...]:
         return self._key_names(_values(tree), columns, "sink")
 
-    def _key_names(self, tokens: list[Token], columns: list[ColumnDefinition], spoken: str) -> tuple[Name, ...]:
+    def _key_names(self, tokens: list[Token], columns: list[ColumnDefinition], relation: str) -> tuple[Name, ...]:
         names = [self._name(token) for token in tokens]
-        known = [column.name for column in columns]
+        column_names = [column.name for column in columns]
         for name, token in zip(names, tokens, strict=True):
             if sum(name.text.lower() == other.text.lower() for other in names) > 1:
                 raise self.text.error(f"{name.text} stands twice in PRIMARY KEY", _begin(token))
-            if known and name.text.lower() not in map(str.lower, known):
-                hint = suggestion(name.text, known, "columns")
-                raise self.text.error(f"the {spoken} has no column {name.text}", _begin(token), hint=hint)
+            if column_names and name.text.lower() not in map(str.lower, column_names):
+                hint = suggestion(name.text, column_names, "columns")
+                raise self.text.error(f"the {relation} has no column {name.text}", _begin(token), hint=hint)
         return tuple(names)
 
     def create_query(self, tree: Tree) -> CreateQuery:
@@ -491,7 +491,7 @@ class _Translator:
         names = [child for child in _values(tree) if child.type == "NAME"]
         columns: list[Name] = []
         for column in map(self._name, names):
-            if any(column.text.lower() == known.text.lower() for known in columns):
+            if any(column.text.lower() == other.text.lower() for other in columns):
                 raise self.text.error(f"column {column.text} is given twice", _begin(names[len(columns)]))
             columns.append(column)
         target = self._qualified(_needed(tree, "qualified_name"))

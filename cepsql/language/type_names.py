@@ -199,14 +199,14 @@ class _TypeReader:
 
 def type_hint(word: str) -> str | None:
     """Return the hint for a type of another engine, in capital letters; None for an unknown word."""
-    known = _ELSEWHERE.get(word)
-    return None if known is None else f"Spark's is {known}"
+    hint = _ELSEWHERE.get(word)
+    return None if hint is None else f"Spark's is {hint}"
 
 
 def _hint(word: str) -> str:
     if word in _OTHERWISE:
         return _OTHERWISE[word]
-    if known := type_hint(word):
-        return known
+    if hint := type_hint(word):
+        return hint
     near = difflib.get_close_matches(word, TYPES, 1)
     return f"did you mean {near[0]}?" if near else f"types: {_COMMON}"

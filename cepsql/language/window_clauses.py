@@ -214,27 +214,27 @@ def _level(text: Text, begin: int, end: int) -> Iterator[int]:
 
 
 def _add_length(
-    text: Text, lengths: dict[str, exp.Expr], word: str, tokens: list[SqlToken], known: tuple[str, ...]
+    text: Text, lengths: dict[str, exp.Expr], word: str, tokens: list[SqlToken], words: tuple[str, ...]
 ) -> None:
     place = _index(text, tokens[0])
-    if word not in known:
+    if word not in words:
         raise text.error(
             f"this kind of window has no {word}",
             place - len(word.split()),
             place,
-            "this kind takes " + ", ".join(known),
+            "this kind takes " + ", ".join(words),
         )
     if word in lengths:
         raise text.error(f"{word} stands here for the second time", place - len(word.split()), place)
     lengths[word] = _interval(text, tokens)
 
 
-def _refuse_other(text: Text, at: int, known: tuple[str, ...]) -> None:
+def _refuse_other(text: Text, at: int, words: tuple[str, ...]) -> None:
     """Raise ProgrammingError for what other engines let stand among the lengths of windows."""
     if text.word(at) in _OTHERS:
-        hint = f"a window takes {', '.join(known)}; {_OTHERS[text.word(at)]}"
+        hint = f"a window takes {', '.join(words)}; {_OTHERS[text.word(at)]}"
         raise text.error(f"windows have no {text.word(at)}", at, hint=hint)
-    if near := difflib.get_close_matches(text.word(at), [word.split()[0] for word in known], 1, 0.75):
+    if near := difflib.get_close_matches(text.word(at), [word.split()[0] for word in words], 1, 0.75):
         raise text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?")
 
 
@@ -272,4 +272,4 @@ def _begin(token: Token | Tree) -> int:
 
 def _index(text: Text, token: SqlToken) -> int:
     """Return the place of a token among those of the text."""
-    return next(i for i, known in enumerate(text.tokens) if known.start == token.start)
+    return next(i for i, other in enumerate(text.tokens) if other.start == token.start)

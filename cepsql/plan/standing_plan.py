@@ -68,18 +68,18 @@ def _planned(query: ParsedQuery, lookup: Lookup, by_time: Sequence[ParsedQuery])
 
 
 def _at_rest(lookup: Lookup, views: set[str]) -> Lookup:
-    def found(table: exp.Table) -> Relation:
+    def relation_of(table: exp.Table) -> Relation:
         relation = lookup(table)
         if isinstance(relation, ViewSource):
             views.add(relation.name)
         return relation
 
-    return found
+    return relation_of
 
 
 def _changing(lookup: Lookup, changes: ViewChanges, events: bool) -> Lookup:
-    def found(table: exp.Table) -> Relation:
+    def relation_of(table: exp.Table) -> Relation:
         relation = lookup(table)
         return changes(relation, events) if isinstance(relation, ViewSource) else relation
 
-    return found
+    return relation_of

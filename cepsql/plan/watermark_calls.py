@@ -49,7 +49,7 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
 
 def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
     """Return a SELECT over the operators that tell watermarks, which are new entries of `nodes`."""
-    copy, known = select.copy(), dict[tuple[str, str], exp.Expr]()
+    copy, columns = select.copy(), dict[tuple[str, str], exp.Expr]()
     if whole:
         copy.set("expressions", [named_item(item) for item in copy.expressions])
     for call in list(_calls(copy)):
@@ -58,9 +58,9 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
         if not isinstance(column, exp.Column) or column.is_star:
             raise ProgrammingError("CURRENT_WATERMARK takes the event time of a stream", at, _HINT)
         key = column.table.lower(), column.name.lower()
-        if key not in known:
-            known[key] = _watermark(copy, column, nodes, checked, at)
-        call.replace(known[key].copy())
+        if key not in columns:
+            columns[key] = _watermark(copy, column, nodes, checked, at)
+        call.replace(columns[key].copy())
     return copy
 
 
@@ -71,9 +71,9 @@ def _watermark(
     item = _relation(select, column)
     if item is None:
         raise _no_relation(select, column, place)
-    known = _rows(item, nodes).resolved
-    kind = next((one.type for one in known.columns if one.name.lower() == column.name.lower()), "timestamp")
-    if not known.streaming:
+    resolved = _rows(item, nodes).resolved
+    kind = next((one.type for one in resolved.columns if one.name.lower() == column.name.lower()), "timestamp")
+    if not resolved.streaming:
         return exp.cast(exp.null(), "timestamp" if kind == "unknown" else kind, dialect="spark")
     path, base, time = _base(item, column)
     hidden = f"__watermark_{len(nodes)}"

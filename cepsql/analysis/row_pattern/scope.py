@@ -151,8 +151,8 @@ class MatchScope:
             column.set("table", exp.to_identifier(_ROWS))
             if isinstance(column.this, exp.Identifier):
                 column.this.set("this", column.name.lower())
-        known = is_annotated(query, _schema(tuple(self.columns.values())))
-        return spoken_type(query.expressions[0]) if known else "unknown"
+        has_type = is_annotated(query, _schema(tuple(self.columns.values())))
+        return spoken_type(query.expressions[0]) if has_type else "unknown"
 
     def _is_input_column(self, expression: exp.Expr) -> bool:
         return isinstance(expression, exp.Column) and expression.name.lower() in self.columns

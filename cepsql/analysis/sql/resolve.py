@@ -511,14 +511,14 @@ class _EventTimes:
 
     def __init__(self, relations: Mapping[str, Properties], unions: bool):
         self.relations, self.unions = relations, unions
-        self.known: dict[int, Watermark | None] = {}
+        self.times: dict[int, Watermark | None] = {}
 
     def of(self, scope: Scope | None) -> Watermark | None:
         if scope is None:
             return None
-        if id(scope) not in self.known:
-            self.known[id(scope)] = self._find(scope)
-        return self.known[id(scope)]
+        if id(scope) not in self.times:
+            self.times[id(scope)] = self._find(scope)
+        return self.times[id(scope)]
 
     def _find(self, scope: Scope) -> Watermark | None:
         if isinstance(scope.expression, exp.SetOperation):

@@ -173,10 +173,10 @@ class _ConnectorOptions:
         hint = f"USING {form} OPTIONS (path '/folder') says where its files are"
         return ProgrammingError("WITH needs the option 'connector'", self.span, hint, self.sql)
 
-    def only(self, *known: str) -> None:
+    def only(self, *names: str) -> None:
         """Raise ProgrammingError for an option that was not read, but for those that say nothing here."""
         for name in self.remaining:
-            if name not in known and not name.startswith(_PASSED_OVER) and name.split(".", 1)[-1] not in _MEANINGLESS:
+            if name not in names and not name.startswith(_PASSED_OVER) and name.split(".", 1)[-1] not in _MEANINGLESS:
                 hint = "USING format OPTIONS (key 'value', ...) takes the options of Spark's sources"
                 raise ProgrammingError(f"the connector has no option {name} here", self.span, hint, self.sql)
 

@@ -40,14 +40,14 @@ def esper_construct(text: Text, begin: int) -> NotSupportedError | None:
     while i < len(text) and text.raw(i) != ";":
         construct = _construct(text, i)
         if construct is not None:
-            end, spoken, hint = construct
-            return _error(text, i, end, spoken, hint)
+            end, name, hint = construct
+            return _error(text, i, end, name, hint)
         i += 1
     return None
 
 
-def _error(text: Text, begin: int, end: int, spoken: str, hint: str) -> NotSupportedError:
-    return NotSupportedError(f"{spoken} is not supported", text.span(begin, end), hint, text.sql)
+def _error(text: Text, begin: int, end: int, name: str, hint: str) -> NotSupportedError:
+    return NotSupportedError(f"{name} is not supported", text.span(begin, end), hint, text.sql)
 
 
 def _construct(text: Text, i: int) -> tuple[int, str, str] | None:

@@ -48,8 +48,8 @@ def refuse_foreign_arguments(tokens: list[Token], sql: str) -> None:
             )
         places = arguments(tokens, closing, i + 1)
         if (name, len(places)) in _OF_NUMBERS:
-            spoken, hint = _OF_NUMBERS[name, len(places)]
-            raise NotSupportedError(f"{spoken} is not supported", _span(token), hint, sql)
+            call, hint = _OF_NUMBERS[name, len(places)]
+            raise NotSupportedError(f"{call} is not supported", _span(token), hint, sql)
         if name == _CUTTING and (len(places) == 1 or _is_number(_second(tokens, places))):
             hint = "floor(x * 10) / 10 cuts digits of a positive number off, trunc(day, 'MONTH') a date"
             raise NotSupportedError("TRUNC of a number is not supported", _span(token), hint, sql)

@@ -42,8 +42,8 @@ def refuse_foreign_expressions(tokens: list[Token], sql: str) -> None:
         if said is None and word == "JSON" and tokens[i + 1 : i + 2] and tokens[i + 1].token_type == TokenType.STRING:
             said = "a constant of type JSON", "parse_json('{...}') is a VARIANT, from_json('{...}', 'a INT') a STRUCT"
         if said is not None:
-            spoken, hint = said
-            raise NotSupportedError(f"{spoken} is not supported", Span(token.start, token.end + 1), hint, sql)
+            construct, hint = said
+            raise NotSupportedError(f"{construct} is not supported", Span(token.start, token.end + 1), hint, sql)
 
 
 def _said(words: list[str], i: int, word: str, before: str, after: str) -> tuple[str, str] | None:

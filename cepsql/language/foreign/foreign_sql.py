@@ -110,9 +110,9 @@ def refuse_foreign(tokens: list[Token], nodes: TreeNodes, sql: str) -> None:
     foreign = [
         node for node in nodes.of(*_FOREIGN) if _is_foreign(node) and (zoned or not isinstance(node, exp.AtTimeZone))
     ]
-    for refused, (spoken, word, hint) in _FOREIGN.items() if foreign else ():
+    for refused, (construct, word, hint) in _FOREIGN.items() if foreign else ():
         if any(isinstance(node, refused) for node in foreign):
-            raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
+            raise NotSupportedError(f"{construct} is not supported", _place(tokens, word), hint, sql)
     for word in ("REPLACE", "RENAME"):
         if any(star.args.get(word.lower()) for star in nodes.of(exp.Star)):
             hint = "SELECT * EXCEPT (x), y AS z leaves a column out, and adds one"
@@ -168,15 +168,21 @@ def _refuse_clauses(tokens: list[Token], sql: str) -> None:
     words = [token.text.upper() for token in tokens]
     for i, (token, following) in enumerate(zip(tokens, [*tokens[1:], None], strict=True)):
         before, word, kind = words[i - 1] if i else "", words[i], following and following.token_type
-        spoken, hint = None, ""
+        construct, hint = None, ""
         if word in ("WITH", "WITHOUT") and words[i + 1 : i + 3] == ["TIME", "ZONE"]:
-            spoken, hint = f"{word} TIME ZONE", "TIMESTAMP is shown in the zone of the session, TIMESTAMP_NTZ has none"
+            construct, hint = (
+                f"{word} TIME ZONE",
+                "TIMESTAMP is shown in the zone of the session, TIMESTAMP_NTZ has none",
+            )
         elif word == "FORMAT" and kind == TokenType.STRING and before not in ("", "(", ","):
-            spoken, hint = "FORMAT in CAST", "to_date(text, 'yyyy-MM-dd'), to_timestamp and date_format take a format"
+            construct, hint = (
+                "FORMAT in CAST",
+                "to_date(text, 'yyyy-MM-dd'), to_timestamp and date_format take a format",
+            )
         elif word == "MAP" and kind == TokenType.L_BRACE:
-            spoken, hint = "MAP {...}", "map('a', 1, 'b', 2)"
-        if spoken is not None:
-            raise NotSupportedError(f"{spoken} is not supported", Span(token.start, token.end + 1), hint, sql)
+            construct, hint = "MAP {...}", "map('a', 1, 'b', 2)"
+        if construct is not None:
+            raise NotSupportedError(f"{construct} is not supported", Span(token.start, token.end + 1), hint, sql)
 
 
 def _refuse_chains(tokens: list[Token], nodes: TreeNodes, sql: str) -> None:

@@ -251,12 +251,12 @@ def refused_statement(text: Text, begin: int, at: int) -> NotSupportedError | No
             longest = " ".join(words), i + 1
     if longest is None or at > longest[1]:
         return None
-    spoken, end = longest
+    statement, end = longest
     name, after = _name(text, end)
-    hint = _TOLD[spoken]
-    if spoken == "CREATE SCHEMA" and (text.raw(after) == "(" or text.word(after) in _COLUMNS):
+    hint = _TOLD[statement]
+    if statement == "CREATE SCHEMA" and (text.raw(after) == "(" or text.word(after) in _COLUMNS):
         hint = _SCHEMA_OF_EVENTS
-    return NotSupportedError(f"{spoken} is not supported", text.span(begin, end), hint.format(name=name), text.sql)
+    return NotSupportedError(f"{statement} is not supported", text.span(begin, end), hint.format(name=name), text.sql)
 
 
 def refused_ending(text: Text, begin: int, at: int) -> NotSupportedError | None:

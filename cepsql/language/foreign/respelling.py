@@ -127,8 +127,8 @@ def distinct_collected(windows: Iterable[exp.Window]) -> bool:
         call.replace(collected)
         if not isinstance(call, exp.Count):
             continue
-        spoken = window.copy()
-        counted = exp.cast(exp.func("SIZE", spoken, dialect="spark"), "bigint")
+        over = window.copy()
+        counted = exp.cast(exp.func("SIZE", over, dialect="spark"), "bigint")
         window.replace(counted)
     return bool(of_distinct)
 

@@ -38,13 +38,13 @@ class FileTable:
     path:    as it is written.
     format:  csv, json, parquet, orc or text; None: as the names of the files say.
     options: of the format, by name.
-    spoken:  the path, or the call, as it is written.
+    written: the path, or the call, as it is written.
     """
 
     path: str
     format: str | None
     options: tuple[tuple[str, str], ...]
-    spoken: str
+    written: str
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ def _file_table(text: Text, table: exp.Table) -> FileTable | None:
             hint = f"{this.name}('{path.name}', name => value, ...), each value a constant"
             raise ProgrammingError(f"an option of {this.name} has a name and a constant value", span, hint, text.sql)
         name = _SPELLED.get(name.lower(), name)
-        if name.lower() in ("path", *(known.lower() for known in values)):
+        if name.lower() in ("path", *(option.lower() for option in values)):
             raise ProgrammingError(f"the option {name} is given twice", span, None, text.sql)
         values[name] = value
     return FileTable(path.name, READERS[this.name.lower()], tuple(values.items()), text.sql[start : end + 1])

@@ -296,7 +296,7 @@ class SubqueryJoins:
             exp.alias_(exp.Count(this=there, big_int=True), "__m", quoted=True),
         ]
         counted = keyed.grouped(self.name("__numbers"), numbers)
-        every, known = self._beside(counted, select, "__n"), counted.column("__m")
+        every, number = self._beside(counted, select, "__n"), counted.column("__m")
         again = keyed.renamed(self.name("__values"))
         different = again.different(self.name("__different"))
         conditions = [
@@ -311,7 +311,7 @@ class SubqueryJoins:
         unknown = exp.cast(exp.null(), "boolean")
         case = exp.case().when(nothing, exp.false()).when(met, exp.true())
         case = case.when(value.copy().is_(exp.null()), unknown)
-        case = case.when(exp.GT(this=every.copy(), expression=known), unknown.copy()).else_(exp.false())
+        case = case.when(exp.GT(this=every.copy(), expression=number), unknown.copy()).else_(exp.false())
         return exp.paren(case)
 
     def _in_of_several(self, node: exp.In, query: exp.Query) -> exp.Expr:

@@ -625,11 +625,11 @@ class _TableChanges:
         if mark is not None and tells and mark.column.lower() not in {column.lower() for column in columns}:
             hidden = [exp.column(mark.column, table=name, quoted=True), *hidden]
         query = exp.select(*(copied(c) for c in named), *hidden).from_(relation(name), copy=False)
-        inputs, known = {name.lower(): node}, None
+        inputs, rows_known = {name.lower(): node}, None
         if named and not tells:
             rows = Sql(exp.select(*map(copied, named)).from_(relation(name), copy=False), inputs).properties
-            known = replace(rows, columns=(*rows.columns, *_ADDED), changes=True)
-        added = with_known(Sql(query, inputs), known)
+            rows_known = replace(rows, columns=(*rows.columns, *_ADDED), changes=True)
+        added = with_known(Sql(query, inputs), rows_known)
         return self._telling(added, columns) if tells else added
 
     def _telling(self, rows: Sql, columns: list[str]) -> Sql:

@@ -241,8 +241,8 @@ def _hoisted(
         return rows
     if isinstance(rows, Error):
         raise rows
-    known = rows.properties
-    if known.watermark is None or known.watermark.column.lower() != time.name.lower():
+    properties = rows.properties
+    if properties.watermark is None or properties.watermark.column.lower() != time.name.lower():
         raise ProgrammingError(
             "windows of a stream must be of its event time",
             span_of(
@@ -250,10 +250,10 @@ def _hoisted(
             ),
             "window(ts, '1 minute') of the column that WATERMARK FOR names in CREATE STREAM, unchanged",
         )
-    dates = rows_of_groups.call is None and known.event_time_type.lower() == "date"
-    if not dates and not known.event_time_type.lower().startswith("timestamp"):
+    dates = rows_of_groups.call is None and properties.event_time_type.lower() == "date"
+    if not dates and not properties.event_time_type.lower().startswith("timestamp"):
         return NotSupportedError(
-            f"windows of a stream by a {known.event_time_type.upper()} are not supported",
+            f"windows of a stream by a {properties.event_time_type.upper()} are not supported",
             span_of(
                 rows_of_groups.call.expressions[0] if rows_of_groups.call is not None else rows_of_groups.key, place
             ),
@@ -261,7 +261,7 @@ def _hoisted(
         )
     window = rows_of_groups.window
     if rows_of_groups.call is not None:
-        calendar = calendar_windows(rows_of_groups.call, time.name, known.event_time_type.lower(), place)
+        calendar = calendar_windows(rows_of_groups.call, time.name, properties.event_time_type.lower(), place)
         if calendar is None:
             planned = plan_window(rows_of_groups.call, place)
             if isinstance(planned, NotSupportedError):
@@ -269,12 +269,14 @@ def _hoisted(
             window = planned
         else:
             rows = Sql(windowed_query(rows.query, calendar, counted=True), rows.inputs)
-            known, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
-    assert known.watermark is not None and window is not None
+            properties, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
+    assert properties.watermark is not None and window is not None
     refusal = _refused_bounds([*calls, *names], window, place) or _refused_qualify(select)
     if refusal is not None:
         return refusal
-    groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, offered)
+    groups = plan_window_groups(
+        name, properties.columns, properties.watermark, list(names.values()), window, aggregates, offered
+    )
     groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
     outer = over_groups(select, given_names, rows_of_groups.call, name, whole)

@@ -34,12 +34,12 @@ def _names(scope: Scope, relations: Mapping[str, Names]) -> list[str]:
 
 
 def _name(item: exp.Expr, scope: Scope, relations: Mapping[str, Names]) -> str:
-    known, column = item.alias_or_name, item.unalias()
+    name, column = item.alias_or_name, item.unalias()
     alias = item.args.get("alias")
     written = alias.meta_get(SPOKEN) if isinstance(alias, exp.Identifier) else None
     if written is None and isinstance(column, exp.Column):
         written = column.this.meta_get(SPOKEN) or _of_source(column, scope, relations)
-    return written if written is not None and written.lower() == known.lower() else known
+    return written if written is not None and written.lower() == name.lower() else name
 
 
 def _of_source(column: exp.Column, scope: Scope, relations: Mapping[str, Names]) -> str | None:
