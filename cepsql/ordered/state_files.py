@@ -1,0 +1,135 @@
+"""Files of a state: what is remembered of many keys lies beside the state, which has only the names of the files.
+
+A file is never changed. One that the state needs no more stays for some micro-batches, since the one before may be done
+again, and others may be reading; what a micro-batch that failed has left goes then, too.
+"""
+
+import os
+import struct
+import uuid
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from cepsql.errors import OperationalError
+from cepsql.ordered.keyed_rows import KeyedRows
+from cepsql.ordered.level import Level, level_parts, parts_size, read_level
+
+_LASTING = 16
+"""For so many micro-batches a file stays that is not needed any more."""
+
+_SEPARATOR = "-"
+
+
+@dataclass(frozen=True)
+class StateFolder:
+    """Where the files of states are.
+
+    path: of the folder.
+    writes: whether further files may be written there; else states have all themselves.
+    least:  how many bytes are written into a file; fewer stay in the state.
+    """
+
+    path: Path
+    writes: bool = True
+    least: int = 2**18
+
+
+@dataclass(frozen=True)
+class FileLog:
+    """What a state knows of its files.
+
+    id:     what their names begin with; empty before the first micro-batch.
+    turn:   how many micro-batches there were.
+    unused: the names of files that are not needed any more, with the turn since when.
+    """
+
+    id: str = ""
+    turn: int = 0
+    unused: tuple[tuple[str, int], ...] = ()
+
+
+NO_FILES = FileLog()
+"""Of a state before the first micro-batch."""
+
+
+def open_level(folder: StateFolder | None, name: str) -> Level:
+    """Return what is in a file; raises OperationalError if it is not there, or is another one."""
+    if folder is None:
+        raise OperationalError(
+            f"the state has rows in the file {name} of its checkpoint, which tasks do not reach here",
+            hint="put the checkpoint into a folder of the machine that runs the query",
+        )
+    path = folder.path / name
+    try:
+        with pa.memory_map(os.fspath(path)) as file:
+            data = file.read_buffer()
+        return read_level(data, name)
+    except (OSError, struct.error, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise OperationalError(
+            f"the file {path} of the checkpoint cannot be read: {reason or 'it is damaged'}",
+            hint="put the folder back from a copy, or use another checkpoint folder and replay the input",
+        ) from error
+
+
+def put_away(
+    kept: KeyedRows, before: Collection[str], log: FileLog, folder: StateFolder | None
+) -> tuple[KeyedRows, FileLog]:
+    """Write what is large into files; return what is kept then, each part with its bytes or its file, and the log.
+
+    before: the names of the files of the state before. Raises OSError.
+    """
+    log = replace(log, id=log.id or uuid.uuid4().hex, turn=log.turn + 1)
+    kept = replace(kept, levels=tuple(_settled(level, log, folder) for level in kept.levels))
+    needed = {level.file for level in kept.levels}
+    unused = [*log.unused, *((name, log.turn) for name in before if name not in needed)]
+    log = replace(log, unused=tuple(unused))
+    if folder is not None and folder.writes and log.turn % _LASTING == 0:
+        log = _swept(log, needed, folder.path)
+    return kept, log
+
+
+def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
+    """Return a level that has bytes, or a file."""
+    if level.data is not None:
+        return level
+    parts = level_parts(level)
+    if folder is None or not folder.writes or parts_size(parts) < folder.least:
+        return replace(level, data=pa.py_buffer(b"".join(parts)))
+    name = _SEPARATOR.join([log.id, str(log.turn), uuid.uuid4().hex[:8]])
+    folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder.path / name
+    with open(path, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.writelines(parts)
+        file.flush()
+        os.fsync(file.fileno())
+    _synchronize(folder.path)
+    return open_level(folder, name)
+
+
+def _synchronize(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        # Some file systems have it for files only.
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _swept(log: FileLog, needed: Collection[str | None], folder: Path) -> FileLog:
+    """Remove files that have not been needed for long; of its own names one is needed, in the log, or of a micro-batch
+    that failed."""
+    recent = tuple((name, turn) for name, turn in log.unused if turn > log.turn - _LASTING)
+    stay = {name for name, _ in recent} | set(needed)
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            id, *rest = name.split(_SEPARATOR)
+            if id == log.id and name not in stay and int(rest[0]) <= log.turn - _LASTING:
+                os.remove(folder / name)
+    return replace(log, unused=recent)
