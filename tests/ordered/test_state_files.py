@@ -1,0 +1,97 @@
+"""Files that hold what a state remembers of many keys."""
+
+import os
+import stat
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cepsql.errors import OperationalError
+from cepsql.ordered.key_hashes import key_hashes
+from cepsql.ordered.keyed_rows import KeyedRows
+from cepsql.ordered.state_files import NO_FILES, StateFolder, open_level, put_away
+
+
+def taken(kept, numbers):
+    column = pa.array(numbers, pa.int64())
+    rows = pa.table({"k0": column, "v": column})
+    return kept.replaced(np.unique(key_hashes([column], len(numbers))), {"rows": rows}, lambda *_: None)
+
+
+def files(kept):
+    return [level.file for level in kept.levels if level.file is not None]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return StateFolder(tmp_path / "levels", least=1000)
+
+
+def test_only_what_is_large_is_in_a_file(folder):
+    kept, log = put_away(taken(KeyedRows(("k0",)), range(3)), [], NO_FILES, folder)
+    assert files(kept) == [] and kept.levels[0].data is not None and not folder.path.exists()
+    kept, log = put_away(taken(kept, range(100)), files(kept), log, folder)
+    (name,) = files(kept)
+    assert os.listdir(folder.path) == [name]
+    level = open_level(folder, name)
+    assert level.hashes.tolist() == kept.levels[0].hashes.tolist()
+    assert level.sections["rows"].rows.num_rows == 100
+    assert stat.S_IMODE((folder.path / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+
+
+def test_without_a_folder_or_where_none_may_be_written_the_state_has_all(folder):
+    for place in (None, replace(folder, writes=False)):
+        kept, _ = put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, place)
+        assert files(kept) == [] and kept.levels[0].data is not None
+
+
+def test_files_go_once_nothing_needs_them_any_more(folder):
+    kept, log = KeyedRows(("k0",)), NO_FILES
+    least = 10**9
+    for turn in range(200):
+        before = files(kept)
+        if turn % 3 == 0:
+            # A task that failed after it had written its file.
+            put_away(taken(kept, range(turn, turn + 100)), before, log, folder)
+        kept, log = put_away(taken(kept, range(turn, turn + 100)), before, log, folder)
+        assert set(files(kept)) <= set(os.listdir(folder.path))
+        least = min(least, len(os.listdir(folder.path))) if turn > 100 else least
+        assert len(os.listdir(folder.path)) < 60
+    assert len(log.unused) < 50
+
+
+def test_files_of_others_stay(folder):
+    folder.path.mkdir()
+    (folder.path / "0123-1-abc").write_bytes(b"")
+    (folder.path / "README").write_bytes(b"")
+    kept, log = KeyedRows(("k0",)), NO_FILES
+    for turn in range(40):
+        kept, log = put_away(taken(kept, range(turn, turn + 100)), files(kept), log, folder)
+    assert {"0123-1-abc", "README"} <= set(os.listdir(folder.path))
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut short", "another"])
+def test_a_damaged_file_is_named(folder, damage):
+    kept, _ = put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, folder)
+    (name,) = files(kept)
+    path = folder.path / name
+    match damage:
+        case "gone":
+            path.unlink()
+        case "another":
+            path.write_bytes(b"PAR1" * 1000)
+        case _:
+            path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 3000])
+    with pytest.raises(OperationalError) as caught:
+        open_level(folder, name)
+    assert name in str(caught.value) or damage == "another"
+    assert "replay the input" in caught.value.hint
+
+
+def test_files_that_tasks_do_not_reach_are_named():
+    with pytest.raises(OperationalError, match="do not reach") as caught:
+        open_level(None, "a-1-b")
+    assert "folder of the machine" in caught.value.hint
