@@ -62,15 +62,17 @@ class KeyedRows:
 
     def replaced(self, hashes: np.ndarray, sections: Mapping[str, pa.Table], forgets: Forgets) -> "KeyedRows":
         """Return what is to be remembered once the keys with these hashes have the rows of `sections`, and no more."""
+        by_section = {name: self.row_hashes(rows) for name, rows in sections.items() if rows.num_rows}
+        if any((_at(hashes, np.searchsorted(hashes, one)) != one).any() for one in by_section.values()):
+            raise AssertionError("an operator remembers rows of keys that did not come")
+        # A key without rows says something only where an older level has some.
+        matters = np.zeros(len(hashes), bool)
+        for known in (*(level.hashes for level in self.levels), *map(np.unique, by_section.values())):
+            matters |= _at(known, np.searchsorted(known, hashes)) == hashes
+        hashes = hashes[matters]
         if not len(hashes):
             return self
-        indexed = {}
-        for name, rows in sections.items():
-            if rows.num_rows:
-                row_hashes = self.row_hashes(rows)
-                indexed[name] = index_rows(rows, row_hashes, hashes)
-                if not (_at(hashes, np.searchsorted(hashes, row_hashes)) == row_hashes).all():
-                    raise AssertionError(f"rows of other keys in section {name}")
+        indexed = {name: index_rows(sections[name], row_hashes, hashes) for name, row_hashes in by_section.items()}
         return replace(self, levels=_merged((*self.levels, Level(hashes, indexed)), forgets))
 
     def row_hashes(self, rows: pa.Table) -> np.ndarray:
