@@ -14,7 +14,7 @@ from cepsql.ordered.key_hashes import key_hashes
 from cepsql.ordered.level import IndexedRows, Level, index_rows, ranges
 from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.plain_columns import one_chunk, stack
-from cepsql.ordered.row_bytes import widen
+from cepsql.ordered.sorted_hashes import contained, distinct, places_of, sorted_hashes
 
 _GROWTH = 2
 """An older level is at least so many times as large as what is newer."""
@@ -40,21 +40,16 @@ class KeyedRows:
     @property
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of the sections that have rows."""
-        return {
-            name: widen(section.rows.slice(0, 0)).schema
-            for level in self.levels
-            for name, section in level.sections.items()
-        }
+        return {name: section.rows.schema for level in self.levels for name, section in level.sections.items()}
 
     def of(self, hashes: np.ndarray) -> dict[str, pa.Table]:
         """Return what is remembered of the keys with these hashes, ascending, each once; sections without rows are left
         out."""
         found: dict[str, list[pa.Table]] = {}
         for level in reversed(self.levels):
-            places = np.searchsorted(level.hashes, hashes)
-            there = _at(level.hashes, places) == hashes
+            places, there = places_of(level.hashes, hashes)
             for name, section in level.sections.items():
-                rows = section.of(places[there])
+                rows = section.of(places)
                 if rows.num_rows:
                     found.setdefault(name, []).append(rows)
             hashes = hashes[~there]
@@ -62,17 +57,19 @@ class KeyedRows:
 
     def replaced(self, hashes: np.ndarray, sections: Mapping[str, pa.Table], forgets: Forgets) -> "KeyedRows":
         """Return what is to be remembered once the keys with these hashes have the rows of `sections`, and no more."""
-        by_section = {name: self.row_hashes(rows) for name, rows in sections.items() if rows.num_rows}
-        if any((_at(hashes, np.searchsorted(hashes, one)) != one).any() for one in by_section.values()):
+        by_section = {name: sorted_hashes(self.row_hashes(rows)) for name, rows in sections.items() if rows.num_rows}
+        with_rows = distinct(np.concatenate([np.zeros(0, np.uint32), *(one.hashes for one in by_section.values())]))
+        if not contained(hashes, with_rows).all():
             raise AssertionError("an operator remembers rows of keys that did not come")
-        # A key without rows says something only where an older level has some.
-        matters = np.zeros(len(hashes), bool)
-        for known in (*(level.hashes for level in self.levels), *map(np.unique, by_section.values())):
-            matters |= _at(known, np.searchsorted(known, hashes)) == hashes
-        hashes = hashes[matters]
+        if len(with_rows) < len(hashes):
+            # A key without rows says something only where an older level has some.
+            matters = contained(with_rows, hashes)
+            for level in self.levels:
+                matters |= contained(level.hashes, hashes)
+            hashes = hashes[matters]
         if not len(hashes):
             return self
-        indexed = {name: index_rows(sections[name], row_hashes, hashes) for name, row_hashes in by_section.items()}
+        indexed = {name: index_rows(sections[name], by_hash, hashes) for name, by_hash in by_section.items()}
         return replace(self, levels=_merged((*self.levels, Level(hashes, indexed)), forgets))
 
     def row_hashes(self, rows: pa.Table) -> np.ndarray:
@@ -84,7 +81,7 @@ def keyed_rows(names: Sequence[str], sections: Mapping[str, pa.Table]) -> KeyedR
     """Return sections as what is remembered of their keys, by the names of the key columns."""
     nothing = KeyedRows(tuple(names))
     hashes = [nothing.row_hashes(rows) for rows in sections.values() if rows.num_rows]
-    return nothing.replaced(np.unique(np.concatenate(hashes)), sections, lambda *_: None) if hashes else nothing
+    return nothing.replaced(distinct(np.concatenate(hashes)), sections, lambda *_: None) if hashes else nothing
 
 
 def touched_hashes(names: Sequence[str], sides: Sequence[OrderedRows | None]) -> np.ndarray:
@@ -95,20 +92,15 @@ def touched_hashes(names: Sequence[str], sides: Sequence[OrderedRows | None]) ->
             firsts = pa.array(side.starts[:-1][np.diff(side.starts) > 0])
             keys = [one_chunk(side.rows[name]).take(firsts) for name in names]
             hashes.append(key_hashes(keys, len(firsts)))
-    return np.unique(np.concatenate(hashes))
-
-
-def _at(hashes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the hashes at places, of which some may lie behind the last one."""
-    return hashes[np.minimum(places, len(hashes) - 1)] if len(hashes) else np.full(len(places), -1)
+    return distinct(np.concatenate(hashes))
 
 
 def _merged(levels: tuple[Level, ...], forgets: Forgets) -> tuple[Level, ...]:
     """Merge the newest levels where an older one is not much larger."""
     first = len(levels) - 1
-    newer, bytes_newer = levels[-1].size, _bytes(levels[-1])
+    newer, bytes_newer = levels[-1].size, levels[-1].nbytes
     while first > 0 and levels[first - 1].size < _GROWTH * newer:
-        bytes_newer += _bytes(levels[first - 1])
+        bytes_newer += levels[first - 1].nbytes
         if bytes_newer > _MOST_BYTES:
             break
         first -= 1
@@ -119,16 +111,12 @@ def _merged(levels: tuple[Level, ...], forgets: Forgets) -> tuple[Level, ...]:
     return (*levels[:first], merged) if len(merged.hashes) else ()
 
 
-def _bytes(level: Level) -> int:
-    return sum(section.rows.nbytes for section in level.sections.values())
-
-
 def _merge(levels: Sequence[Level], forgets: Forgets | None) -> Level:
     """Return one level in place of several; `forgets`: no older one is left."""
     lasting = _lasting(levels)
     hashes = np.concatenate([level.hashes[chosen] for level, chosen in zip(levels, lasting, strict=True)])
-    order = np.argsort(hashes, kind="stable")
-    hashes = hashes[order]
+    by_hash = sorted_hashes(hashes)
+    hashes, order = by_hash.hashes, by_hash.places
     sections = {}
     for name in dict.fromkeys(name for level in levels for name in level.sections):
         section = _merged_section(name, levels, lasting, order, forgets)
@@ -148,9 +136,8 @@ def _lasting(levels: Sequence[Level]) -> list[np.ndarray]:
     """Return which hashes of each level no newer one has."""
     newer, lasting = np.zeros(0, np.uint32), list[np.ndarray]()
     for level in reversed(levels):
-        mine = level.hashes
-        lasting.insert(0, _at(newer, np.searchsorted(newer, mine)) != mine)
-        newer = np.union1d(newer, mine)
+        lasting.insert(0, ~contained(newer, level.hashes))
+        newer = np.sort(np.concatenate([newer, level.hashes[lasting[0]]]))
     return lasting
 
 
@@ -168,7 +155,7 @@ def _merged_section(
         stay = np.zeros(section.rows.num_rows, bool)
         mine = section.places[ranges(begins[chosen], every[chosen])]
         stay[mine] = True
-        rows = widen(section.rows)
+        rows = section.rows
         if forgets is not None and (forgotten := forgets(name, rows)) is not None:
             stay &= ~forgotten
             owners = np.repeat(np.arange(np.count_nonzero(chosen)), every[chosen])[stay[mine]]

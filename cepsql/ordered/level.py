@@ -1,12 +1,12 @@
 """What a state remembers of some keys, in place of what it remembered of them before: rows, and an index of them.
 
-Its bytes are never changed, and are read where they lie: a fixed header, a directory as JSON, then arrays of numbers
-and Arrow IPC streams, each at a multiple of 64.
+Its bytes are never changed, and are read where they lie: arrays of numbers and Arrow IPC streams, each at a multiple of
+64, then a directory as JSON that says where each of them is, and at the very end how long the directory is.
 """
 
 import json
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.plain_columns import compact, take_rows
-from cepsql.ordered.row_bytes import open_rows, widen, write_rows
+from cepsql.ordered.sorted_hashes import SortedHashes
 
 _MAGIC, _VERSION = b"CEPL", 1
-_HEADER = struct.Struct("<4sHxxq")
+_END = struct.Struct("<q4sHxx")
 _ALIGNMENT = 64
 
 
@@ -25,7 +25,7 @@ _ALIGNMENT = 64
 class IndexedRows:
     """Rows of one section, in any order, found by the hashes of their keys.
 
-    rows:   as `cepsql.ordered.row_bytes.narrow` leaves them, one chunk a column.
+    rows:   one chunk a column.
     places: where the rows are, those of each hash together (int32).
     ends:   where in `places` those of each hash of the level end (int64).
     """
@@ -41,8 +41,12 @@ class IndexedRows:
     def of(self, hashes: np.ndarray) -> pa.Table:
         """Return the rows of those hashes, which are given as numbers of the level's."""
         begins = np.where(hashes > 0, self.ends[hashes - 1], 0)
-        places = self.places[ranges(begins, self.ends[hashes] - begins)]
-        return widen(take_rows(self.rows, places))
+        return take_rows(self.rows, self.places[ranges(begins, self.ends[hashes] - begins)])
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        return self.rows.nbytes + self.places.nbytes + self.ends.nbytes
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,10 @@ class Level:
         """How many hashes and rows it has."""
         return len(self.hashes) + sum(section.rows.num_rows for section in self.sections.values())
 
-
-def parts_size(parts: Iterable[pa.Buffer]) -> int:
-    """Return how many bytes parts are together."""
-    return sum(part.size for part in parts)
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        return self.hashes.nbytes + sum(section.nbytes for section in self.sections.values())
 
 
 def ranges(begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -77,55 +81,59 @@ def ranges(begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - sizes), sizes)
 
 
-def index_rows(rows: pa.Table, row_hashes: np.ndarray, hashes: np.ndarray) -> IndexedRows:
-    """Return rows with an index of them.
-
-    row_hashes: of the key of each row; all of them are among `hashes`, which are those of a level.
-    """
-    places = np.argsort(row_hashes, kind="stable").astype(np.int32)
-    return IndexedRows(compact(rows), places, np.searchsorted(row_hashes[places], hashes, "right"))
+def index_rows(rows: pa.Table, by_hash: SortedHashes, hashes: np.ndarray) -> IndexedRows:
+    """Return rows with an index of them; `hashes` are those of a level, among which those of the rows are."""
+    return IndexedRows(compact(rows), by_hash.places, np.searchsorted(by_hash.hashes, hashes, "right"))
 
 
-def level_parts(level: Level) -> list[pa.Buffer]:
-    """Return the bytes of a level one part after another, as `read_level` reads them."""
-    if level.data is not None:
-        return [level.data]
-    parts, sections = _padded(level.hashes), []
+def write_level(level: Level, sink: pa.NativeFile) -> None:
+    """Write a level, as `read_level` reads it. Raises OSError."""
+    sections = []
+    hashes = _write_numbers(level.hashes, sink)
     for name, section in level.sections.items():
-        (batch,) = section.rows.to_batches()
-        own = [_padded(section.ends), _padded(section.places), _padded(write_rows(batch))]
-        sections.append([name, section.rows.num_rows, *map(parts_size, own)])
-        parts += [piece for part in own for piece in part]
-    directory = json.dumps({"hashes": len(level.hashes), "sections": sections}, separators=(",", ":")).encode()
-    directory += b" " * (-(_HEADER.size + len(directory)) % _ALIGNMENT)
-    return [pa.py_buffer(_HEADER.pack(_MAGIC, _VERSION, len(directory)) + directory), *parts]
+        places = [_write_numbers(section.ends, sink), _write_numbers(section.places, sink), _aligned(sink)]
+        with pa.ipc.new_stream(sink, section.rows.schema) as writer:
+            writer.write_table(section.rows)
+        sections.append([name, section.rows.num_rows, *places, sink.tell()])
+    directory = {"hashes": [len(level.hashes), hashes], "sections": sections}
+    written = json.dumps(directory, separators=(",", ":")).encode()
+    sink.write(written)
+    sink.write(_END.pack(len(written), _MAGIC, _VERSION))
 
 
 def read_level(data: pa.Buffer, file: str | None = None) -> Level:
-    """Read a level, which shares the memory of its bytes. Raises OperationalError for those of another version."""
-    magic, version, length = _HEADER.unpack_from(data)
-    if (magic, version) != (_MAGIC, _VERSION):
+    """Read a level, which shares the memory of its bytes.
+
+    Raises OperationalError for those of another version, ValueError or struct.error for what is damaged.
+    """
+    end = data.size - _END.size
+    length, magic, version = _END.unpack_from(data, end)
+    if magic != _MAGIC:
+        raise ValueError("no rows of a state")
+    if version != _VERSION:
         raise OperationalError(
-            f"the stored rows have format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
+            f"the stored rows have format {version}, not {_VERSION}",
             hint="use the version of cepsql that wrote the checkpoint, or a new one, and replay the input",
         )
-    directory = json.loads(data.slice(_HEADER.size, length).to_pybytes())
-    begin, count = _HEADER.size + length, directory["hashes"]
-    hashes = np.frombuffer(data, np.uint32, count, begin)
-    begin += _aligned(hashes.nbytes)
+    directory = json.loads(data.slice(end - length, length).to_pybytes())
+    count, begin = directory["hashes"]
     sections = {}
-    for name, rows, *sizes in directory["sections"]:
-        ends = np.frombuffer(data, np.int64, count, begin)
-        places = np.frombuffer(data, np.int32, rows, begin + sizes[0])
-        sections[name] = IndexedRows(open_rows(data.slice(begin + sizes[0] + sizes[1], sizes[2])), places, ends)
-        begin += sum(sizes)
-    return Level(hashes, sections, data, file)
+    for name, size, ends, places, rows, after in directory["sections"]:
+        table = pa.ipc.open_stream(data.slice(rows, after - rows)).read_all()
+        sections[name] = IndexedRows(
+            table, np.frombuffer(data, np.int32, size, places), np.frombuffer(data, np.int64, count, ends)
+        )
+    return Level(np.frombuffer(data, np.uint32, count, begin), sections, data, file)
 
 
-def _padded(part: np.ndarray | pa.Buffer) -> list[pa.Buffer]:
-    data = pa.py_buffer(part)
-    return [data, pa.py_buffer(bytes(_aligned(data.size) - data.size))]
+def _write_numbers(numbers: np.ndarray, sink: pa.NativeFile) -> int:
+    """Write numbers; return where they begin."""
+    place = _aligned(sink)
+    sink.write(pa.py_buffer(np.ascontiguousarray(numbers)))
+    return place
 
 
-def _aligned(size: int) -> int:
-    return size + -size % _ALIGNMENT
+def _aligned(sink: pa.NativeFile) -> int:
+    """Go on to where the next part may begin; return that."""
+    sink.write(bytes(-sink.tell() % _ALIGNMENT))
+    return sink.tell()

@@ -20,12 +20,7 @@ def write_rows(batch: pa.RecordBatch) -> pa.Buffer:
 
 def read_rows(data: pa.Buffer) -> pa.Table | None:
     """Return the rows that `write_rows` took, None if there were none; they share the memory of `data`."""
-    return widen(open_rows(data)) if data.size else None
-
-
-def open_rows(data: pa.Buffer) -> pa.Table:
-    """Return the rows as they are in the bytes, before `widen`, so that not all of them need to be looked at."""
-    return pa.ipc.open_stream(data).read_all()
+    return widen(pa.ipc.open_stream(data).read_all()) if data.size else None
 
 
 def narrow(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -4,6 +4,7 @@ A file is never changed. One that the state needs no more stays for some micro-b
 again, and others may be reading; what a micro-batch that failed has left goes then, too.
 """
 
+import errno
 import os
 import struct
 import uuid
@@ -16,7 +17,7 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.keyed_rows import KeyedRows
-from cepsql.ordered.level import Level, level_parts, parts_size, read_level
+from cepsql.ordered.level import Level, read_level, write_level
 
 _LASTING = 16
 """For so many micro-batches a file stays that is not needed any more."""
@@ -97,27 +98,30 @@ def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
     """Return a level that has bytes, or a file."""
     if level.data is not None:
         return level
-    parts = level_parts(level)
-    if folder is None or not folder.writes or parts_size(parts) < folder.least:
-        return replace(level, data=pa.py_buffer(b"".join(parts)))
+    if folder is None or not folder.writes or level.nbytes < folder.least:
+        sink = pa.BufferOutputStream()
+        write_level(level, sink)
+        return replace(level, data=sink.getvalue())
     name = _SEPARATOR.join([log.id, str(log.turn), uuid.uuid4().hex[:8]])
     folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder.path / name
-    with open(path, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-        file.writelines(parts)
-        file.flush()
-        os.fsync(file.fileno())
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+    with pa.OSFile(os.fspath(path), "wb") as sink:
+        write_level(level, sink)
+    _synchronize(path)
     _synchronize(folder.path)
     return open_level(folder, name)
 
 
-def _synchronize(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
+def _synchronize(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
+        os.fsync(handle)
+    except OSError as error:
         # Some file systems have it for files only.
-        with suppress(OSError):
-            os.fsync(handle)
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
     finally:
         os.close(handle)
 

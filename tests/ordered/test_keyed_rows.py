@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cepsql.ordered.key_hashes import key_hashes
 from cepsql.ordered.keyed_rows import KeyedRows, keyed_rows, touched_hashes
-from cepsql.ordered.level import level_parts, read_level
+from cepsql.ordered.level import read_level, write_level
 from cepsql.ordered.operator import OrderedRows
 
 SCHEMA = pa.schema([("k0", pa.string()), ("k1", pa.int64()), ("v", pa.int64()), ("gone", pa.bool_())])
@@ -43,7 +43,11 @@ def expected(remembered, keys):
 
 def through_bytes(kept):
     """Return what a state of these rows has in the next micro-batch."""
-    levels = [read_level(pa.py_buffer(b"".join(level_parts(level)))) for level in kept.levels]
+    levels = []
+    for level in kept.levels:
+        sink = pa.BufferOutputStream()
+        write_level(level, sink)
+        levels.append(read_level(sink.getvalue()))
     return KeyedRows(kept.names, tuple(levels))
 
 
