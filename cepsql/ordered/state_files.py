@@ -19,7 +19,7 @@ from cepsql.errors import OperationalError
 from cepsql.ordered.keyed_rows import KeyedRows
 from cepsql.ordered.level import Level, read_level, write_level
 
-_LASTING = 16
+_LASTING = 4
 """For so many micro-batches a file stays that is not needed any more."""
 
 _SEPARATOR = "-"
