@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.stage import Advanced, Stage, advance
-from cepsql.ordered.state_files import StateFolder
 
 _MAGIC, _VERSION = b"CEPF", 1
 _HEADER = struct.Struct("<4sBI")

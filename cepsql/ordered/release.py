@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from cepsql.ordered.arrival import NO_RANKS, POSITION, has_positions, in_their_order, with_positions
 from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
-from cepsql.ordered.keyed_rows import KeyedRows, touched_hashes
+from cepsql.ordered.keyed.keyed_rows import KeyedRows, touched_hashes
 from cepsql.ordered.operator import Operator, OrderedRows, Step, is_keyed
 from cepsql.ordered.plain_columns import stack, stack_freely
 from cepsql.ordered.row_layout import END_OF_TIME

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Numbering
 from cepsql.ordered.counts import Counts, Tally
+from cepsql.ordered.keyed.state_files import StateFolder, put_away
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.plain_columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
@@ -20,7 +21,6 @@ from cepsql.ordered.release import release
 from cepsql.ordered.row_layout import BEGINNING, COUNTED, END_OF_TIME, IDLE, REPEATED, ROWS, RowLayout
 from cepsql.ordered.stage_status import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
-from cepsql.ordered.state_files import StateFolder, put_away
 
 _NO_TIMES = np.zeros(0, np.int64)
 

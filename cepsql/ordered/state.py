@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Origin, Origins
-from cepsql.ordered.keyed_rows import KeyedRows, keyed_rows
-from cepsql.ordered.level import Level, read_level
+from cepsql.ordered.keyed.keyed_rows import KeyedRows, keyed_rows
+from cepsql.ordered.keyed.level import Level, read_level
+from cepsql.ordered.keyed.state_files import NO_FILES, FileLog, StateFolder, open_level
 from cepsql.ordered.operator import Operator, is_keyed
 from cepsql.ordered.plain_columns import compact
 from cepsql.ordered.reached import ProducerTime, Reached
 from cepsql.ordered.release import Kept, nothing_kept
 from cepsql.ordered.row_bytes import read_rows, write_rows
 from cepsql.ordered.row_layout import BEGINNING
-from cepsql.ordered.state_files import NO_FILES, FileLog, StateFolder, open_level
 
 _MAGIC, _VERSION = b"CEPS", 7
 _READ = (5, 6, _VERSION)
@@ -123,8 +123,9 @@ def decode(data: bytes | pa.Buffer, operator: Operator, identity: str, folder: S
         for name, written in keyed["versions"].items():
             _check_version(name, written, versions)
         levels = []
-        for file, size in keyed["levels"]:
-            levels.append(read_level(buffer.slice(begin, size)) if file is None else open_level(folder, file))
+        for file, checksum, size in keyed["levels"]:
+            data = buffer.slice(begin, size)
+            levels.append(read_level(data) if file is None else open_level(folder, file, checksum))
             begin += size
         kept = replace(kept, keyed=KeyedRows(tuple(operator.sides[0].key_names), tuple(levels)))
         log = FileLog(keyed["id"], keyed["turn"], tuple(map(tuple, keyed["unused"])))
@@ -148,8 +149,13 @@ def _keyed_data(keyed: KeyedRows, operator: Operator, log: FileLog) -> dict:
         "turn": log.turn,
         "unused": log.unused,
         "versions": {name: operator.sections[name] for level in keyed.levels for name in level.sections},
-        "levels": [[level.file, 0 if level.data is None or level.file else level.data.size] for level in keyed.levels],
+        "levels": [[level.file, level.checksum, *_sizes([level])] for level in keyed.levels],
     }
+
+
+def _sizes(levels: Sequence[Level]) -> list[int]:
+    """Return how many bytes of the state levels take; those in files take none."""
+    return [0 if level.file is not None or level.data is None else level.data.size for level in levels]
 
 
 def _producer_data(reached: Reached) -> list[list]:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from cepsql.operators.changing.change_rows import IDENTITY, KIND
 from cepsql.operators.changing.changing_groups import EVER
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.operator import Change
 from cepsql.ordered.packet import pack
 from cepsql.ordered.stage import Stage, StageInput, advance
 from cepsql.ordered.state import decode
-from cepsql.ordered.state_files import StateFolder
 
 GONE_KINDS = (Change.DELETE, Change.UPDATE_BEFORE)
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.ordered.key_hashes import key_hashes
-from cepsql.ordered.keyed_rows import KeyedRows, keyed_rows, touched_hashes
-from cepsql.ordered.level import read_level, write_level
+from cepsql.ordered.keyed.key_hashes import key_hashes
+from cepsql.ordered.keyed.keyed_rows import KeyedRows, keyed_rows, touched_hashes
+from cepsql.ordered.keyed.level import read_level, write_level
 from cepsql.ordered.operator import OrderedRows
 
 SCHEMA = pa.schema([("k0", pa.string()), ("k1", pa.int64()), ("v", pa.int64()), ("gone", pa.bool_())])

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.key_hashes import key_hashes
-from cepsql.ordered.keyed_rows import KeyedRows
-from cepsql.ordered.state_files import NO_FILES, StateFolder, open_level, put_away
+from cepsql.ordered.keyed.key_hashes import key_hashes
+from cepsql.ordered.keyed.keyed_rows import KeyedRows
+from cepsql.ordered.keyed.state_files import NO_FILES, StateFolder, _check, open_level, put_away
 
 
 def taken(kept, numbers):
@@ -35,7 +35,7 @@ def test_only_what_is_large_is_in_a_file(folder):
     kept, log = put_away(taken(kept, range(100)), files(kept), log, folder)
     (name,) = files(kept)
     assert os.listdir(folder.path) == [name]
-    level = open_level(folder, name)
+    level = open_level(folder, name, kept.levels[0].checksum)
     assert level.hashes.tolist() == kept.levels[0].hashes.tolist()
     assert level.sections["rows"].rows.num_rows == 100
     assert stat.S_IMODE((folder.path / name).stat().st_mode) == 0o600
@@ -71,25 +71,30 @@ def test_files_of_others_stay(folder):
     assert {"0123-1-abc", "README"} <= set(os.listdir(folder.path))
 
 
-@pytest.mark.parametrize("damage", ["gone", "empty", "cut short", "another"])
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut short", "another", "one byte"])
 def test_a_damaged_file_is_named(folder, damage):
     kept, _ = put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, folder)
-    (name,) = files(kept)
+    (name,), checksum = files(kept), kept.levels[0].checksum
+    _check.cache_clear()
     path = folder.path / name
     match damage:
         case "gone":
             path.unlink()
         case "another":
             path.write_bytes(b"PAR1" * 1000)
+        case "one byte":
+            written = bytearray(path.read_bytes())
+            written[len(written) // 2] ^= 1
+            path.write_bytes(written)
         case _:
             path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 3000])
     with pytest.raises(OperationalError) as caught:
-        open_level(folder, name)
+        open_level(folder, name, checksum)
     assert name in str(caught.value)
     assert "replay the input" in caught.value.hint
 
 
 def test_files_that_tasks_do_not_reach_are_named():
     with pytest.raises(OperationalError, match="do not reach") as caught:
-        open_level(None, "a-1-b")
+        open_level(None, "a-1-b", 0)
     assert "folder of the machine" in caught.value.hint

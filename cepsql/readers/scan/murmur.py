@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.exact_sums import decimal_halves
-from cepsql.ordered.murmur import hash_texts, hash_word, hash_words
+from cepsql.ordered.keyed.hash_functions import hash_texts, hash_word, hash_words
 from cepsql.scalar.types import Type, is_decimal
 
 HASHED = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp")

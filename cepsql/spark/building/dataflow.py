@@ -15,8 +15,8 @@ from pyspark.sql.types import LongType, StructField
 from sqlglot import exp, parse_one
 
 from cepsql.language.tokens import DIALECT
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.one_task import Channel, Dataflow, advance_all
-from cepsql.ordered.state_files import StateFolder
 from cepsql.scalar.expressions import Session
 from cepsql.spark.building.control_packets import Reader, control_packets
 from cepsql.spark.frames.buckets import Buckets

@@ -13,7 +13,7 @@ from cepsql.analysis.sql.canonical import canonical_json, digest
 from cepsql.base.temporary import remove_temporary, temporary_folder
 from cepsql.catalog.mounts import check_mounted, covering, mount_point
 from cepsql.errors import OperationalError
-from cepsql.ordered.state_files import StateFolder
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.plan.identity import kept_description
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.checkpoint.begin import write_begin
@@ -38,7 +38,7 @@ ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 _WAY_OUT = "use another checkpoint folder, or remove this one to replay the input from its beginning"
 
 STATE_FILES = "levels"
-"""The folder in Spark's part in which `cepsql.ordered.state_files` are, which go where Spark's states go."""
+"""The folder in Spark's part in which `cepsql.ordered.keyed.state_files` are, which go where Spark's states go."""
 
 _LOCKS = {"lock.turn", CLAIMS}
 _FIRST_FILES = {"lock", ".lock", CONTROL, "begin", ".plan.json.new"} | _LOCKS

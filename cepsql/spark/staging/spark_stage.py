@@ -17,11 +17,11 @@ from cepsql.errors import OperationalError
 from cepsql.operators.windowing.windows import REPEATED
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL
 from cepsql.ordered.row_layout import AT_ONCE, BEGINNING, END_OF_TIME, UNTIMED, RowLayout
 from cepsql.ordered.stage import Advanced, Stage, StageInput, advance
-from cepsql.ordered.state_files import StateFolder
 from cepsql.spark.checkpoint.control import control_times
 from cepsql.spark.checkpoint.operator_progress import GIVEN_OUT, MICROS, TAKEN
 from cepsql.spark.frames.arrival_columns import with_origins, with_placed_columns

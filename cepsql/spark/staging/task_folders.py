@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from cepsql.ordered.state_files import StateFolder
+from cepsql.ordered.keyed.state_files import StateFolder
 
 
 @dataclass(frozen=True)

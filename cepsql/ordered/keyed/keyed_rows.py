@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from cepsql.ordered.key_hashes import key_hashes
-from cepsql.ordered.level import IndexedRows, Level, index_rows, ranges
+from cepsql.ordered.keyed.key_hashes import key_hashes
+from cepsql.ordered.keyed.level import IndexedRows, Level, index_rows, ranges
+from cepsql.ordered.keyed.sorted_hashes import contained, distinct, places_of, sorted_hashes
 from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.plain_columns import one_chunk, stack
-from cepsql.ordered.sorted_hashes import contained, distinct, places_of, sorted_hashes
 
 _GROWTH = 2
 """An older level is at least so many times as large as what is newer."""

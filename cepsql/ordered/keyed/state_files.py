@@ -5,9 +5,11 @@ again, and others may be reading; what a micro-batch that failed has left goes t
 """
 
 import errno
+import functools
 import os
 import struct
 import uuid
+import zlib
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,8 +18,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.keyed_rows import KeyedRows
-from cepsql.ordered.level import Level, read_level, write_level
+from cepsql.ordered.keyed.keyed_rows import KeyedRows
+from cepsql.ordered.keyed.level import Level, read_level, write_level
 
 _LASTING = 4
 """For so many micro-batches a file stays that is not needed any more."""
@@ -57,8 +59,8 @@ NO_FILES = FileLog()
 """Of a state before the first micro-batch."""
 
 
-def open_level(folder: StateFolder | None, name: str) -> Level:
-    """Return what is in a file; raises OperationalError if it is not there, or is another one."""
+def open_level(folder: StateFolder | None, name: str, checksum: int) -> Level:
+    """Return what is in a file; raises OperationalError if it is not there, or is damaged."""
     if folder is None:
         raise OperationalError(
             f"the state has rows in the file {name} of its checkpoint, which tasks do not reach here",
@@ -66,15 +68,26 @@ def open_level(folder: StateFolder | None, name: str) -> Level:
         )
     path = folder.path / name
     try:
-        with pa.memory_map(os.fspath(path)) as file:
-            data = file.read_buffer()
-        return read_level(data, name)
+        _check(path, checksum)
+        return replace(read_level(_mapped(path)), file=name, checksum=checksum)
     except (OSError, struct.error, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise OperationalError(
             f"the file {path} of the checkpoint cannot be read: {reason or 'it is damaged'}",
             hint="put the folder back from a copy, or use another checkpoint folder and replay the input",
         ) from error
+
+
+@functools.lru_cache(maxsize=4096)
+def _check(path: Path, checksum: int) -> None:
+    """Raise ValueError if a file is damaged. That is seen once by each process, which reads all of it for that."""
+    if zlib.crc32(_mapped(path)) != checksum:
+        raise ValueError(f"{path} is damaged")
+
+
+def _mapped(path: Path) -> pa.Buffer:
+    with pa.memory_map(os.fspath(path)) as file:
+        return file.read_buffer()
 
 
 def put_away(
@@ -110,7 +123,7 @@ def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
         write_level(level, sink)
     _synchronize(path)
     _synchronize(folder.path)
-    return open_level(folder, name)
+    return open_level(folder, name, zlib.crc32(_mapped(path)))
 
 
 def _synchronize(path: Path) -> None:

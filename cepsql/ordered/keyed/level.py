@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.keyed.sorted_hashes import SortedHashes
 from cepsql.ordered.plain_columns import compact, take_rows
-from cepsql.ordered.sorted_hashes import SortedHashes
 
 _MAGIC, _VERSION = b"CEPL", 1
 _END = struct.Struct("<q4sHxx")
@@ -57,12 +57,14 @@ class Level:
     sections: their rows, by the names of the sections that have any.
     data:     the bytes of all this; None before they are needed.
     file:     the name of the file that they are in; None: the state itself has them.
+    checksum: of the bytes of the file (CRC-32).
     """
 
     hashes: np.ndarray
     sections: Mapping[str, IndexedRows]
     data: pa.Buffer | None = None
     file: str | None = None
+    checksum: int | None = None
 
     @property
     def size(self) -> int:
@@ -97,11 +99,13 @@ def write_level(level: Level, sink: pa.NativeFile) -> None:
         sections.append([name, section.rows.num_rows, *places, sink.tell()])
     directory = {"hashes": [len(level.hashes), hashes], "sections": sections}
     written = json.dumps(directory, separators=(",", ":")).encode()
+    # Levels that stand one after another begin where their parts may.
+    written += b" " * (-(sink.tell() + len(written) + _END.size) % _ALIGNMENT)
     sink.write(written)
     sink.write(_END.pack(len(written), _MAGIC, _VERSION))
 
 
-def read_level(data: pa.Buffer, file: str | None = None) -> Level:
+def read_level(data: pa.Buffer) -> Level:
     """Read a level, which shares the memory of its bytes.
 
     Raises OperationalError for those of another version, ValueError or struct.error for what is damaged.
@@ -123,7 +127,7 @@ def read_level(data: pa.Buffer, file: str | None = None) -> Level:
         sections[name] = IndexedRows(
             table, np.frombuffer(data, np.int32, size, places), np.frombuffer(data, np.int64, count, ends)
         )
-    return Level(np.frombuffer(data, np.uint32, count, begin), sections, data, file)
+    return Level(np.frombuffer(data, np.uint32, count, begin), sections, data)
 
 
 def _write_numbers(numbers: np.ndarray, sink: pa.NativeFile) -> int:

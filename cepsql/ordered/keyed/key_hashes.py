@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.murmur import hash_texts, hash_words
+from cepsql.ordered.keyed.hash_functions import hash_texts, hash_words
 from cepsql.ordered.ordinal import is_nested, nested_key
 from cepsql.ordered.plain_columns import canonical
 from cepsql.render.far_times import python_values
