@@ -112,8 +112,8 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes], folder:
     at or below the old one are late, counted and dropped; the others wait, unless the stage lets them come at once.
     Without heartbeats, what comes out in all depends on the rows and on which of them are late only, not on how they
     were split into batches and packets.
-    Raises OperationalError if the state is not of this query, of these column types, or of this version, or one of its
-    files is gone, and OSError if one cannot be written.
+    Raises OperationalError if the state is not of this query, of these column types, or of this version, or if one of
+    its files is gone or damaged, or cannot be written.
     """
     operator = stage.operator
     before = (

@@ -98,3 +98,21 @@ def test_files_that_tasks_do_not_reach_are_named():
     with pytest.raises(OperationalError, match="do not reach") as caught:
         open_level(None, "a-1-b", 0)
     assert "folder of the machine" in caught.value.hint
+
+
+def test_a_file_that_cannot_be_written_is_named(folder):
+    folder.path.parent.joinpath("levels").write_text("no folder")
+    with pytest.raises(OperationalError, match=r"levels/.* cannot be written: (Not a directory|File exists)") as caught:
+        put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, folder)
+    assert "goes on with this batch" in caught.value.hint
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(folder, monkeypatch):
+    def full(level, sink):
+        sink.write(b"a part")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("cepsql.ordered.keyed.state_files.write_level", full)
+    with pytest.raises(OperationalError, match="No space left on device"):
+        put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, folder)
+    assert os.listdir(folder.path) == []

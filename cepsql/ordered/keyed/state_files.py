@@ -1,10 +1,10 @@
 """Files of a state: what is remembered of many keys lies beside the state, which has only the names of the files.
 
 A file is never changed. One that the state needs no more stays for some micro-batches, since the one before may be done
-again, and others may be reading; what a micro-batch that failed has left goes then, too.
+again, and others may be reading; what a micro-batch that failed has left goes then, too. As little as Spark for its
+states does anybody wait until a file is on the disk: what a loss of power has damaged is told.
 """
 
-import errno
 import functools
 import os
 import struct
@@ -95,7 +95,7 @@ def put_away(
 ) -> tuple[KeyedRows, FileLog]:
     """Write what is large into files; return what is kept then, each part with its bytes or its file, and the log.
 
-    before: the names of the files of the state before. Raises OSError.
+    before: the names of the files of the state before. Raises OperationalError where a file cannot be written.
     """
     log = replace(log, id=log.id or uuid.uuid4().hex, turn=log.turn + 1)
     kept = replace(kept, levels=tuple(_settled(level, log, folder) for level in kept.levels))
@@ -116,27 +116,20 @@ def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
         write_level(level, sink)
         return replace(level, data=sink.getvalue())
     name = _SEPARATOR.join([log.id, str(log.turn), uuid.uuid4().hex[:8]])
-    folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder.path / name
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
-    with pa.OSFile(os.fspath(path), "wb") as sink:
-        write_level(level, sink)
-    _synchronize(path)
-    _synchronize(folder.path)
-    return open_level(folder, name, zlib.crc32(_mapped(path)))
-
-
-def _synchronize(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+        with pa.OSFile(os.fspath(path), "wb") as sink:
+            write_level(level, sink)
     except OSError as error:
-        # Some file systems have it for files only.
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(handle)
+        with suppress(OSError):
+            os.remove(path)
+        raise OperationalError(
+            f"the file {path} of the checkpoint cannot be written: {error.strerror or error}",
+            hint="the query goes on with this batch once the disk has room, and the folder can be written",
+        ) from error
+    return open_level(folder, name, zlib.crc32(_mapped(path)))
 
 
 def _swept(log: FileLog, needed: Collection[str | None], folder: Path) -> FileLog:
