@@ -118,7 +118,8 @@ def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
     name = _SEPARATOR.join([log.id, str(log.turn), uuid.uuid4().hex[:8]])
     path = folder.path / name
     try:
-        folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # The checkpoint around it is there, unless its disk went away.
+        folder.path.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         with pa.OSFile(os.fspath(path), "wb") as sink:
             write_level(level, sink)
