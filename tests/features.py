@@ -12,7 +12,7 @@ FEATURES = {
     "sinks": r"sinks?/|sink|webhook",
     "kafka": r"kafka|offset",
     "standing": r"standing/|checkpoint|savepoint|restart|faults/|remote/|cluster/",
-    "shell": r"cli/|shell|prompt|completion",
+    "shell": r"frontends/|shell|prompt|completion",
     "python": r"test_python|pandas|notebook|testing|readable",
     "language": r"language/|syntax|statement|grammar",
     "plans": r"plan/|plans?\b|explain|identity",

@@ -16,6 +16,22 @@ LAYERS = ("plan/operators", "operators", "spark/stages")
 """An operator has a file in each of these: what it is in a plan, how it runs, how Spark runs it."""
 
 
+OF_SEVERAL_ROOMS = {
+    "bench": "what costs time and memory",
+    "cluster": "Spark on several machines",
+    "errors": "what is refused, in which words",
+    "faults": "kills, disks, damage",
+    "foreign": "cases of other engines",
+    "kafka": "a real broker",
+    "nexmark": "a workload",
+    "remote": "HDFS and S3",
+    "servers": "how servers are started",
+    "streams": "scripts from statement to rows",
+    "tpch": "a workload",
+}
+"""Folders of tests that are of no package."""
+
+
 def has_files(path: Path) -> bool:
     """Tell whether it is more than an empty folder, such as one that a checkout of before has left."""
     return path.is_file() or any(file.is_file() and file.suffix != ".pyc" for file in path.rglob("*"))
@@ -38,6 +54,18 @@ def test_architecture_has_the_sentence_of_each_folder():
     rooms = {path for path in PACKAGES if len(path.relative_to(PACKAGE).parts) > 1 and path.name != "rules"}
     lines = [f"| `{'.'.join(path.relative_to(ROOT).parts)}` | {sentence(path)} |" for path in sorted(rooms)]
     assert [line for line in lines if line not in text] == []
+
+
+def test_tests_are_in_the_folder_of_their_package():
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    packages = {path.relative_to(PACKAGE) for path in PACKAGES}
+    assert [str(path) for path in folders if path not in packages and str(path) not in OF_SEVERAL_ROOMS] == []
+    assert [name for name in OF_SEVERAL_ROOMS if not (ROOT / "tests" / name).is_dir()] == []
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in (ROOT / "tests").rglob("test_*.py")}), ids=str)
+def test_a_folder_of_tests_has_few_files(folder):
+    assert len(list(folder.glob("test_*.py"))) <= MOST_ENTRIES
 
 
 def test_no_folder_of_code_is_ignored():

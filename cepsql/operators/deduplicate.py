@@ -6,11 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.operator import OrderedRows, Step
+from cepsql.ordered.operator import KeyedSections, OrderedRows, Step
 from cepsql.ordered.per_key import NUMBER, read_numbers, write_numbers
 from cepsql.ordered.plain_columns import integers, take_rows
 from cepsql.ordered.row_layout import BEGINNING, RowLayout
@@ -20,7 +19,7 @@ _KEPT = "kept"
 
 
 @dataclass(frozen=True)
-class DeduplicateOperator(OneRelation):
+class DeduplicateOperator(KeyedSections, OneRelation):
     """Gives out the first row of each key, and leaves out the rows of the key less than `within` after it.
 
     The first row of a key that comes `within` or more after the last one given out is given out again. First means: in
@@ -77,11 +76,13 @@ class DeduplicateOperator(OneRelation):
             found[further] = True
             following = following[following]
 
+    def forgets(self, section: str, rows: pa.Table, bound: int) -> np.ndarray | None:
+        # The next row comes at the bound + 1 or later.
+        return None if self.within is None else integers(rows[NUMBER]) <= bound + 1 - self.within
+
     def _remembered(self, stored: pa.Table | None, bound: int) -> Mapping[str, pa.Table]:
         """Return the section without the keys of which every row to come is given out."""
         if stored is None:
             return {}
-        if self.within is not None:
-            # The next row comes at the bound + 1 or later.
-            stored = stored.filter(pc.greater(stored[NUMBER], bound + 1 - self.within))
-        return {_KEPT: stored}
+        over = self.forgets(_KEPT, stored, bound)
+        return {_KEPT: stored if over is None else stored.filter(pa.array(~over))}

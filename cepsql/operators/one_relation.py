@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from cepsql.ordered.operator import NEVER, OrderedRows
+from cepsql.ordered.operator import NEVER, OrderedRows, WholeSections
 from cepsql.ordered.row_layout import RowLayout
 
 
-class OneRelation:
+class OneRelation(WholeSections):
     """A part of an operator: `layout` is that of its rows. Where `counters` and `changing` differ, it has its own."""
 
     layout: RowLayout

@@ -14,7 +14,7 @@ from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.seen_values import SeenValues
 from cepsql.operators.segments import Segments
 from cepsql.ordered.keys import find_keys, key_codes
-from cepsql.ordered.operator import OrderedRows, Step
+from cepsql.ordered.operator import KeyedSections, OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.plain_columns import integers, one_chunk, stack
 from cepsql.ordered.row_layout import RowLayout
@@ -59,7 +59,7 @@ class SeenCall(RunningCall):
 
 
 @dataclass(frozen=True)
-class RunningOperator(OneRelation):
+class RunningOperator(KeyedSections, OneRelation):
     """Gives out each row with the values of functions over all rows of its key up to it.
 
     It remembers for each key, for ever, how many rows it had and what each function needs to go on. Values and their

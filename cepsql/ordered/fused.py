@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from cepsql.ordered.arrival import POSITION, has_positions, in_their_order
 from cepsql.ordered.held import open_held
-from cepsql.ordered.operator import NEVER, Operator, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, Operator, OrderedRows, Step, WholeSections
 from cepsql.ordered.plain_columns import compact
 from cepsql.ordered.release import Kept, release
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, RowLayout
@@ -21,7 +21,7 @@ _COUNTS = ("used", "late", "null_time")
 
 
 @dataclass(frozen=True)
-class Fused:
+class Fused(WholeSections):
     """Two operators as one, without a shuffle and a state between them.
 
     first:  gives out inserted rows only.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.stage import Advanced, Stage, advance
 
 _MAGIC, _VERSION = b"CEPF", 1
@@ -40,12 +41,16 @@ class Dataflow:
 
 
 def advance_all(
-    flow: Dataflow, state: bytes | None, packets: Mapping[int, Sequence[bytes]]
+    flow: Dataflow,
+    state: bytes | None,
+    packets: Mapping[int, Sequence[bytes]],
+    folder: StateFolder | None = None,
 ) -> tuple[dict[int, tuple[Advanced, float]], bytes]:
     """Take one micro-batch of a dataflow.
 
     state:   what the last call returned, None at first.
     packets: those that come from elsewhere, by the number of the stage.
+    folder:  where files of states are; None: they have none.
     Returns what each stage gave to which packets came, by its number, with the seconds that it took, and the new state.
     Raises what `cepsql.ordered.stage.advance` raises, and OperationalError if the state is of another dataflow.
     """
@@ -56,7 +61,7 @@ def advance_all(
         if not came[number]:
             continue
         began = time.perf_counter()
-        advanced = advance(stage, states[number], came[number])
+        advanced = advance(stage, states[number], came[number], folder)
         came[number] = []
         states[number] = advanced.state
         for channel in flow.channels[number]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -83,6 +83,8 @@ class Operator(Protocol):
     hold:     how many microseconds the event time of an output row may lie behind the bound at which it comes out, at
               most; None where there is no limit.
     changing: whether it gives out other rows than inserted ones.
+    by_key:   each row that it remembers in sections belongs to a key, whose columns it has, and `advance` needs those
+              of the keys of its rows only; its deadlines are none.
     """
 
     @property
@@ -103,6 +105,13 @@ class Operator(Protocol):
     @property
     def changing(self) -> bool: ...
 
+    @property
+    def by_key(self) -> bool: ...
+
+    def forgets(self, section: str, rows: pa.Table, bound: int) -> np.ndarray | None:
+        """Tell which rows that it remembers by key make no difference once the bound is there; None: all do."""
+        ...
+
     def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
         """Tell for each partition of kept rows when it must be seen again although no row of it came.
 
@@ -118,5 +127,26 @@ class Operator(Protocol):
               with t > old are seen the first time. Every row still to come has t > new (END_OF_TIME: none comes).
         Where a stage lets rows come at once, only the marks tell which are seen the first time.
         It is called for every micro-batch, also where there are no rows.
+        sections: all that it remembers; by key, what it remembers of the keys of these rows, and so are those returned.
         """
         ...
+
+
+class WholeSections:
+    """A part of an operator that is given all that it remembers."""
+
+    by_key: ClassVar[bool] = False
+
+    def forgets(self, section: str, rows: pa.Table, bound: int) -> np.ndarray | None:
+        return None
+
+
+class KeyedSections(WholeSections):
+    """A part of an operator that remembers by key, each key for as long as it has rows."""
+
+    by_key: ClassVar[bool] = True
+
+
+def is_keyed(operator: Operator) -> bool:
+    """Tell whether what an operator remembers is kept by key; without key columns there is one key, and all is its."""
+    return operator.by_key and bool(operator.sides[0].key_names)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,8 @@ import pyarrow.compute as pc
 
 from cepsql.ordered.arrival import NO_RANKS, POSITION, has_positions, in_their_order, with_positions
 from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
-from cepsql.ordered.operator import Operator, OrderedRows, Step
+from cepsql.ordered.keyed.keyed_rows import KeyedRows, touched_hashes
+from cepsql.ordered.operator import Operator, OrderedRows, Step, is_keyed
 from cepsql.ordered.plain_columns import stack, stack_freely
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.sorting import partition_rows, partition_sides
@@ -22,18 +24,21 @@ class Kept:
     held:     released rows that the operator must see again, partition by partition and in order, or None. Beside the
               columns of the layout they have the operator's marks and those of `cepsql.ordered.held`.
     waiting:  rows above the bound in no order, or None; with POSITION where the layout goes by arrival.
-    sections: what the operator remembers beside rows.
+    sections: what the operator remembers beside rows, if not by key.
+    keyed:    what it remembers by key; None: nothing is.
     """
 
     held: tuple[pa.Table | None, ...]
     waiting: tuple[pa.Table | None, ...]
     sections: Mapping[str, pa.Table] = field(default_factory=dict)
+    keyed: KeyedRows | None = None
 
 
 def nothing_kept(operator: Operator) -> Kept:
     """Return what is kept before the first row."""
     nothing = (None,) * len(operator.sides)
-    return Kept(nothing, nothing)
+    keyed = KeyedRows(tuple(operator.sides[0].key_names)) if is_keyed(operator) else None
+    return Kept(nothing, nothing, keyed=keyed)
 
 
 def release(
@@ -62,15 +67,18 @@ def release(
     again, resting = _divided(operator, kept.held, ready, old, new)
     del candidates, rest
     ordered = _ordered(operator, again, ready, ranks)
-    step = operator.advance(ordered, kept.sections, old, new)
+    hashes = np.zeros(0, np.uint32) if kept.keyed is None else touched_hashes(kept.keyed.names, ordered)
+    sections = kept.sections if kept.keyed is None else kept.keyed.of(hashes)
+    step = operator.advance(ordered, sections, old, new)
     if new == END_OF_TIME:
         return step, nothing_kept(operator)
+    keyed = kept.keyed and kept.keyed.replaced(hashes, step.sections, partial(operator.forgets, bound=new))
     held = []
     for rows, keep, left in zip(ordered, step.keep, resting, strict=True):
         seen_again = None if rows is None or keep is None else retain(rows, keep)
         tables = [table for table in (left, seen_again) if table is not None]
         held.append(stack(tables) if tables else None)
-    return step, Kept(tuple(held), tuple(waiting), step.sections)
+    return step, Kept(tuple(held), tuple(waiting), step.sections if keyed is None else {}, keyed)
 
 
 def where_time(tables: Sequence[pa.Table], test: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> list[pa.Table]:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Numbering
 from cepsql.ordered.counts import Counts, Tally
+from cepsql.ordered.keyed.state_files import StateFolder, put_away
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.plain_columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
@@ -81,6 +82,7 @@ class Advanced:
     output:   the operator's output; a table without columns if there is none.
     changes:  what its rows do, as in `cepsql.ordered.operator.Step`.
     state:    the bucket's new state.
+    size:     how many bytes that takes, with its files.
     counts:   this batch's counts.
     bound:    rows at or below this event time were released; BEGINNING: none yet, IDLE: nor does another stage wait for
               one.
@@ -92,26 +94,31 @@ class Advanced:
     output: pa.Table
     changes: pa.Array | None
     state: bytes
+    size: int
     counts: Tally
     bound: int
     standing: Standing
     rejected: tuple[pa.Table | None, ...]
 
 
-def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Advanced:
+def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes], folder: StateFolder | None = None) -> Advanced:
     """Take one micro-batch of a bucket.
 
-    state: what the bucket's last call returned, None at first.
+    state:  what the bucket's last call returned, None at first.
+    folder: where files of the state are; None: it has none.
     The bound is the least over the inputs of the greatest event time less the delay, BEGINNING while one has shown no
     row. After the first heartbeat without new rows the greatest event time of an input that has heartbeats grows as the
     clock does; an input that has shown no row is not waited for then. Rows at or below the new bound are released; rows
     at or below the old one are late, counted and dropped; the others wait, unless the stage lets them come at once.
     Without heartbeats, what comes out in all depends on the rows and on which of them are late only, not on how they
     were split into batches and packets.
-    Raises OperationalError if the state is not of this query, of these column types, or of this version.
+    Raises OperationalError if the state is not of this query, of these column types, or of this version, or if one of
+    its files is gone or damaged, or cannot be written.
     """
     operator = stage.operator
-    before = first_state(operator, len(stage.inputs)) if state is None else decode(state, operator, stage.identity)
+    before = (
+        first_state(operator, len(stage.inputs)) if state is None else decode(state, operator, stage.identity, folder)
+    )
     if len(before.reached) != len(stage.inputs):
         raise OperationalError(
             f"the stored state has {len(before.reached)} inputs, the query {len(stage.inputs)}",
@@ -124,10 +131,15 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     at_once = stage.lateness is not None
     step, kept = release(operator, before.kept, came.rows, before.bound, bound, at_once, numbering.ranks())
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
-    written = encode(State(bound, came.reached, kept, numbering.of(kept.waiting)), operator, stage.identity)
+    after = State(bound, came.reached, kept, numbering.of(kept.waiting), before.log)
+    if kept.keyed is not None:
+        keyed, log = put_away(kept.keyed, before.files, before.log, folder)
+        after = replace(after, kept=replace(kept, keyed=keyed), log=log)
+    written = encode(after, operator, stage.identity)
     holds = standing(operator, kept, step.deadlines)
+    size = len(written) + after.file_bytes
     idle = bound == BEGINNING and all(one.greatest == IDLE for one in came.reached)
-    return Advanced(step.output, step.changes, written, tally, IDLE if idle else bound, holds, came.rejected)
+    return Advanced(step.output, step.changes, written, size, tally, IDLE if idle else bound, holds, came.rejected)
 
 
 @dataclass(frozen=True)
@@ -255,8 +267,10 @@ def _joined(rows: pa.Table, layout: RowLayout) -> pa.Table:
 def _check_types(before: State, arrived: list[list[pa.Table]]) -> None:
     """Raise OperationalError if columns came with other types than they are stored with, or than elsewhere."""
     for side, tables in enumerate(arrived):
-        stored = [before.kept.held[side], before.kept.waiting[side], *before.kept.sections.values()]
+        kept = before.kept
+        tables_before = (kept.held[side], kept.waiting[side], *kept.sections.values())
+        stored = [table.schema for table in tables_before if table is not None]
+        stored += [] if kept.keyed is None else kept.keyed.schemas.values()
         for table in tables:
-            for other in stored:
-                if other is not None:
-                    check_types(other.schema, table.schema)
+            for schema in stored:
+                check_types(schema, table.schema)

@@ -2,23 +2,26 @@
 
 import json
 import struct
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Origin, Origins
-from cepsql.ordered.operator import Operator
+from cepsql.ordered.keyed.keyed_rows import KeyedRows, keyed_rows
+from cepsql.ordered.keyed.level import Level, read_level
+from cepsql.ordered.keyed.state_files import NO_FILES, FileLog, StateFolder, open_level
+from cepsql.ordered.operator import Operator, is_keyed
 from cepsql.ordered.plain_columns import compact
 from cepsql.ordered.reached import ProducerTime, Reached
 from cepsql.ordered.release import Kept, nothing_kept
 from cepsql.ordered.row_bytes import read_rows, write_rows
 from cepsql.ordered.row_layout import BEGINNING
 
-_MAGIC, _VERSION = b"CEPS", 6
-_READ = (5, _VERSION)
-"""The versions that are read; in 5 no row knew its place in its source."""
+_MAGIC, _VERSION = b"CEPS", 7
+_READ = (5, 6, _VERSION)
+"""The versions that are read; in 5 no row knew its place in its source, before 7 every section was whole."""
 _HEADER = struct.Struct("<4sHxxq")
 _MAX_BYTES = 2**31 - 64
 _ALIGNMENT = 64
@@ -34,12 +37,28 @@ class State:
     reached:  how far each input is.
     kept:     rows, and what the operator remembers beside them.
     origins:  of the rows that wait, by the numbers in their POSITION.
+    log:      of its files.
     """
 
     bound: int
     reached: tuple[Reached, ...]
     kept: Kept
     origins: Origins = field(default_factory=dict)
+    log: FileLog = NO_FILES
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files that it needs."""
+        return [level.file for level in self._levels if level.file is not None]
+
+    @property
+    def file_bytes(self) -> int:
+        """How many bytes these have."""
+        return sum(level.data.size for level in self._levels if level.file is not None and level.data is not None)
+
+    @property
+    def _levels(self) -> Sequence[Level]:
+        return () if self.kept.keyed is None else self.kept.keyed.levels
 
 
 def first_state(operator: Operator, inputs: int) -> State:
@@ -62,24 +81,29 @@ def encode(state: State, operator: Operator, identity: str) -> bytes:
         "silent": [one.silent for one in state.reached],
         "sections": [[name, versions[name], part.size] for name, part in parts.items()],
     }
+    written_parts = list(parts.values())
     if any(one.producers for one in state.reached):
         directory["producers"] = [_producer_data(one) for one in state.reached]
+    if state.kept.keyed is not None:
+        directory["keyed"] = _keyed_data(state.kept.keyed, operator, state.log)
+        written_parts += [level.data for level in state.kept.keyed.levels if level.file is None]
     if state.origins:
         directory["origins"] = [[number, input, *origin] for number, (input, origin) in state.origins.items()]
     written = json.dumps(directory, separators=(",", ":")).encode()
     # Columns that are read where they lie must lie at multiples of their width.
     written += b" " * (-(_HEADER.size + len(written)) % _ALIGNMENT)
-    if _HEADER.size + len(written) + sum(part.size for part in parts.values()) > _MAX_BYTES:
+    if _HEADER.size + len(written) + sum(part.size for part in written_parts) > _MAX_BYTES:
         raise OperationalError(
             "the state of a bucket outgrows 2 GiB", hint="use more buckets, or bound the pattern by WITHIN"
         )
-    return b"".join([_HEADER.pack(_MAGIC, _VERSION, len(written)), written, *parts.values()])
+    return b"".join([_HEADER.pack(_MAGIC, _VERSION, len(written)), written, *written_parts])
 
 
-def decode(data: bytes | pa.Buffer, operator: Operator, identity: str) -> State:
-    """Read a state; its tables share the memory of `data`.
+def decode(data: bytes | pa.Buffer, operator: Operator, identity: str, folder: StateFolder | None = None) -> State:
+    """Read a state; its tables share the memory of `data`, and of its files in the folder.
 
-    Raises OperationalError if another format, another query, or another version of the operator wrote it.
+    Raises OperationalError if another format, another query, or another version of the operator wrote it, or a file is
+    gone.
     """
     magic, version = struct.unpack_from("<4sH", data)
     if magic != _MAGIC or version not in _READ:
@@ -91,16 +115,47 @@ def decode(data: bytes | pa.Buffer, operator: Operator, identity: str) -> State:
         raise _unusable("the stored state belongs to another text of the query")
     versions, tables = _versions(operator), {}
     for name, written, size in directory["sections"]:
-        if versions.get(name) != written:
-            expected = "none" if name not in versions else f"version {versions[name]}"
-            raise _unusable(f"the stored state has version {written} of section {name!r}, but {expected} is expected")
+        _check_version(name, written, versions)
         tables[name] = read_rows(buffer.slice(begin, size))
         begin += size
+    kept, log = _kept(operator, tables), NO_FILES
+    if (keyed := directory.get("keyed")) is not None:
+        for name, written in keyed["versions"].items():
+            _check_version(name, written, versions)
+        levels = []
+        for file, checksum, size in keyed["levels"]:
+            data = buffer.slice(begin, size)
+            levels.append(read_level(data) if file is None else open_level(folder, file, checksum))
+            begin += size
+        kept = replace(kept, keyed=KeyedRows(tuple(operator.sides[0].key_names), tuple(levels)))
+        log = FileLog(keyed["id"], keyed["turn"], tuple(map(tuple, keyed["unused"])))
     producers = directory.get("producers", [[]] * len(directory["greatest"]))
     told = zip(directory["greatest"], directory["silent"], producers, strict=True)
     reached = tuple(Reached(greatest, silent, _producers(data)) for greatest, silent, data in told)
     origins = {number: (input, Origin(*origin)) for number, input, *origin in directory.get("origins", [])}
-    return State(directory["bound"], reached, _kept(operator, tables), origins)
+    return State(directory["bound"], reached, kept, origins, log)
+
+
+def _check_version(name: str, written: int, versions: Mapping[str, int]) -> None:
+    if versions.get(name) != written:
+        expected = "none" if name not in versions else f"version {versions[name]}"
+        raise _unusable(f"the stored state has version {written} of section {name!r}, but {expected} is expected")
+
+
+def _keyed_data(keyed: KeyedRows, operator: Operator, log: FileLog) -> dict:
+    """Return what the directory says of what is remembered of keys; a level in a file takes no bytes of the state."""
+    return {
+        "id": log.id,
+        "turn": log.turn,
+        "unused": log.unused,
+        "versions": {name: operator.sections[name] for level in keyed.levels for name in level.sections},
+        "levels": [[level.file, level.checksum, *_sizes([level])] for level in keyed.levels],
+    }
+
+
+def _sizes(levels: Sequence[Level]) -> list[int]:
+    """Return how many bytes of the state levels take; those in files take none."""
+    return [0 if level.file is not None or level.data is None else level.data.size for level in levels]
 
 
 def _producer_data(reached: Reached) -> list[list]:
@@ -126,7 +181,10 @@ def _tables(kept: Kept) -> Mapping[str, pa.Table | None]:
 def _kept(operator: Operator, tables: Mapping[str, pa.Table]) -> Kept:
     sides = range(len(operator.sides))
     held, waiting = (tuple(tables.get(f"{name} {side}") for side in sides) for name in ("held", "waiting"))
-    return Kept(held, waiting, {name: tables[name] for name in operator.sections if name in tables})
+    sections = {name: tables[name] for name in operator.sections if name in tables}
+    if is_keyed(operator):
+        return Kept(held, waiting, {}, keyed_rows(operator.sides[0].key_names, sections))
+    return Kept(held, waiting, sections)
 
 
 def _bytes(table: pa.Table) -> pa.Buffer:

@@ -28,6 +28,7 @@ from cepsql.spark.checkpoint.checkpoint import (
     keep_records,
     keep_shared,
     open_checkpoint,
+    state_folder,
 )
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, used
 from cepsql.spark.checkpoint.control import check_ended
@@ -40,6 +41,7 @@ from cepsql.spark.sources.late_rows import begin_folders, remove_uncommitted
 from cepsql.spark.sources.source import is_read_at_once
 from cepsql.spark.sources.tables_at_rest.table_disks import check_tables
 from cepsql.spark.sources.tables_at_rest.table_refresh import TableRefresh
+from cepsql.spark.staging.task_folders import TaskFolders
 from cepsql.views.recent_rows import LastRows
 
 
@@ -148,7 +150,7 @@ class _Start:
             sharing=sharing,
             writer=self._writer,
             by_spark=self._rows.built if self._plain else None,
-            packet_folder=checkpoint.packets,
+            folders=TaskFolders(checkpoint.packets, state_folder(checkpoint, self._spark)),
             observed=self._observed,
             # Nothing follows the end.
             expired=sys.maxsize if self._arguments.drain else None,

@@ -8,6 +8,7 @@ rows, and groups that change. With --kafka a query writes to a topic, in which a
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import random
@@ -21,9 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cepsql
+import cepsql.spark.checkpoint.checkpoint
 import cepsql.standing.reconciling.reconciler
 from cepsql.engine import Engine
 from cepsql.errors import Error
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.spark.jvm.launching.session import session
 
 HERE = Path(__file__).parent
@@ -209,6 +212,8 @@ def main() -> int:
     given = options.parse_args()
     seed = given.seed or str(random.SystemRandom().randrange(10**9))
     print(f"--seed {seed}")
+    # The states are small, and in files all the same.
+    cepsql.spark.checkpoint.checkpoint.StateFolder = functools.partial(StateFolder, least=1)
     folder = tempfile.mkdtemp(prefix="cepsql-disks-")
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(running_postgresql()) if given.postgresql else None

@@ -6,6 +6,7 @@ servers are. FAULTS_CHECKPOINTS is where the checkpoints lie if they do not lie 
 settings in FAULTS_SETTINGS; what they have come to is copied to FOLDER in the end.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -17,7 +18,9 @@ from failpoints import arm, kill
 from pyspark import SparkContext
 
 import cepsql
+import cepsql.spark.checkpoint.checkpoint
 from cepsql.catalog import Sink
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath, checkpoint_path
 from cepsql.spark.jvm.launching.session import session
 
@@ -83,6 +86,8 @@ TABLES = "SELECT p.k, p.place AS left_place, q.place AS right_place FROM p JOIN 
 
 
 def main(folder: Path, die_at: list[str]) -> None:
+    # The states are small, and in files all the same.
+    cepsql.spark.checkpoint.checkpoint.StateFolder = functools.partial(StateFolder, least=1)
     spark = session(
         master="local[2]",
         conf={

@@ -1,16 +1,21 @@
 """Micro-batches of changes for operators over tables that change, and what applying their output gives."""
 
+import tempfile
 from collections import Counter
 from itertools import groupby
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
 from cepsql.operators.changing.change_rows import IDENTITY, KIND
 from cepsql.operators.changing.changing_groups import EVER
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.operator import Change
 from cepsql.ordered.packet import pack
 from cepsql.ordered.stage import Stage, StageInput, advance
+from cepsql.ordered.state import decode
 
 GONE_KINDS = (Change.DELETE, Change.UPDATE_BEFORE)
 
@@ -22,6 +27,8 @@ class Running:
         inputs = tuple(StageInput(delay, side) for side in range(len(operator.sides)))
         self.stage, self.schemas, self.state = Stage(operator, inputs, "", EVER), schemas, None
         self.counts = Counter()
+        self._files = tempfile.TemporaryDirectory(prefix="cepsql-test-")
+        self.folder = StateFolder(Path(self._files.name), least=1500)
 
     def take(self, *sides):
         packets = []
@@ -30,12 +37,18 @@ class Running:
             batch = pa.RecordBatch.from_pylist([row | {"bucket": 0} for row in rows], schema=routed)
             packed = pack(iter([batch]), 1, number, self.stage.operator.sides[number].reduction)
             packets += [row["packet"] for made in packed for row in made.to_pylist()]
-        advanced = advance(self.stage, self.state, packets)
+        advanced = advance(self.stage, self.state, packets, self.folder)
         self.state = advanced.state
         self.counts.update(advanced.counts.counters)
         rows = advanced.output.to_pylist()
         kinds = [] if advanced.changes is None else advanced.changes.to_pylist()
         return [(Change(kind), row) for kind, row in zip(kinds, rows, strict=True)]
+
+    def remembered(self, section):
+        """Return the rows that are remembered of all keys, None for none."""
+        keyed = decode(self.state, self.stage.operator, "", self.folder).kept.keyed
+        hashes = [level.hashes for level in keyed.levels]
+        return keyed.of(np.unique(np.concatenate(hashes))).get(section) if hashes else None
 
 
 def applied(table: Counter, changes, names) -> None:

@@ -22,7 +22,6 @@ from cepsql.operators.pairing.pair_condition import PairColumn, PairCondition
 from cepsql.operators.pairing.table_join import TableJoinOperator
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import BEGINNING, Column, OrderColumn, RowLayout
-from cepsql.ordered.state import decode
 from cepsql.scalar.expressions import Call, Session
 from cepsql.scalar.statistics import STATISTICS as SPARK_STATISTICS
 from cepsql.scalar.types import BIGINT
@@ -276,7 +275,7 @@ def test_groups_of_rows_that_stay_need_no_values(batches):
             dict.fromkeys(CHANGES.names) | {"k0": k, "t": 0, "v0": n, "v1": x, KIND: Change.INSERT} for k, n, x in batch
         ]
         assert repr(canonical_rows(short.take(rows))) == repr(canonical_rows(whole.take(rows)))
-    values = decode(short.state, short.stage.operator, "").kept.sections.get("values v0")
+    values = short.remembered("values v0")
     assert values is None or values.num_rows <= 4
 
 

@@ -80,13 +80,20 @@ def test_any_batches_give_the_first_rows(batches, delay, within, shift):
         dropped += duplicates
         for state in states.values():
             decoded = decode(state, stage.operator, "")
-            stored = decoded.kept.sections.get("kept")
+            levels = decoded.kept.keyed.levels
             assert decoded.kept.held == (None,)
-            if within is not None and stored is not None:
-                assert all(kept + within > decoded.bound + 1 for kept in stored["number"].to_pylist())
-            assert within != 1 or stored is None
+            assert within != 1 or not levels
     assert sorted(found, key=repr) == expected
     assert dropped == used - len(expected)
+
+
+def test_keys_whose_time_is_over_are_forgotten():
+    stage, state = Stage(DeduplicateOperator(LAYOUT, 10), (StageInput(0),), ""), None
+    for batch in range(60):
+        state = advance(stage, state, packets([{"k0": float(batch), "t": batch, "m": 0, "bucket": 0}], 1)[0]).state
+        levels = decode(state, stage.operator, "").kept.keyed.levels
+        assert sum(len(level.hashes) for level in levels) <= 3 * 10
+    assert sum(len(level.hashes) for level in levels) >= 10
 
 
 @pytest.mark.parametrize("within, kept", [(1, 60_000), (2, 30_000), (20_000, 3), (None, 1)])

@@ -12,7 +12,6 @@ from cepsql.operators.changing.change_rows import IDENTITY, KIND
 from cepsql.operators.changing.ranked_rows import RANK, RankedRowsOperator, Ranking
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
-from cepsql.ordered.state import decode
 
 SCHEMA = pa.schema(
     [("k0", pa.string()), ("t", pa.int64()), ("o0", pa.int64()), ("o1", pa.float64()), ("v0", pa.string()),
@@ -111,5 +110,4 @@ def test_rows_that_stay_are_forgotten_behind_the_limit():
     running = Running(operator, pa.schema(list(SCHEMA)[:5]))
     for number in range(5):
         running.take([row(key, 10 * number + place) for key in "ab" for place in range(10)])
-    kept = decode(running.state, running.stage.operator, "").kept.sections["rows"]
-    assert kept.num_rows == 6
+    assert running.remembered("rows").num_rows == 6

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepsql.ordered.operator import OrderedRows, Step
+from cepsql.ordered.operator import OrderedRows, Step, WholeSections
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.ordered.stage import Stage, StageInput
@@ -27,7 +27,7 @@ LAYOUT = RowLayout((Column("k0", "key"),), Column("t", "ts"), ORDER, (Column("v0
 
 
 @dataclass(frozen=True)
-class PassOn:
+class PassOn(WholeSections):
     """An operator that gives out the rows as they are released; it keeps and remembers nothing."""
 
     sides = (LAYOUT,)

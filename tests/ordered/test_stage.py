@@ -15,7 +15,7 @@ from ordered_samples import BUCKETS, INPUT_SCHEMA, LAYOUT, STAGE, PassOn
 from cepsql.errors import OperationalError
 from cepsql.ordered import stage as ordered_stage
 from cepsql.ordered.counts import Counts, Tally
-from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step, WholeSections
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
 from cepsql.ordered.stage import Stage, StageInput, advance
@@ -161,7 +161,7 @@ def test_a_state_of_other_inputs_is_refused():
 
 
 @dataclass(frozen=True)
-class CountOthers:
+class CountOthers(WholeSections):
     """Gives out every left row three microseconds after its time, with the number of right rows of its key by then."""
 
     sides = (

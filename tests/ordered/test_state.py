@@ -41,8 +41,9 @@ def test_round_trip(state):
     assert decode(encode(state, OPERATOR, IDENTITY), OPERATOR, IDENTITY) == state
 
 
-def test_a_state_of_the_version_before_is_read():
-    written = encode(replace(STATE, origins={}), OPERATOR, IDENTITY).replace(b"CEPS\x06", b"CEPS\x05")
+@pytest.mark.parametrize("version", [b"\x05", b"\x06"])
+def test_a_state_of_a_version_before_is_read(version):
+    written = encode(replace(STATE, origins={}), OPERATOR, IDENTITY).replace(b"CEPS\x07", b"CEPS" + version)
     assert decode(written, OPERATOR, IDENTITY) == replace(STATE, origins={})
 
 
@@ -63,7 +64,7 @@ def test_a_state_without_rows_is_small():
     "data",
     [
         b"\x80\x04pickle",
-        encode(STATE, OPERATOR, IDENTITY).replace(b"CEPS\x06", b"CEPS\x07"),
+        encode(STATE, OPERATOR, IDENTITY).replace(b"CEPS\x07", b"CEPS\x08"),
         # As version 0.1 wrote it.
         struct.pack("<4sHxx16sq10q3q", b"CEPS", 3, b"0123456789abcdef", 7, *range(10), 0, 0, 0),
     ],

@@ -21,7 +21,7 @@ from cepsql.operators.running import (
     total_value,
 )
 from cepsql.operators.windowing.changing_windows import CHANGE
-from cepsql.ordered.operator import Change, OrderedRows, Step
+from cepsql.ordered.operator import Change, KeyedSections, OrderedRows, Step
 from cepsql.ordered.plain_columns import integers
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorting import stable_order
@@ -33,7 +33,7 @@ _KEPT = "groups"
 
 
 @dataclass(frozen=True)
-class ChangingGroupsOperator(OneRelation):
+class ChangingGroupsOperator(KeyedSections, OneRelation):
     """Gives out what aggregates were and are, of each key whose rows of a micro-batch change one.
 
     Its stage has to let rows come at once. It remembers for each key, for ever, what each aggregate needs to go on.

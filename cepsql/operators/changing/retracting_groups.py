@@ -14,7 +14,7 @@ from cepsql.operators.exact_sums import as_integers, limbs
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, as_decimals, mean_of, unscaled
 from cepsql.ordered.keys import find_keys
-from cepsql.ordered.operator import Change, OrderedRows, Step
+from cepsql.ordered.operator import Change, KeyedSections, OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.plain_columns import canonical, integers, one_chunk, stack, take_rows
 from cepsql.ordered.row_layout import RowLayout
@@ -50,7 +50,7 @@ class GroupCall:
 
 
 @dataclass(frozen=True)
-class RetractingGroupsOperator(OneRelation):
+class RetractingGroupsOperator(KeyedSections, OneRelation):
     """Gives out what aggregates of each key's rows were before a micro-batch and are after it, where they changed.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the number of

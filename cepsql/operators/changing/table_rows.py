@@ -9,6 +9,7 @@ import pyarrow as pa
 from cepsql.operators.changing.change_rows import KIND, equal_values, net_rows
 from cepsql.operators.one_relation import OneRelation
 from cepsql.ordered.keys import find_keys
+from cepsql.ordered.operator import KeyedSections
 from cepsql.ordered.plain_columns import integers, one_chunk, stack, take_rows
 from cepsql.ordered.sorting import partition_rows
 
@@ -20,7 +21,7 @@ GROUP, WAS, CHANGE = "group", "was", "change"
 that changes."""
 
 
-class KeptRows(OneRelation):
+class KeptRows(KeyedSections, OneRelation):
     """A part of an operator that remembers the rows of each key.
 
     retracting: rows are taken away, too.

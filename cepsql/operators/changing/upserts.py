@@ -10,7 +10,7 @@ import pyarrow as pa
 from cepsql.operators.changing.change_rows import IDENTITY, equal_values, identities, labelled
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered
-from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, KeyedSections, OrderedRows, Step
 from cepsql.ordered.plain_columns import flags, integers, take_rows
 from cepsql.ordered.row_layout import RowLayout
 
@@ -21,7 +21,7 @@ _ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class UpsertsOperator(OneRelation):
+class UpsertsOperator(KeyedSections, OneRelation):
     """Gives out how each key's row changes: what it was before a micro-batch, and what it is after it.
 
     Of the rows of a key the last one counts, in the order of the layout, whatever order they come in: a row that is
@@ -50,11 +50,11 @@ class UpsertsOperator(OneRelation):
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_ROWS)
         if ordered is None or ordered.rows.num_rows == 0:
-            return Step(pa.table({}), [None], {} if stored is None else self._remaining(stored, new))
+            return Step(pa.table({}), [None], sections)
         names, count = self.layout.key_names, len(ordered.starts) - 1
         last = take_rows(ordered.rows, ordered.starts[1:] - 1)
         keys = [last[name].chunk(0) for name in names]
-        before = Remembered(stored, names, keys, count)
+        before = Remembered(None if stored is None else self._remaining(stored, old), names, keys, count)
         known = before.column("t", pa.int64())
         there = known.is_valid().to_numpy(zero_copy_only=False)
         # Until the bound has passed a time nothing of that time is forgotten.
@@ -76,17 +76,16 @@ class UpsertsOperator(OneRelation):
         table = table.set_column(len(names) + 1, GONE, pa.array(gone))
         kept = before.replaced_by(table.filter(pa.array(applied)), applied)
         counts = {"outdated": int(np.count_nonzero(outdated))}
-        return Step(output, [None], self._remaining(kept, new), counts, changes)
+        return Step(output, [None], {_ROWS: self._remaining(kept, new)}, counts, changes)
 
-    def _remaining(self, stored: pa.Table, bound: int) -> dict[str, pa.Table]:
-        """Return what to remember: without deletions that the bound has passed, which no row can undo any more."""
-        gone = flags(stored[GONE])
-        if gone.any():
-            kept = ~gone
-            if self.timed:
-                kept |= integers(stored["t"]) >= bound
-            stored = stored.filter(pa.array(kept))
-        return {_ROWS: stored} if stored.num_rows else {}
+    def forgets(self, section: str, rows: pa.Table, bound: int) -> np.ndarray:
+        gone = flags(rows[GONE])
+        return gone & (integers(rows["t"]) < bound) if self.timed else gone
+
+    def _remaining(self, stored: pa.Table, bound: int) -> pa.Table:
+        """Return what is remembered without deletions that the bound has passed, which no row can undo any more."""
+        forgotten = self.forgets(_ROWS, stored, bound)
+        return stored.filter(pa.array(~forgotten)) if forgotten.any() else stored
 
     def _output(
         self,

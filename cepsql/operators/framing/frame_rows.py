@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step, WholeSections
 from cepsql.ordered.plain_columns import integers, take_rows
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 
@@ -23,7 +23,7 @@ GIVEN = "given"
 
 
 @dataclass(frozen=True)
-class FrameRows:
+class FrameRows(WholeSections):
     """Gives out each row once as fresh, when all rows of its frame are there, together with the rows of its frame.
 
     A frame holds the rows of the partition up to `before` rows, `micros_before` or `groups_before` before the row, and

@@ -12,7 +12,7 @@ from cepsql.operators.matching.hold import hold
 from cepsql.operators.matching.match_rows import OrderedFunction, jumped_names, match_rows
 from cepsql.operators.matching.reach import reach
 from cepsql.operators.matching.row_ids import ROW_ID, asks_for_id, with_row_ids
-from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step, WholeSections
 from cepsql.ordered.per_key import read_numbers, write_numbers
 from cepsql.ordered.plain_columns import integers
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
@@ -27,7 +27,7 @@ NUMBERS = "numbers"
 
 
 @dataclass(frozen=True)
-class MatchOperator:
+class MatchOperator(WholeSections):
     """Finds and measures the matches of a program.
 
     It keeps the rows of undecided attempts and those before them that PREV reaches; beside rows it remembers how many

@@ -11,14 +11,14 @@ from cepsql.operators.pairing.null_keys import null_keys
 from cepsql.operators.pairing.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pairing.pair_rows import LEFT, alone, in_order, pairs
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step, WholeSections
 from cepsql.ordered.plain_columns import count_flags, integers, one_chunk, take_rows
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 from cepsql.ordered.sorting import stable_order
 
 
 @dataclass(frozen=True)
-class AsOfJoinOperator:
+class AsOfJoinOperator(WholeSections):
     """Gives out each row of the left with the last row of the right, of equal keys, at or before its time.
 
     Of rows of the right with the same key and time the last one, in the order of their further columns, is taken. A key

@@ -12,7 +12,7 @@ from cepsql.operators.pairing.null_keys import null_keys
 from cepsql.operators.pairing.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pairing.pair_rows import LEFT, RIGHT, alone, in_order, pairs
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.operator import Keep, OrderedRows, Step
+from cepsql.ordered.operator import Keep, OrderedRows, Step, WholeSections
 from cepsql.ordered.plain_columns import count_flags, integers, one_chunk, take_rows
 from cepsql.ordered.row_layout import BEGINNING, RowLayout
 from cepsql.ordered.sorting import stable_order
@@ -34,7 +34,7 @@ class JoinKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class IntervalJoinOperator:
+class IntervalJoinOperator(WholeSections):
     """Joins rows with equal keys and low <= right time - left time <= high, at times that either side's rows allow.
 
     A pair comes out as soon as both rows are released, so in the order of the later one of the two times; so does the

@@ -21,7 +21,7 @@ from cepsql.operators.pairing.null_keys import null_keys
 from cepsql.operators.pairing.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.keys import find_keys, key_codes, numbered_among
-from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, KeyedSections, OrderedRows, Step
 from cepsql.ordered.plain_columns import integers, one_chunk, stack
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorting import stable_order
@@ -34,7 +34,7 @@ of them may be different where they do."""
 
 
 @dataclass(frozen=True)
-class TableJoinOperator:
+class TableJoinOperator(KeyedSections):
     """Gives out how the join of two tables changes, whichever of them does.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the rows that

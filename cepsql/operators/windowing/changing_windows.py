@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from cepsql.operators.windowing.window_kinds import Gaps, Places, Windows
 from cepsql.operators.windowing.windows import windowed_rows
-from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step, WholeSections
 from cepsql.ordered.plain_columns import count_flags, flags, integers
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 
@@ -20,7 +20,7 @@ _PUBLISHED, _DUE = "published", "due"
 
 
 @dataclass(frozen=True)
-class ChangingWindows:
+class ChangingWindows(WholeSections):
     """Gives out the rows of a group whenever it changed: those that it had when it came out last, and those it has now.
 
     Its stage has to let rows come at once. A row may come until `lateness` microseconds after the last of its windows

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.time_ranges import micros
-from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
+from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step, WholeSections
 from cepsql.ordered.plain_columns import count_flags, integers, take_rows
 from cepsql.ordered.row_layout import RowLayout
 
@@ -28,7 +28,7 @@ _DUE = "due"
 
 
 @dataclass(frozen=True)
-class FixedWindows:
+class FixedWindows(WholeSections):
     """Gives out all rows of a key and a window as soon as no row to come can belong to it.
 
     Windows begin every `slide` microseconds, `offset` after the epoch, and last `size`; a row comes out with each
@@ -84,7 +84,7 @@ class FixedWindows:
 
 
 @dataclass(frozen=True)
-class Sessions:
+class Sessions(WholeSections):
     """Gives out all rows of a session of a key as soon as no row to come can belong to it.
 
     A row at most `gap` microseconds, at least 1, after the one before it belongs to the same session. A session begins
@@ -124,7 +124,7 @@ class Sessions:
 
 
 @dataclass(frozen=True)
-class GivenWindows:
+class GivenWindows(WholeSections):
     """Gives out all rows of a partition, which lie in the same window, as soon as no row to come can belong to it.
 
     bounds: the columns of the layout, timestamps, with the bounds of each row's window.

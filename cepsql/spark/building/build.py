@@ -240,7 +240,7 @@ class _Builder:
         """Build for a plan; `root`: all that is built of it, None: parts, whose inputs are not told apart."""
         self.spark, self.streaming, self.text = spark, plan.streaming, plan.text
         self.control, self.buckets, self.limits = options.control, options.buckets, options.limits
-        self.scan, self.files, self.packet_folder = options.scan, options.files, options.packet_folder
+        self.scan, self.files, self.folders = options.scan, options.files, options.folders
         self.expired = options.expired or EXPIRED_ROWS
         self.observed = {} if options.observed is None else options.observed
         self.sharing = options.sharing or Sharing()
@@ -337,7 +337,7 @@ class _Builder:
         if over is not None:
             staged = with_filter(staged, over)
         observation = self._observed(node, staged)
-        stage = run_staged(staged, observation, self.buckets, self.packet_folder, self.control)
+        stage = run_staged(staged, observation, self.buckets, self.folders, self.control)
         found = staged_rows(staged, stage, markers)
         return found if staged.gathered is not None else self._known(found, given_rows(staged, stage))
 
@@ -353,9 +353,9 @@ class _Builder:
         flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
             buckets = self.buckets or session_buckets(self.spark)
-            stage = run_flow(flow, buckets, self.packet_folder, self.control, self.sharing.one_control)
+            stage = run_flow(flow, buckets, self.folders, self.control, self.sharing.one_control)
         else:
-            stage = run_staged(flow.staged, flow.observation, self.buckets, self.packet_folder, self.control)
+            stage = run_staged(flow.staged, flow.observation, self.buckets, self.folders, self.control)
         frame = staged_rows(flow.staged, stage, markers)
         return frame if gathered else self._known(frame, given_rows(flow.staged, stage))
 

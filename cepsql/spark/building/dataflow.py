@@ -7,7 +7,6 @@ take for the changes of one. Where tasks are few, that is most of the time of a 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -16,6 +15,7 @@ from pyspark.sql.types import LongType, StructField
 from sqlglot import exp, parse_one
 
 from cepsql.language.tokens import DIALECT
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.one_task import Channel, Dataflow, advance_all
 from cepsql.scalar.expressions import Session
 from cepsql.spark.building.control_packets import Reader, control_packets
@@ -37,6 +37,7 @@ from cepsql.spark.staging.spark_stage import (
 )
 from cepsql.spark.staging.stage_rows import OutputPackets, TaskPackets
 from cepsql.spark.staging.staged import Staged
+from cepsql.spark.staging.task_folders import TaskFolders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +60,7 @@ class StagedFlow:
 
 
 def run_flow(
-    flow: StagedFlow, buckets: Buckets, packet_folder: Path | None, control: str | None, one_control: bool
+    flow: StagedFlow, buckets: Buckets, folders: TaskFolders, control: str | None, one_control: bool
 ) -> DataFrame:
     """Return what the uppermost operator makes of streams, as `cepsql.spark.staging.spark_stage.run_stage` does.
 
@@ -73,7 +74,7 @@ def run_flow(
     told, scans = list[Reader](), list[tuple[SourceScan, Packing, int]]()
     for number, part in enumerate(parts):
         staged = part.staged
-        options = staged.options(control, None, packet_folder)
+        options = staged.options(control, None, folders)
         came = []
         for i, feed in enumerate(staged.feeds):
             if i in part.below:
@@ -85,7 +86,7 @@ def run_flow(
             if one_control and feed.control is not None:
                 told.append((number, i))
                 feed = replace(feed, control=None)
-            packing = Packing(1, i, folder=packet_folder)
+            packing = Packing(1, i, folder=folders.packets)
             if one_control and isinstance(feed.read, SourceScan) and feed.read.of_files:
                 scans.append((feed.read, input_packing(staged.operator, feed, packing), number))
             else:
@@ -97,7 +98,8 @@ def run_flow(
         packets.insert(0, scan_inputs(scans, _STAGE))
     if told and control is not None:
         packets.append(control_packets(packets[0].sparkSession, control, told, _STAGE))
-    advance = partial(_advance, stages, Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels))))
+    dataflow = Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels)))
+    advance = partial(_advance, stages, dataflow, folders.state)
     united = reduce(DataFrame.unionAll, packets)
     return run_in_buckets(united, advance, Buckets(1, buckets.partitions), flow.observation)
 
@@ -121,7 +123,12 @@ def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:
 
 
 def _advance(
-    stages: Sequence[StageInTask], flow: Dataflow, key: tuple, frames: Iterator["pd.DataFrame"], state: GroupState
+    stages: Sequence[StageInTask],
+    flow: Dataflow,
+    folder: StateFolder | None,
+    key: tuple,
+    frames: Iterator["pd.DataFrame"],
+    state: GroupState,
 ) -> Iterator["pd.DataFrame"]:
     """Take one micro-batch of all stages."""
     settle()
@@ -129,7 +136,7 @@ def _advance(
     for frame in frames:
         for packet, number in zip(frame["packet"], frame[_STAGE], strict=True):
             packets.setdefault(number, []).append(fetched(packet))
-    given, kept = advance_all(flow, state.get[0] if state.exists else None, packets)
+    given, kept = advance_all(flow, state.get[0] if state.exists else None, packets, folder)
     state.update((kept,))
     said = []
     for number, (advanced, seconds) in given.items():

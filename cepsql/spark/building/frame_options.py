@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 
@@ -11,6 +10,7 @@ from cepsql.spark.building.neighbours import Sharing
 from cepsql.spark.checkpoint.checkpoint import SPARK_SCAN
 from cepsql.spark.checkpoint.host_files import HostFiles
 from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.staging.task_folders import NO_FOLDERS, TaskFolders
 
 EXPIRED_ROWS = 100_000
 """How many rows leave an operator in one micro-batch because their time is over, unless a setting says otherwise."""
@@ -30,7 +30,7 @@ class FrameOptions:
     writer:    whose tasks may write the rows; see `cepsql.spark.frames.task_files`.
     by_spark:  the same plan as Spark reads it, if it has been built: a plan without operators is not built again for
                its types only.
-    packet_folder: where the tasks of a running query leave large packets; None: Spark takes them.
+    folders:   what the tasks of a running query write into.
     observed:  is given, by the name of each stage's observation, the names of the operators in the stage.
     limits:    gives a program the limits of its search.
     expired:   how many rows leave each operator in a micro-batch because their time is over; None: EXPIRED_ROWS.
@@ -46,7 +46,7 @@ class FrameOptions:
     sharing: Sharing | None = None
     writer: str | None = None
     by_spark: DataFrame | None = None
-    packet_folder: Path | None = None
+    folders: TaskFolders = NO_FOLDERS
     observed: dict[str, tuple[str, ...]] | None = None
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program
     expired: int | None = None

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from cepsql.analysis.sql.canonical import canonical_json, digest
 from cepsql.base.temporary import remove_temporary, temporary_folder
 from cepsql.catalog.mounts import check_mounted, covering, mount_point
 from cepsql.errors import OperationalError
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.plan.identity import kept_description
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.checkpoint.begin import write_begin
@@ -23,6 +26,8 @@ from cepsql.spark.checkpoint.host_files import HostFiles
 from cepsql.spark.checkpoint.planned_files import forget_unplanned
 from cepsql.spark.checkpoint.rebuilding import begin_rebuilding, put_in_place
 from cepsql.spark.frames.buckets import Buckets
+from cepsql.spark.jvm.classic import has_java
+from cepsql.spark.jvm.lent_settings import tasks_share_files
 
 FORMAT = 5
 """Of plan.json and of all that stands beside it; what an earlier format left is refused, never misread."""
@@ -31,6 +36,9 @@ ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 """Who reads the files of a stream: what a checkpoint knows of them differs, so it stays as it was begun."""
 
 _WAY_OUT = "use another checkpoint folder, or remove this one to replay the input from its beginning"
+
+STATE_FILES = "levels"
+"""The folder in Spark's part in which `cepsql.ordered.keyed.state_files` are, which go where Spark's states go."""
 
 _LOCKS = {"lock.turn", CLAIMS}
 _FIRST_FILES = {"lock", ".lock", CONTROL, "begin", ".plan.json.new"} | _LOCKS
@@ -219,6 +227,9 @@ def _opened(checkpoint: Checkpoint, demands: CheckpointDemands) -> Checkpoint:
             parts |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
             checkpoint = replace(checkpoint, **parts, epoch=epoch)
         forget_unbegun(checkpoint.folder)
+        if last_committed(checkpoint.spark_folder) is None:
+            # The states begin anew.
+            remove_tree(checkpoint.spark_folder / STATE_FILES)
     elif demands.resumes:
         raise OperationalError(f"the checkpoint {checkpoint.folder} is gone", hint="put it back, or mount its disk")
     with used(checkpoint.folder):
@@ -280,6 +291,12 @@ def keep_forgotten(checkpoint: Checkpoint, age: float) -> Checkpoint:
     changed = replace(checkpoint, forgot=age)
     _write_plan(changed, finished=False)
     return changed
+
+
+def state_folder(checkpoint: Checkpoint, spark: SparkSession) -> StateFolder | None:
+    """Return where tasks keep what operators remember of many keys; None in a file system that they do not reach."""
+    place = checkpoint.spark_folder / STATE_FILES
+    return StateFolder(place, writes=has_java(spark) and tasks_share_files(spark)) if isinstance(place, Path) else None
 
 
 def finish(checkpoint: Checkpoint) -> None:

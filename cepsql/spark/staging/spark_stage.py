@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from cepsql.errors import OperationalError
 from cepsql.operators.windowing.windows import REPEATED
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
+from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL
 from cepsql.ordered.row_layout import AT_ONCE, BEGINNING, END_OF_TIME, UNTIMED, RowLayout
@@ -36,6 +36,7 @@ from cepsql.spark.sources.source import AHEAD, MALFORMED, PRODUCER, REACHED, SEE
 from cepsql.spark.staging.bounds import BOUND
 from cepsql.spark.staging.observations import INPUT_COUNTS, OBSERVATION, SAID
 from cepsql.spark.staging.stage_rows import OutputPackets, StageRows, packets_of, with_changes
+from cepsql.spark.staging.task_folders import NO_FOLDERS, TaskFolders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,14 +110,14 @@ class StageOptions:
 
     buckets:  how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness: as of `cepsql.ordered.stage.Stage`.
-    packet_folder: where tasks leave large packets, as of `cepsql.spark.frames.packet_files.Packing`.
+    folders:  what its tasks write into.
     begin:    further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
     endless:  as of `cepsql.ordered.stage.Stage`.
     """
 
     buckets: Buckets | None = None
     lateness: int | None = None
-    packet_folder: Path | None = None
+    folders: TaskFolders = NO_FOLDERS
     begin: DataFrame | None = None
     endless: bool = False
 
@@ -140,10 +141,11 @@ def run_stage(
     buckets = options.buckets or session_buckets(feeds[0].frame.sparkSession)
     # Another bucket, to which empty packets go, too, would begin as well.
     count = buckets.count if begin is None else 1
-    packets = [packed(operator, feed, Packing(count, i, folder=options.packet_folder)) for i, feed in enumerate(feeds)]
+    packings = [Packing(count, i, folder=options.folders.packets) for i in range(len(feeds))]
+    packets = [packed(operator, feed, packing) for feed, packing in zip(feeds, packings, strict=True)]
     staged = stage_in_task(operator, feeds, identity, observation, options)
     united = reduce(DataFrame.unionAll, [*packets, *([] if begin is None else [begin])])
-    return run_in_buckets(united, partial(_advance, staged), buckets, staged.observation)
+    return run_in_buckets(united, partial(_advance, staged, options.folders.state), buckets, staged.observation)
 
 
 @dataclass(frozen=True)
@@ -317,13 +319,17 @@ def _placed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _advance(
-    staged: StageInTask, key: tuple, frames: Iterator["pd.DataFrame"], state: GroupState
+    staged: StageInTask,
+    folder: StateFolder | None,
+    key: tuple,
+    frames: Iterator["pd.DataFrame"],
+    state: GroupState,
 ) -> Iterator["pd.DataFrame"]:
     """Take one batch of one bucket."""
     settle()
     began = time.perf_counter()
     packets = (fetched(packet) for frame in frames for packet in frame["packet"])
-    advanced = advance(staged.stage, state.get[0] if state.exists else None, packets)
+    advanced = advance(staged.stage, state.get[0] if state.exists else None, packets, folder)
     staged.write_rejected(advanced, key[0])
     state.update((advanced.state,))
     yield from given_out(advanced, [staged.said(advanced, time.perf_counter() - began)])
@@ -343,7 +349,7 @@ def given_out(advanced: Advanced | None, said: Sequence[str]) -> Iterator["pd.Da
 def _said(stage: Stage, advanced: Advanced, seconds: float, observation: str) -> str:
     """Return what a bucket says of a batch, as JSON: its observation, and numbers by name."""
     counts = observed_counts(stage, advanced.counts)
-    held = asdict(advanced.standing) | {"bytes": len(advanced.state)}
+    held = asdict(advanced.standing) | {"bytes": advanced.size}
     timed = all(side.time != AT_ONCE for side in stage.operator.sides) or advanced.bound == END_OF_TIME
     timed = timed or stage.endless or all(stage_input.seen for stage_input in stage.inputs)
     worked = {TAKEN: advanced.counts.rows.used, GIVEN_OUT: advanced.output.num_rows, MICROS: seconds * 1_000_000}

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -16,6 +15,7 @@ from cepsql.spark.frames.buckets import Buckets
 from cepsql.spark.staging.bounds import BOUND, unpack_bounded
 from cepsql.spark.staging.spark_stage import Feed, StageOptions, run_stage, stage_rows
 from cepsql.spark.staging.stage_rows import StageRows
+from cepsql.spark.staging.task_folders import NO_FOLDERS, TaskFolders
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Staged:
     begins: bool = False
     endless: bool = False
 
-    def options(self, control: str | None, buckets: Buckets | None, packet_folder: Path | None) -> StageOptions:
+    def options(self, control: str | None, buckets: Buckets | None, folders: TaskFolders) -> StageOptions:
         """Return how the stage runs; arguments as of `run_staged`."""
         begin = begin_packets(self.feeds[0].frame.sparkSession, control) if self.begins else None
-        return StageOptions(buckets, self.lateness, packet_folder, begin, self.endless)
+        return StageOptions(buckets, self.lateness, folders, begin, self.endless)
 
     @property
     def layout(self) -> RowLayout:
@@ -63,18 +63,18 @@ def run_staged(
     staged: Staged,
     observation: str,
     buckets: Buckets | None,
-    packet_folder: Path | None = None,
+    folders: TaskFolders = NO_FOLDERS,
     control: str | None = None,
 ) -> DataFrame:
     """Return what an operator makes of its inputs, as `spark_stage.run_stage` does.
 
     observation: name under which each batch's progress shows the counts of `spark_stage.run_stage`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
-    packet_folder: where tasks leave large packets; None: Spark takes them.
+    folders:     what tasks write into.
     control: the control folder of the query's checkpoint, if it has one.
     Raises what Spark says of columns.
     """
-    options = staged.options(control, buckets, packet_folder)
+    options = staged.options(control, buckets, folders)
     return run_stage(staged.operator, staged.feeds, staged.identity, observation, options)
 
 

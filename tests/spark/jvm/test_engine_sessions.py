@@ -22,7 +22,7 @@ ZONE = "spark.sql.session.timeZone"
 
 @pytest.mark.nightly("it starts Spark once more")
 def test_engines_share_the_spark_that_the_first_has_started(tmp_path):
-    command = [sys.executable, str(Path(__file__).with_name("run_engines.py")), str(tmp_path)]
+    command = [sys.executable, str(Path(__file__).parents[1] / "run_engines.py"), str(tmp_path)]
     found = subprocess.run(command, env=os.environ | {"CEPSQL_TIMEZONE": "UTC"}, stdout=subprocess.PIPE, text=True)
     refused, *lines = found.stdout.splitlines()
     assert refused.startswith("The value 'yes' in the config \"spark.sql.ansi.enabled\" is invalid.")

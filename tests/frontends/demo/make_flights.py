@@ -34,4 +34,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(__file__).parents[2] / "cepsql" / "frontends" / "demo" / "flights")
+    main(Path(__file__).parents[3] / "cepsql" / "frontends" / "demo" / "flights")

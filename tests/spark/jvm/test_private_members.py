@@ -13,7 +13,7 @@ from cepsql.spark.jvm import classic, hadoop_settings, query_events, shared_numb
 from cepsql.spark.jvm.gateway import is_lost, is_stopped
 from cepsql.spark.jvm.query_events import TextListener
 
-PACKAGE = Path(__file__).parents[2] / "cepsql"
+PACKAGE = Path(__file__).parents[3] / "cepsql"
 JVM = PACKAGE / "spark" / "jvm"
 TO_JAVA = re.compile(
     r"_j(c|conf|df|listener|map|rdd|reader|sc|seq|sparkSession|sq|vm|write|writer)|_sc|_gateway|"

@@ -121,7 +121,7 @@ VALUES = {
         [Decimal("0.00"), Decimal("1.50"), Decimal("1.51"), Decimal("-0.01"), Decimal("60.00"), None],
     ),
 }
-EXPRESSIONS = Path(__file__).with_name("expressions.txt").read_text().splitlines()
+EXPRESSIONS = (Path(__file__).parents[1] / "expressions.txt").read_text().splitlines()
 
 
 @pytest.mark.parametrize("ansi", [False, True])

@@ -1,6 +1,6 @@
 """What pandas, pyarrow, Polars, DuckDB and Spark write of each type is read as it is declared, as table and as stream.
 
-The files are written by `tests/scan/write_parquet_files.py`. Each has a row of values and one of NULLs.
+The files are written by `tests/readers/write_parquet_files.py`. Each has a row of values and one of NULLs.
 """
 
 import json
@@ -15,7 +15,7 @@ from chance import rest_by_night
 from cepsql import connect
 from cepsql.errors import Error
 
-FILES = Path(__file__).parent.parent / "scan" / "parquet_files"
+FILES = Path(__file__).parents[2] / "readers" / "parquet_files"
 # The session is in New York, of which a time without zone knows nothing: it is the one of UTC, as Spark reads it.
 AT, LOCAL, MIDNIGHT = "2026-03-28 22:30:00.123456", "2026-03-29 02:30:00.123456", "2026-03-29 00:00:00"
 MILLIS, SECONDS = AT[:-3], AT[:-7]
@@ -207,7 +207,7 @@ def test_the_documentation_tells_what_each_writes(files):
         for kind, names in WRITTEN.items()
         for rest in [list(zip(WRITERS, names, strict=True))]
     ]
-    page = (Path(__file__).parents[2] / "docs" / "streams.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "streams.md").read_text()
     assert "\n".join(table).replace("  ", " ") in page.replace("  ", " "), "\n".join(table)
 
 

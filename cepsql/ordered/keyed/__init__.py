@@ -1,0 +1,1 @@
+"""What operators remember by key: rows found by hashes of keys, in levels, of which large ones are files."""

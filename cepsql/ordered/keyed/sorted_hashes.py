@@ -1,0 +1,46 @@
+"""Hashes in their order, which are looked up by bisection."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_LOW = np.uint64(2**32 - 1)
+
+
+@dataclass(frozen=True)
+class SortedHashes:
+    """Hashes in ascending order, equal ones in that in which they came.
+
+    hashes: uint32.
+    places: where each one was (int32).
+    """
+
+    hashes: np.ndarray
+    places: np.ndarray
+
+
+def sorted_hashes(hashes: np.ndarray) -> SortedHashes:
+    """Sort hashes (uint32)."""
+    # One sort of numbers takes a fraction of the time of a stable sort of places.
+    numbers = np.sort(hashes.astype(np.uint64) << np.uint64(32) | np.arange(len(hashes), dtype=np.uint64))
+    return SortedHashes((numbers >> np.uint64(32)).astype(np.uint32), (numbers & _LOW).astype(np.int32))
+
+
+def distinct(hashes: np.ndarray) -> np.ndarray:
+    """Return the hashes, each once, in ascending order."""
+    ordered = np.sort(hashes)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]]
+
+
+def contained(hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Tell which of the wanted hashes are among the ascending ones."""
+    return places_of(hashes, wanted)[1]
+
+
+def places_of(hashes: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where those of the wanted hashes are that are among the ascending ones, and which these are."""
+    if not len(hashes):
+        return np.zeros(0, np.int64), np.zeros(len(wanted), bool)
+    places = np.searchsorted(hashes, wanted)
+    there = hashes[np.minimum(places, len(hashes) - 1)] == wanted
+    return places[there], there
