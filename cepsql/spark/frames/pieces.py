@@ -13,13 +13,19 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
-from cepsql.spark.frames.arrow_rows import arrow_columns, handed_out, map_rows, serialized
+from cepsql.spark.frames.arrow_rows import arrow_columns, in_zone, map_rows, serialized, session_zone
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.jvm.lent_settings import tasks_share_files
 
 PIECE_BYTES = 4 * 2**20
 """Bytes of rows that come along with the result of a task."""
+
+# Java would be asked for what a text means.
+_HANDED = StructType(
+    [StructField("rows", LongType()), StructField("data", BinaryType()), StructField("file", StringType())]
+)
 
 
 class Pieces:
@@ -28,8 +34,8 @@ class Pieces:
     As a context manager it removes its files at the end.
     """
 
-    def __init__(self, frame: DataFrame, handed: pa.Table, folder: Path | None):
-        self._frame, self._handed, self._folder = frame, handed, folder
+    def __init__(self, zone: str, handed: pa.Table, folder: Path | None):
+        self._zone, self._handed, self._folder = zone, handed, folder
         self.rows: int = sum(handed["rows"].to_pylist())
 
     def __enter__(self) -> "Pieces":
@@ -45,7 +51,7 @@ class Pieces:
             with pa.ipc.open_stream(source) as reader:
                 for batch in reader:
                     if batch.num_rows:
-                        yield handed_out(pa.Table.from_batches([batch]), self._frame)
+                        yield in_zone(pa.Table.from_batches([batch]), self._zone)
 
 
 def collect_pieces(frame: DataFrame) -> Pieces:
@@ -56,8 +62,8 @@ def collect_pieces(frame: DataFrame) -> Pieces:
     folder = Path(tempfile.mkdtemp(prefix="cepsql-rows-")) if tasks_share_files(frame.sparkSession) else None
     try:
         hand = partial(_hand_over, None if folder is None else str(folder))
-        ddl = "rows BIGINT, data BINARY, file STRING"
-        return Pieces(frame, map_rows(arrow_columns(frame), hand, ddl).toArrow(), folder)
+        handed = map_rows(arrow_columns(frame), hand, _HANDED).toArrow()
+        return Pieces(session_zone(frame), handed, folder)
     except BaseException:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
