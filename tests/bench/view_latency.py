@@ -1,6 +1,6 @@
 """Measure the time from the writing of an event to the row in the answer of a view's reader, beside a callback's.
 
-    python tests/bench/view_latency.py [--events 200] [--warm-up 40] [--poll 0.002] [--query rows|match|groups ...]
+    python tests/bench/view_latency.py [--events 200] [--warm-up 40] [--poll 0.005] [--query rows|match|groups ...]
 
 For each query three readers take turns, an event each: a Python callback of a standing query, a client that asks the
 view over PostgreSQL's protocol again and again, and one that follows it by SUBSCRIBE. An event is a CSV file that
@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=200, help="of each reader")
     parser.add_argument("--warm-up", type=int, default=40)
-    parser.add_argument("--poll", type=float, default=0.002, help="seconds between two questions")
+    parser.add_argument("--poll", type=float, default=0.005, help="seconds between two questions")
     parser.add_argument("--query", choices=QUERIES, nargs="+", default=list(QUERIES))
     options = parser.parse_args()
     spark = session(2)

@@ -116,10 +116,15 @@ def map_rows(
     """Return what a function makes of the rows of each task, as `DataFrame.mapInArrow` does, which looks columns up by
     their names: it takes a point in one for one between names, and cannot tell equal names apart."""
     names = frame.columns
-    if all(map(_PLAIN_NAME.fullmatch, names)) and len({name.lower() for name in names}) == len(names):
+    if has_plain_names(names):
         # Spark plans one frame less, in each micro-batch.
         return frame.mapInArrow(function, schema)
     return frame.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(partial(_named, function, names), schema)
+
+
+def has_plain_names(names: Sequence[str]) -> bool:
+    """Tell whether Spark finds columns by these names without quotes, each as one."""
+    return all(map(_PLAIN_NAME.fullmatch, names)) and len({name.lower() for name in names}) == len(names)
 
 
 def _named(
@@ -135,10 +140,10 @@ def handed_out(table: pa.Table, frame: DataFrame) -> pa.Table:
 
     Times are in the time zone of the frame's session. The parts of a VARIANT may be NULL, as they are where it is NULL.
     """
-    return in_zone(table, session_zone(frame))
+    return in_zone(table, zone_of(frame))
 
 
-def session_zone(frame: DataFrame) -> str:
+def zone_of(frame: DataFrame) -> str:
     """Return the time zone of the frame's session."""
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
     assert zone is not None
