@@ -206,6 +206,10 @@ class Journal:
         found = self._found(self._batches.c.batch >= since)
         return found if found and found[0].batch == since else []
 
+    def later(self, than: int) -> list[JournalBatch]:
+        """Return the batches that are kept after one, in order."""
+        return self._found(self._batches.c.batch > than)
+
     def changes(self, after: int, until: int, columns: Sequence[str]) -> Iterator[ChangedRow]:
         """Yield the changes after one place and up to another one, in order."""
         for row in self.rows(after, until, columns):

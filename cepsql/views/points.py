@@ -4,8 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from cepsql.base.calendar import time_text
@@ -14,6 +12,7 @@ from cepsql.errors import OperationalError
 from cepsql.language.statements import ParsedQuery
 from cepsql.plan.read_point import age_allowed, version_times
 from cepsql.scalar.zone import Zone
+from cepsql.views.added_rows import added_until
 from cepsql.views.journal import Journal
 from cepsql.views.snapshot import (
     ViewPosition,
@@ -119,7 +118,7 @@ def _version(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRows:
     view = wanted.view
     now = position_in(connection, view)
     if view.view.adds and view.view.event_time is not None:
-        return _added_until(connection, wanted, view.view.event_time, until)
+        return added_until(connection, wanted, until)
     if now.watermark is not None and now.watermark <= until:
         return read_view(connection, wanted)
     found = Journal(connection, view.name, view.schema).last_at(until)
@@ -130,13 +129,3 @@ def _version(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRows:
         )
     position = replace(now, batch=found.batch, watermark=found.watermark, offsets=found.offsets, written=found.written)
     return ViewRows(rows_at(connection, wanted, found.last), position)
-
-
-def _added_until(connection: sa.Connection, wanted: Wanted, time: str, until: int) -> ViewRows:
-    """Return the rows of a view to which rows are only added that are not after a time."""
-    columns = wanted.columns if time in wanted.columns else (*wanted.columns, time)
-    found = read_view(connection, replace(wanted, columns=columns))
-    times = found.rows[time].cast(pa.timestamp("us")).cast(pa.int64())
-    rows = found.rows.filter(pc.less_equal(times, pa.scalar(until, pa.int64())))
-    counted = pa.table({"": pa.nulls(rows.num_rows)})
-    return ViewRows(rows.select(list(wanted.columns)) if wanted.columns else counted, found.position)

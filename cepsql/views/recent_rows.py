@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
-from cepsql.views.view_subscription import Changes, position_token, token_batch
+from cepsql.views.view_subscription import Changes, position_token, token_point
 
 LOGGER = logging.getLogger("cepsql")
 
@@ -211,7 +211,7 @@ class LastRowsFollower:
         if state is not None:
             self.columns = list(state.columns)
             self._series = state.series
-            self._last = state.last if since is None else token_batch(since, state.series, name)
+            self._last = state.last if since is None else token_point(since, state.series, name)[0]
             if since is not None:
                 self._check(state)
 

@@ -1,5 +1,6 @@
 """What a store holds for a value, as Arrow's value of Spark's type."""
 
+import datetime
 import decimal
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,6 +40,26 @@ def column_values(cells: Sequence[Any], kind: str) -> pa.Array:
     if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
         return _parsed(cells, _INSTANT if wanted == TIMESTAMP else _LOCAL)
     return pa.array(list(cells), pa.binary() if wanted.name == "binary" else arrow_type(wanted))
+
+
+def stored_time(micros: int, kind: str, as_text: bool) -> Any:
+    """Return what a store holds for a time in microseconds since 1970, in a column of one of Spark's types.
+
+    as_text: whether the store has times as text, as SQLite.
+
+    >>> stored_time(1_500_000, "timestamp", as_text=True)
+    '1970-01-01 00:00:01.500000+00:00'
+    """
+    try:
+        time = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(microseconds=micros)
+    except OverflowError:
+        # Times of years that Python does not reach are no event times of a stream.
+        time = (datetime.datetime.max if micros > 0 else datetime.datetime.min).replace(tzinfo=datetime.UTC)
+    wanted = parse_type(kind)
+    if wanted.name == "date":
+        return time.date().isoformat() if as_text else time.date()
+    time = time if wanted == TIMESTAMP else time.replace(tzinfo=None)
+    return time.isoformat(" ", "microseconds") if as_text else time
 
 
 def plain_readers(kinds: Sequence[str]) -> tuple[Reader, ...] | None:

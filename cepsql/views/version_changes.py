@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from cepsql.analysis.sql.constant_intervals import duration_micros
 from cepsql.catalog.view_store import OLDEST, UNTIL, VERSION, ViewSource
 from cepsql.errors import OperationalError
 from cepsql.scalar.arrow.column_values import arrow_type
 from cepsql.scalar.types import parse_type
+from cepsql.views.added_rows import complete_from, removed_rows, retained
 from cepsql.views.change_feed import Point, changes_between
 from cepsql.views.journal import GONE, PLACE, Journal, JournalBatch
 from cepsql.views.snapshot import Wanted, position_in, read_view, store_transaction
@@ -59,17 +59,17 @@ def versions_kept(view: ViewSource) -> pa.Table:
     """
     names = tuple(column.name for column in view.view.columns)
     stored = replace(view, name=view.view.name, columns=view.view.columns)
-    oldest: int | None = None
+    oldest = age = None
     with store_transaction(stored) as connection:
         if view.view.adds and view.view.event_time is not None:
             rows = read_view(connection, Wanted(stored, names)).rows
+            if (age := retained(stored)) is not None:
+                rows = pa.concat_tables([rows, removed_rows(connection, Wanted(stored, names))])
+                oldest = complete_from(connection, stored)
+            rows = rows.filter(rows[view.view.event_time].is_valid())
+            rows = rows.sort_by(view.view.event_time)
             times = rows[view.view.event_time].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
             rows = rows.append_column(GONE, pa.array([False] * rows.num_rows, pa.bool_()))
-            retain = dict(view.view.options).get("retain")
-            if retain is not None and times:
-                oldest = max(times) - duration_micros(retain)
-            order = sorted(range(len(times)), key=times.__getitem__)
-            rows, times = rows.take(pa.array(order, pa.int64())), [times[i] for i in order]
         else:
             position_in(connection, stored)
             journal = Journal(connection, stored.name, stored.schema)
@@ -85,7 +85,7 @@ def versions_kept(view: ViewSource) -> pa.Table:
             rows = pa.concat_tables([there, changes])
             times = _times(rows[PLACE].to_numpy(), batches).tolist()
             oldest = first.watermark
-    ends = _ends(list(zip(*(rows[name].to_pylist() for name in view.view.key), strict=True)), times)
+    ends = _ends(list(zip(*(rows[name].to_pylist() for name in view.view.key), strict=True)), times, age)
     nothing: list[int | None] = [None] * rows.num_rows
     kinds = {column.name: arrow_type(parse_type(column.type)) for column in view.columns}
     found = rows.select(list(names))
@@ -95,14 +95,22 @@ def versions_kept(view: ViewSource) -> pa.Table:
     return pa.concat_tables([found, _row_of(found.schema, OLDEST, oldest)])
 
 
-def _ends(keys: Sequence[tuple], times: Sequence[int]) -> list[int | None]:
-    """Return for each version, in order, the time of the next one of its key, None where there is none."""
+def _ends(keys: Sequence[tuple], times: Sequence[int], age: int | None) -> list[int | None]:
+    """Return for each version, in order, the time of the next one of its key, None where there is none.
+
+    age: a version ends before, with the first one of any key that is later by more than this.
+    """
     following: dict[tuple, int] = {}
     ends: list[int | None] = []
     for key, time in zip(reversed(keys), reversed(times), strict=True):
         ends.append(following.get(key))
         following[key] = time
-    return ends[::-1]
+    ends.reverse()
+    if age is None:
+        return ends
+    removing = np.searchsorted(times, np.array(times, np.int64) + age, side="right")
+    removed = [times[place] if place < len(times) else None for place in removing]
+    return [min((one for one in pair if one is not None), default=None) for pair in zip(ends, removed, strict=True)]
 
 
 def _times(places: np.ndarray, batches: Sequence[JournalBatch]) -> np.ndarray:

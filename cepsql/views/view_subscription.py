@@ -18,7 +18,7 @@ from cepsql.views.stored_values import cell_table
 TOKEN = "token"
 """The column with the token of the batch to which a change belongs."""
 
-_TOKEN = re.compile(r"([0-9a-f]{8})-(\d{1,18})")
+_TOKEN = re.compile(r"([0-9a-f]{8})-(\d{1,18})(?:-(\d{1,18}))?")
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,25 @@ class Changes:
     snapshot: bool = False
 
 
-def position_token(whose: str, batch: int) -> str:
+def position_token(whose: str, batch: int, place: int | None = None) -> str:
     """Return the token of a batch.
 
     whose: what no other series of batches has, such as the id of a checkpoint.
+    place: that of the last change up to the batch, None where changes have none.
 
-    >>> position_token("a checkpoint", 12)
-    '8c51bcbc-13'
+    >>> position_token("a checkpoint", 12), position_token("a checkpoint", 12, 40)
+    ('8c51bcbc-13', '8c51bcbc-13-40')
     """
     # The batch before the first one is -1.
-    return f"{hashlib.sha256(whose.encode()).hexdigest()[:8]}-{batch + 1}"
+    token = f"{hashlib.sha256(whose.encode()).hexdigest()[:8]}-{batch + 1}"
+    return token if place is None else f"{token}-{place}"
 
 
-def token_batch(token: str, whose: str, name: str) -> int:
-    """Return the batch of a token; raises ProgrammingError for what is none, or is of other batches.
+def token_point(token: str, whose: str, name: str) -> tuple[int, int | None]:
+    """Return the batch of a token and the place of the last change up to it, which may be None.
 
     name: what is followed, for the message.
+    Raises ProgrammingError for what is no token, or is of other batches.
     """
     found = _TOKEN.fullmatch(token.strip())
     if found is None:
@@ -62,7 +65,7 @@ def token_batch(token: str, whose: str, name: str) -> int:
             f"the token {token} is not of the rows that {name} has now: {name} was rebuilt, or the token is another's",
             hint=f"SUBSCRIBE {name} without SINCE begins with what is there",
         )
-    return int(found[2]) - 1
+    return int(found[2]) - 1, None if found[3] is None else int(found[3])
 
 
 class ViewFollower:
@@ -79,13 +82,16 @@ class ViewFollower:
         self._key = [names.index(name) for name in view.view.key]
         self._checkpoint: str | None = None
         self._last: int | None = None
+        self._place: int | None = None
         if since is not None:
             with store_transaction(view) as connection:
                 self._checkpoint, newest = self._position(connection)
-                self._last = token_batch(since, self._checkpoint, view.name)
-                if self._last > newest:
+                self._last, self._place = token_point(since, self._checkpoint, view.name)
+                journal = self._journal(connection)
+                place = self._last_place(journal, newest)
+                if self._last > newest or (self._place or 0) > (place or 0):
                     raise ProgrammingError(f"view {view.name} has not come as far as the token {since}")
-                self._batches(self._journal(connection), self._last)
+                self._later(journal, self._last)
 
     def poll(self) -> Iterator[Changes]:
         """Yield the changes since the last call, batch by batch, as one moment has them; errors as of the class."""
@@ -94,8 +100,9 @@ class ViewFollower:
             if self._last is None:
                 found = read_view(connection, Wanted(self._view, tuple(name for name, _ in self.columns[:-1])))
                 self._checkpoint, self._last = checkpoint, newest
+                self._place = self._last_place(self._journal(connection), newest)
                 rows = found.rows.append_column(OPERATION, pa.repeat(INSERT, found.rows.num_rows).cast(pa.string()))
-                yield Changes(rows, position_token(checkpoint, newest), snapshot=True)
+                yield Changes(rows, position_token(checkpoint, newest, self._place), snapshot=True)
                 return
             if checkpoint != self._checkpoint:
                 raise OperationalError(
@@ -105,13 +112,12 @@ class ViewFollower:
             if newest == self._last:
                 return
             journal = self._journal(connection)
-            base, *batches = self._batches(journal, self._last)
-            after = base.last
+            after, batches = self._later(journal, self._last)
             for batch in batches:
                 changed = list(journal.changes(after, batch.last, [name for name, _ in self.columns[:-1]]))
-                after, self._last = batch.last, batch.batch
+                after, self._last, self._place = batch.last, batch.batch, batch.last
                 if table := self._table(changed):
-                    yield Changes(table, position_token(checkpoint, batch.batch))
+                    yield Changes(table, position_token(checkpoint, batch.batch, batch.last))
 
     def _journal(self, connection: sa.Connection) -> Journal:
         return Journal(connection, self._view.name, self._view.schema)
@@ -121,7 +127,17 @@ class ViewFollower:
         found = position_in(connection, self._view)
         return f"{found.id} {found.checkpoint}", found.batch
 
-    def _batches(self, journal: Journal, since: int) -> list[JournalBatch]:
+    @staticmethod
+    def _last_place(journal: Journal, batch: int) -> int | None:
+        found = journal.batch(batch)
+        return None if found is None else found.last
+
+    def _later(self, journal: Journal, since: int) -> tuple[int, list[JournalBatch]]:
+        """Return the place of the last change that is known, and the batches after it, in order."""
+        first = journal.first()
+        if self._place is not None and first is not None and first.last <= self._place:
+            # Batches that are forgotten have changed nothing since.
+            return self._place, journal.later(since)
         found = journal.batches(since)
         if not found:
             raise OperationalError(
@@ -129,7 +145,7 @@ class ViewFollower:
                 hint=f"SUBSCRIBE {self._view.name} without SINCE begins with its rows; OPTIONS (retain '1 hour') keeps "
                 "changes for longer",
             )
-        return found
+        return found[0].last, found[1:]
 
     def _table(self, changed: Sequence[ChangedRow]) -> pa.Table | None:
         """Return what a batch did to the rows, None for nothing; of a key there is one change."""

@@ -1,5 +1,5 @@
-"""Point lookups of a view over PostgreSQL's protocol while it changes, beside a server that answers a constant row; and
-what 1,000 changes cost in a large view and in a small one.
+"""Point lookups of a view over PostgreSQL's protocol while it changes, beside a server that answers a constant row;
+what the writer loses by 1,000 lookups a second on one core; what 1,000 changes cost in a large view and in a small one.
 
 `python tests/bench/views.py` prints times of this run and their ratios; only the ratios mean something elsewhere.
 """
@@ -7,12 +7,15 @@ what 1,000 changes cost in a large view and in a small one.
 import argparse
 import asyncio
 import multiprocessing
+import os
 import random
 import resource
+import statistics
 import sys
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "views"))
@@ -50,12 +53,19 @@ def serve_view(folder: str, rows: int, ready, stop) -> None:
     ready.put(listener.address[1])
     took, batch = [], 1
     while not stop.wait(0.1):
-        begin = time.perf_counter()
-        view.write(batch, changes(rows, batch)[: CHANGES // 10])
-        took.append(time.perf_counter() - begin)
+        given = changes(rows, batch)[: CHANGES // 10]
+        begin, worked = time.monotonic(), time.thread_time()
+        view.write(batch, given)
+        took.append((begin, time.monotonic() - begin, time.thread_time() - worked))
         batch += 1
-    ready.put(sorted(took)[len(took) // 2])
+    ready.put(took)
     listener.close()
+
+
+def serve_view_on_one_core(folder: str, rows: int, ready, stop) -> None:
+    """Do what `serve_view` does, on the first core that this process may use."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    serve_view(folder, rows, ready, stop)
 
 
 def serve_constant(ready, stop) -> None:
@@ -94,11 +104,14 @@ def serve_constant(ready, stop) -> None:
             await asyncio.sleep(0.1)
 
     asyncio.run(run())
-    ready.put(0.0)
+    ready.put([])
 
 
-def ask(port: int, connections: int, seconds: float, rows: int) -> list[float]:
-    """Return the times of lookups, in milliseconds, over so many connections at once."""
+def ask(port: int, connections: int, seconds: float, rows: int, rate: float | None = None) -> list[float]:
+    """Return the times of lookups, in milliseconds, over so many connections at once.
+
+    rate: how many are begun in a second; None: each connection begins one as soon as the last one has ended.
+    """
     import psycopg
 
     took: list[float] = []
@@ -108,7 +121,11 @@ def ask(port: int, connections: int, seconds: float, rows: int) -> list[float]:
         chosen = random.Random(number)
         with psycopg.connect(host="127.0.0.1", port=port, user="a", dbname="x", autocommit=True) as connection:
             cursor = connection.cursor()
+            due = time.monotonic()
             while time.monotonic() < end:
+                if rate is not None:
+                    due += connections / rate
+                    time.sleep(max(0.0, due - time.monotonic()))
                 begin = time.perf_counter()
                 cursor.execute("SELECT id, city, total, n FROM spent WHERE id = %s", (chosen.randrange(rows),),
                                prepare=True)  # fmt: skip
@@ -123,25 +140,56 @@ def ask(port: int, connections: int, seconds: float, rows: int) -> list[float]:
     return sorted(took)
 
 
-def asked(target, arguments: tuple, seconds: float, rows: int) -> dict[int, tuple[float, float, float]]:
-    """Return p50, p99 and lookups a second of a server, by the number of connections."""
+@contextmanager
+def served(target, arguments: tuple):
+    """Run a server in a process of its own; lend its port and a list, which has what it tells after the block."""
     spawn = multiprocessing.get_context("spawn")
     ready, stop = spawn.Queue(), spawn.Event()
     server = spawn.Process(target=target, args=(*arguments, ready, stop), daemon=True)
     server.start()
-    found = {}
+    told: list = []
     try:
-        port = ready.get(timeout=300)
+        yield ready.get(timeout=300), told
+    finally:
+        stop.set()
+        told += ready.get(timeout=60)
+        server.join(60)
+
+
+def asked(target, arguments: tuple, seconds: float, rows: int) -> dict[int, tuple[float, float, float]]:
+    """Return p50, p99 and lookups a second of a server, by the number of connections."""
+    found = {}
+    with served(target, arguments) as (port, _):
         for connections in (1, 16):
             took = ask(port, connections, seconds, rows)
             found[connections] = (took[len(took) // 2], took[int(len(took) * 0.99)], len(took) / seconds)
-    finally:
-        stop.set()
-        batch = ready.get(timeout=60)
-        server.join(60)
-    if batch:
-        print(f"  a batch of {CHANGES // 10} changes meanwhile: {batch * 1000:.1f} ms")
     return found
+
+
+def writer_beside_lookups(folder: str, seconds: float, rows: int, rate: float) -> None:
+    """Print what a batch takes alone and while so many lookups a second are asked, in turns, on one core."""
+    phases: list[tuple[float, int]] = []
+    lookups: dict[int, list[float]] = {1: [], 16: []}
+    with served(serve_view_on_one_core, (folder, rows)) as (port, batches):
+        for connections in (0, 1, 0, 16) * 3:
+            phases.append((time.monotonic(), connections))
+            if connections:
+                lookups[connections] += ask(port, connections, seconds / 3, rows, rate)
+            else:
+                time.sleep(seconds / 3)
+    print(f"a batch of {CHANGES // 10} changes on one core, beside {rate:.0f} lookups a second")
+    during: dict[int, list[tuple[float, float]]] = {0: [], 1: [], 16: []}
+    for begun, clock, worked in batches:
+        during[[which for since, which in phases if since <= begun or since == phases[0][0]][-1]].append(
+            (clock, worked)
+        )
+    for connections, found in during.items():
+        clock, worked = (statistics.median(column) * 1000 for column in zip(*found, strict=True))
+        said = f"  {connections:2} connections: {clock:.1f} ms by the clock, {worked:.1f} of processor time"
+        if took := sorted(lookups.get(connections, ())):
+            said += f"; {len(took) / seconds:.0f} lookups a second, p50 {took[len(took) // 2]:.2f} ms, "
+            said += f"p99 {took[int(len(took) * 0.99)]:.2f}"
+        print(said)
 
 
 def batch_cost(rows: int, batches: int) -> float:
@@ -161,6 +209,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=float, default=10)
     options.add_argument("--rows", type=int, default=10_000)
+    options.add_argument("--rate", type=float, default=1000)
     options.add_argument("--large", type=int, default=1_000_000)
     options.add_argument("--batches", type=int, default=20)
     given = options.parse_args()
@@ -175,6 +224,8 @@ def main() -> None:
             f"  {connections:2} connections: p50 {v50:.2f} ms beside {c50:.2f} ({v50 / c50:.2f} times), "
             f"p99 {v99:.2f} beside {c99:.2f} ({v99 / c99:.2f} times), {v_rate:.0f} a second beside {c_rate:.0f}"
         )
+    with tempfile.TemporaryDirectory() as folder:
+        writer_beside_lookups(folder, given.seconds, given.rows, given.rate)
     small, large = batch_cost(given.rows, given.batches), batch_cost(given.large, given.batches)
     print(f"a batch of {CHANGES} changes: {small:.1f} ms CPU in {given.rows} rows, {large:.1f} in {given.large} "
           f"({large / small:.2f} times)")  # fmt: skip

@@ -77,7 +77,7 @@ class Frame:
 
 
 class Pieces:
-    """The rows of a batch as `cepsql.spark.frames.pieces.collect_pieces` gives them."""
+    """The rows of a batch as `cepsql.spark.frames.pieces.PieceCollector` gives them."""
 
     def __init__(self, frame: Frame):
         self.frame, self.rows = frame, ROWS * PARTS
@@ -168,5 +168,5 @@ def _field(name: str, kind: str):
 if __name__ == "__main__":
     cepsql.sinks.files.Observation = lambda: type("Observed", (), {})()
     cepsql.sinks.files.F = unittest.mock.MagicMock()
-    cepsql.sinks.database_table.collect_pieces = Pieces
+    cepsql.sinks.database_table.PieceCollector.collect = lambda _, frame: Pieces(frame)
     print(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]))

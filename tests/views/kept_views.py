@@ -72,11 +72,13 @@ class WrittenView:
         checkpoint: str = "first",
         options: Sequence[tuple[str, str]] = (),
         event_time: str | None = None,
+        adds: bool = False,
     ):
         defined = tuple(ColumnDefinition(column, kind) for column, kind in columns)
         query = RegisteredQuery(name, None, "SELECT 1 AS a", id=name)
         stored = (("store", store), *options)
-        self.view = MaterializedView(name, query, defined, tuple(key), (), stored, event_time, id=f"id of {name}")
+        id = f"id of {name}"
+        self.view = MaterializedView(name, query, defined, tuple(key), (), stored, event_time, id, adds)
         engine.catalog.add(self.view, replace=True)
         self.table = ViewTable(view_sink(self.view, engine.catalog.view_file), WriterIdentity(name, 1, checkpoint))
         self.table.changes = changes

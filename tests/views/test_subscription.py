@@ -1,7 +1,9 @@
 """SUBSCRIBE: the rows of a view and then its changes; those of a query as they leave, also of another process."""
 
 import asyncio
+import itertools
 import threading
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -82,14 +84,16 @@ def test_tokens_that_lead_nowhere(engine, spent, tmp_path, monkeypatch):
         engine.subscribe("spent", "x")
     with pytest.raises(ProgrammingError, match="is not of the rows that spent has now"):
         engine.subscribe("spent", "00000000-1")
-    with pytest.raises(ProgrammingError, match="has not come as far"):
-        engine.subscribe("spent", f"{token}0000")
+    batch = token.rpartition("-")[0]
+    for beyond in (f"{token}0000", f"{batch}0000", f"{batch}0000-0"):
+        with pytest.raises(ProgrammingError, match="has not come as far"):
+            engine.subscribe("spent", beyond)
     follows = engine.subscribe("spent", token)
     monkeypatch.setattr("cepsql.sinks.view_table.time.time", lambda: 4e9)
     spent.write(1, [("+I", "Oslo", 1)])
     monkeypatch.setattr("cepsql.sinks.view_table.time.time", lambda: 5e9)
     spent.write(2, [("+I", "Bern", 1)])
-    for too_late in (lambda: next(follows), lambda: engine.subscribe("spent", token)):
+    for too_late in (lambda: next(follows), *(partial(engine.subscribe, "spent", one) for one in (token, batch))):
         with pytest.raises(OperationalError, match="older than those that are kept") as caught:
             too_late()
         assert "without SINCE begins with its rows" in caught.value.hint
@@ -97,6 +101,23 @@ def test_tokens_that_lead_nowhere(engine, spent, tmp_path, monkeypatch):
     anew.write(0, [])
     with pytest.raises(ProgrammingError, match="was rebuilt, or the token"):
         engine.subscribe("spent", token)
+
+
+def test_a_token_stays_true_while_nothing_changes(engine, spent, monkeypatch):
+    """Batches that change other things only are forgotten, and those who come back have missed nothing."""
+    spent.write(0, [("+I", "Rome", 1)])
+    token = next(engine.subscribe("spent")).token
+    clock = itertools.count(4e9, 1e9)
+    monkeypatch.setattr("cepsql.sinks.view_table.time.time", lambda: next(clock))
+    for batch in range(1, 4):
+        spent.write(batch, [])
+    with engine.subscribe("spent", token) as again:
+        assert again.poll() is None
+        spent.write(4, [("+I", "Oslo", 1)])
+        assert rows_of(next(again)) == [("Oslo", 1, "+I")]
+    # One without the place of its last change is too old.
+    with pytest.raises(OperationalError, match="older than those that are kept"):
+        engine.subscribe("spent", token.rpartition("-")[0])
 
 
 def test_what_cannot_be_followed(engine, spent):

@@ -7,19 +7,27 @@ this process ever holds all rows.
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
-from cepsql.spark.frames.arrow_rows import arrow_columns, handed_out, map_rows, serialized
+from cepsql.base.temporary import remove_temporary, temporary_folder
+from cepsql.spark.frames.arrow_rows import arrow_columns, has_plain_names, in_zone, map_rows, serialized, zone_of
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.jvm.lent_settings import tasks_share_files
+from cepsql.spark.jvm.task_function import TaskFunction
 
 PIECE_BYTES = 4 * 2**20
 """Bytes of rows that come along with the result of a task."""
+
+# Java would be asked for what a text means.
+_HANDED = StructType(
+    [StructField("rows", LongType()), StructField("data", BinaryType()), StructField("file", StringType())]
+)
 
 
 class Pieces:
@@ -28,16 +36,15 @@ class Pieces:
     As a context manager it removes its files at the end.
     """
 
-    def __init__(self, frame: DataFrame, handed: pa.Table, folder: Path | None):
-        self._frame, self._handed, self._folder = frame, handed, folder
+    def __init__(self, zone: str, handed: pa.Table, remove: Callable[[], None]):
+        self._zone, self._handed, self._remove = zone, handed, remove
         self.rows: int = sum(handed["rows"].to_pylist())
 
     def __enter__(self) -> "Pieces":
         return self
 
     def __exit__(self, *exception) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove()
 
     def __iter__(self) -> Iterator[pa.Table]:
         for data, file in zip(self._handed["data"], self._handed["file"], strict=True):
@@ -45,7 +52,7 @@ class Pieces:
             with pa.ipc.open_stream(source) as reader:
                 for batch in reader:
                     if batch.num_rows:
-                        yield handed_out(pa.Table.from_batches([batch]), self._frame)
+                        yield in_zone(pa.Table.from_batches([batch]), self._zone)
 
 
 def collect_pieces(frame: DataFrame) -> Pieces:
@@ -53,15 +60,53 @@ def collect_pieces(frame: DataFrame) -> Pieces:
 
     Only where the workers share this machine's files can much be brought: on a cluster all rows are held in memory.
     """
-    folder = Path(tempfile.mkdtemp(prefix="cepsql-rows-")) if tasks_share_files(frame.sparkSession) else None
-    try:
-        hand = partial(_hand_over, None if folder is None else str(folder))
-        ddl = "rows BIGINT, data BINARY, file STRING"
-        return Pieces(frame, map_rows(arrow_columns(frame), hand, ddl).toArrow(), folder)
-    except BaseException:
+    folder = tempfile.mkdtemp(prefix="cepsql-rows-") if tasks_share_files(frame.sparkSession) else None
+
+    def remove() -> None:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+    try:
+        handed = map_rows(arrow_columns(frame), partial(_hand_over, folder), _HANDED).toArrow()
+        return Pieces(zone_of(frame), handed, remove)
+    except BaseException:
+        remove()
         raise
+
+
+class PieceCollector:
+    """Does what `collect_pieces` does for the micro-batches of one query, one at a time: Spark is told once what its
+    tasks do."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._handing: TaskFunction | None = None
+
+    def collect(self, frame: DataFrame) -> Pieces:
+        """Return the rows of a frame."""
+        found = arrow_columns(frame)
+        if not has_plain_names(found.columns):
+            return collect_pieces(frame)
+        if self._handing is None:
+            if tasks_share_files(frame.sparkSession):
+                self._folder = temporary_folder("cepsql-rows-")
+            folder = None if self._folder is None else str(self._folder)
+            self._handing = TaskFunction(partial(_hand_over, folder), _HANDED)
+        try:
+            return Pieces(zone_of(frame), self._handing.over(found).toArrow(), self._remove_files)
+        except BaseException:
+            self._remove_files()
+            raise
+
+    def close(self) -> None:
+        """Remove what is left; nothing is collected meanwhile."""
+        self._handing, folder, self._folder = None, self._folder, None
+        if folder is not None:
+            remove_temporary(folder)
+
+    def _remove_files(self) -> None:
+        for path in self._folder.iterdir() if self._folder is not None else ():
+            path.unlink(missing_ok=True)
 
 
 def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -136,6 +136,11 @@ class BatchSink:
         self._handovers.append(_Handover(take))
         return writer.foreachBatch(self._handovers[-1])
 
+    @property
+    def attached(self) -> bool:
+        """Whether Spark may hand over a batch."""
+        return bool(self._handovers)
+
     def detach(self) -> None:
         """Let go of what Spark calls: the query has ended."""
         for handover in self._handovers:
