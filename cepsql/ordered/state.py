@@ -149,13 +149,13 @@ def _keyed_data(keyed: KeyedRows, operator: Operator, log: FileLog) -> dict:
         "turn": log.turn,
         "unused": log.unused,
         "versions": {name: operator.sections[name] for level in keyed.levels for name in level.sections},
-        "levels": [[level.file, level.checksum, *_sizes([level])] for level in keyed.levels],
+        "levels": [[level.file, level.checksum, _size_in_state(level)] for level in keyed.levels],
     }
 
 
-def _sizes(levels: Sequence[Level]) -> list[int]:
-    """Return how many bytes of the state levels take; those in files take none."""
-    return [0 if level.file is not None or level.data is None else level.data.size for level in levels]
+def _size_in_state(level: Level) -> int:
+    """Return how many bytes of the state a level takes: in a file, none."""
+    return 0 if level.file is not None or level.data is None else level.data.size
 
 
 def _producer_data(reached: Reached) -> list[list]:
