@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import shutil
@@ -18,6 +19,8 @@ from numbered_files import put
 import cepsql
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
+from cepsql.ordered.keyed.state_files import StateFolder
+from cepsql.spark.checkpoint import checkpoint
 from cepsql.spark.checkpoint.checkpoint import open_checkpoint
 from cepsql.spark.checkpoint.checkpoint_files import check_files
 from cepsql.spark.checkpoint.checkpoint_lock import lock_checkpoint
@@ -277,6 +280,43 @@ def test_an_empty_file_of_the_state_is_told(spark, begun, copy):
     with pytest.raises(OperationalError, match=f"a file below {copy}/spark/state cannot be read") as raised:
         run(query(spark, begun), copy)
     assert "replay the input" in raised.value.hint
+
+
+@pytest.fixture
+def groups(spark, tmp_path, monkeypatch):
+    """Groups whose state is in files, small as it is."""
+    monkeypatch.setattr(checkpoint, "StateFolder", functools.partial(StateFolder, least=1))
+    for number in range(3):
+        put(tmp_path, number, f"0{number}:00,{number}")
+    engine = cepsql.connect(spark)
+    engine.sql(STREAM.format(folder=tmp_path))
+    return engine.sql("SELECT k, SUM(x) AS total FROM s GROUP BY k EMIT CHANGES")
+
+
+@pytest.mark.parametrize("damage", ["one byte", "gone"])
+def test_damage_of_a_file_with_rows_of_keys_is_named(groups, tmp_path, damage):
+    run(groups, tmp_path / "checkpoint")
+    files = list((tmp_path / "checkpoint" / "spark" / "levels").iterdir())
+    for file in files:
+        if damage == "gone":
+            file.unlink()
+        else:
+            file.write_bytes(in_the_middle(file.read_bytes()))
+    put(tmp_path, 3, "03:00,3")
+    with pytest.raises(OperationalError, match=r"levels/.* of the checkpoint cannot be read") as raised:
+        run(groups, tmp_path / "checkpoint")
+    assert any(str(file) in raised.value.message for file in files)
+    assert "replay the input" in raised.value.hint
+
+
+def test_files_of_a_first_batch_that_is_done_again_go(groups, tmp_path):
+    folder = tmp_path / "checkpoint" / "spark"
+    run(groups, tmp_path / "checkpoint")
+    shutil.rmtree(folder)
+    (folder / "levels").mkdir(parents=True)
+    (folder / "levels" / "0123-1-4567").write_bytes(b"of a task that was killed")
+    assert [row["total"] for row in run(groups, tmp_path / "checkpoint")] == [0, 0, 1, 1, 3]
+    assert not (folder / "levels" / "0123-1-4567").exists()
 
 
 def test_logs_that_are_gone_do_not_make_batches_come_again(spark, begun, copy):

@@ -11,7 +11,7 @@ import pytest
 from cepsql.errors import OperationalError
 from cepsql.ordered.keyed.key_hashes import key_hashes
 from cepsql.ordered.keyed.keyed_rows import KeyedRows
-from cepsql.ordered.keyed.state_files import NO_FILES, StateFolder, _check, open_level, put_away
+from cepsql.ordered.keyed.state_files import NO_FILES, StateFolder, open_level, put_away
 
 
 def taken(kept, numbers):
@@ -75,7 +75,6 @@ def test_files_of_others_stay(folder):
 def test_a_damaged_file_is_named(folder, damage):
     kept, _ = put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, folder)
     (name,), checksum = files(kept), kept.levels[0].checksum
-    _check.cache_clear()
     path = folder.path / name
     match damage:
         case "gone":

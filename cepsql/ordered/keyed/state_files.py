@@ -68,7 +68,7 @@ def open_level(folder: StateFolder | None, name: str, checksum: int) -> Level:
         )
     path = folder.path / name
     try:
-        _check(path, checksum)
+        _check(path, checksum, os.stat(path).st_mtime_ns)
         return replace(read_level(_mapped(path)), file=name, checksum=checksum)
     except (OSError, struct.error, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
@@ -79,8 +79,8 @@ def open_level(folder: StateFolder | None, name: str, checksum: int) -> Level:
 
 
 @functools.lru_cache(maxsize=4096)
-def _check(path: Path, checksum: int) -> None:
-    """Raise ValueError if a file is damaged. That is seen once by each process, which reads all of it for that."""
+def _check(path: Path, checksum: int, written: int) -> None:
+    """Raise ValueError if a file is damaged. Each process reads all of it for that, once after it was written."""
     if zlib.crc32(_mapped(path)) != checksum:
         raise ValueError(f"{path} is damaged")
 
