@@ -84,7 +84,7 @@ def test_page(page, in_a_copy, spark, update):
 
 
 def test_what_is_said_to_show_an_expectation_is_there():
-    page = (ROOT / "tests" / "cli" / "expectations.md").read_text("utf-8")
+    page = (ROOT / "tests" / "frontends" / "expectations.md").read_text("utf-8")
     named = re.findall(r"`((?:tests|cepsql)/[\w/.]+)(?:::(\w+))?`", page)
     assert len(named) > 50
     missing = [

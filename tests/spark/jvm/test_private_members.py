@@ -123,12 +123,14 @@ def test_a_query_of_spark_s_can_be_looked_into(spark, tmp_path):
     class Events(TextListener):
         def __init__(self):
             self.rows = []
+            self.came = threading.Event()
 
         def onQueryStarted(self, event):
             pass
 
         def onQueryProgress(self, event):
             self.rows.append(event.progress.numInputRows)
+            self.came.set()
 
         def onQueryTerminated(self, event):
             pass
@@ -158,6 +160,8 @@ def test_a_query_of_spark_s_can_be_looked_into(spark, tmp_path):
         assert stream_execution.polling_delay(query)[0] == delay + 1
         with stream_execution.unpolled(query):
             assert query.isActive
+        # Spark tells listeners of a batch when it is over.
+        assert events.came.wait(60)
     finally:
         query.stop()
         spark.streams.removeListener(events)
