@@ -29,7 +29,7 @@ from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.sink_options import Options
 from cepsql.sinks.writer import WriterIdentity, fenced
 from cepsql.spark.frames.column_types import column_types
-from cepsql.spark.frames.pieces import PieceCollector, Pieces
+from cepsql.spark.frames.pieces import Pieces
 
 OPTIONS = ("path", "url", "user", "password", "table", "schema", "create_table", "retry_for")
 
@@ -57,7 +57,6 @@ class TableSink(FittedSink):
         options = Options(sink, self.options)
         self.patience = options.seconds("retry_for", PATIENCE_SECONDS)
         self._create = options.flag("create_table")
-        self._collector = PieceCollector()
         self._database: SinkDatabase = _open_database(sink, options, self.stays_open)
         self._table, self._schema = options.text("table") or sink.name, options.text("schema")
         self.place = f"{sink.format.lower()} {self._database.place} {self._database.name(self._table, self._schema)}"
@@ -122,7 +121,7 @@ class TableSink(FittedSink):
         """Write a micro-batch in one transaction unless it was written before."""
         columns = self.given(column_types(frame))
         key = key_columns(self.sink, fitted_columns(self.sink, columns))
-        with self._collector.collect(frame) as pieces:
+        with self.collected(frame) as pieces:
             if not pieces.rows and not self.takes_nothing:
                 return 0
             return self.persistently(lambda: self._write(pieces, columns, key, batch), self.patience)
@@ -131,13 +130,6 @@ class TableSink(FittedSink):
         """Let a batch that waits fail, and close the connections that are not used."""
         super().close()
         self._database.engine.dispose()
-        if not self.attached:
-            self._collector.close()
-
-    def detach(self) -> None:
-        """Let go of what Spark calls, and of what collects its rows."""
-        super().detach()
-        self._collector.close()
 
     def _check_there(self, connection: sa.Connection) -> None:
         """Raise OperationalError if the database lacks the row that the query is known to have there.

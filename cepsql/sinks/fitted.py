@@ -17,7 +17,7 @@ from cepsql.sinks.added_columns import Columns, applies_changes, fitted_columns,
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.frames.column_types import column_types
 from cepsql.spark.frames.last_rows import last_rows
-from cepsql.spark.frames.pieces import collect_pieces
+from cepsql.spark.frames.pieces import PieceCollector, Pieces
 from cepsql.spark.run.sink import BatchHook, BatchSink
 from cepsql.views.recent_rows import LastRows
 
@@ -55,6 +55,7 @@ class FittedSink(BatchSink):
         super().__init__()
         self.sink, self.writer = sink, writer
         self._closed = threading.Event()
+        self._collector = PieceCollector()
         self._secrets = [value for name, value in sink.options if is_secret(name)]
 
     def check(self, columns: Columns) -> None:
@@ -153,7 +154,7 @@ class FittedSink(BatchSink):
         """Keep the last rows of a micro-batch by one action, or all; return how many there are."""
         assert self.last_rows is not None
         if followed:
-            with collect_pieces(frame) as pieces:
+            with self.collected(frame) as pieces:
                 self.last_rows.keep(batch, columns, pieces, whole=True, followed=True)
                 return pieces.rows
         rows, tables = last_rows(frame, self.last_rows.most)
@@ -165,9 +166,20 @@ class FittedSink(BatchSink):
         """Write the rows of a frame, by one action; return how many there were, also if they were written before."""
         raise NotImplementedError
 
+    def collected(self, frame: DataFrame) -> Pieces:
+        """Return the rows of a frame; those of one frame at a time."""
+        return self._collector.collect(frame)
+
     def close(self) -> None:
         """Let a batch that waits fail."""
         self._closed.set()
+        if not self.attached:
+            self._collector.close()
+
+    def detach(self) -> None:
+        """Let go of what Spark calls, and of what collects its rows."""
+        super().detach()
+        self._collector.close()
 
     def said(self, failure: Unavailable) -> str:
         """Say what a sink that cannot be written to now does."""

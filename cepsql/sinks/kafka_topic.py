@@ -19,7 +19,7 @@ from cepsql.sinks.plain_values import json_objects
 from cepsql.sinks.sink_options import Options
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.frames.column_types import column_types
-from cepsql.spark.frames.pieces import Pieces, collect_pieces
+from cepsql.spark.frames.pieces import Pieces
 
 OPTIONS = ("topic", "retry_for", "kafka.")
 
@@ -64,7 +64,7 @@ class KafkaSink(FittedSink):
         """Send the rows of a micro-batch, and wait until Kafka has them all."""
         columns = column_types(frame)
         key = key_columns(self.sink, fitted_columns(self.sink, columns))
-        with collect_pieces(frame) as pieces:
+        with self.collected(frame) as pieces:
             if pieces.rows:
                 self.persistently(partial(self._send, pieces, key), self._patience)
             return pieces.rows

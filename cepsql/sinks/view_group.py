@@ -13,7 +13,7 @@ from cepsql.sinks.view_table import ViewTable
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.building.side_by_side import PartPieces, part_of
 from cepsql.spark.frames.column_types import column_types
-from cepsql.spark.frames.pieces import PieceCollector, Pieces
+from cepsql.spark.frames.pieces import Pieces
 
 
 class ViewGroupTables(FittedSink):
@@ -28,7 +28,6 @@ class ViewGroupTables(FittedSink):
         for table, changing in zip(self._tables, changes, strict=True):
             table.changes = changing
         self._written: list[tuple[Columns, list[str]]] = []
-        self._collector = PieceCollector()
         first = self._tables[0]
         # A record in each table stands for that of the group.
         self.place, self.folder = first.place, first.folder
@@ -60,7 +59,7 @@ class ViewGroupTables(FittedSink):
 
     def accept(self, frame: DataFrame, batch: int) -> int:
         """Write a micro-batch into all tables in one transaction unless it was written before."""
-        with self._collector.collect(frame) as pieces:
+        with self.collected(frame) as pieces:
             return self.persistently(lambda: self._write(pieces, batch), self._tables[0].patience)
 
     def close(self) -> None:
@@ -68,13 +67,6 @@ class ViewGroupTables(FittedSink):
         super().close()
         for table in self._tables:
             table.close()
-        if not self.attached:
-            self._collector.close()
-
-    def detach(self) -> None:
-        """Let go of what Spark calls, and of what collects its rows."""
-        super().detach()
-        self._collector.close()
 
     def _tell(self, table: ViewTable) -> None:
         """Let a table know of the checkpoint what the group does."""

@@ -27,7 +27,6 @@ from cepsql.sinks.plain_values import json_objects
 from cepsql.sinks.sink_options import Options
 from cepsql.sinks.writer import Batch, WriterIdentity
 from cepsql.spark.frames.column_types import column_types
-from cepsql.spark.frames.pieces import collect_pieces
 
 OPTIONS = ("url", "per", "timeout", "retry_for", "header.")
 
@@ -126,7 +125,7 @@ class WebhookSink(FittedSink):
         columns = column_types(frame)
         key = [] if self.changes else key_columns(self.sink, fitted_columns(self.sink, columns))
         name = Batch(self.writer, batch).key
-        with collect_pieces(frame) as pieces:
+        with self.collected(frame) as pieces:
             if not pieces.rows:
                 return 0
             tables = map(sound_text, pieces)

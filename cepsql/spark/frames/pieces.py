@@ -75,8 +75,7 @@ def collect_pieces(frame: DataFrame) -> Pieces:
 
 
 class PieceCollector:
-    """Does what `collect_pieces` does for the micro-batches of one query, one at a time: Spark is told once what its
-    tasks do."""
+    """Collects the micro-batches of one query as `collect_pieces` does, one by one; Spark is told once what to do."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
