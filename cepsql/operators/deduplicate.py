@@ -82,7 +82,4 @@ class DeduplicateOperator(KeyedSections, OneRelation):
 
     def _remembered(self, stored: pa.Table | None, bound: int) -> Mapping[str, pa.Table]:
         """Return the section without the keys of which every row to come is given out."""
-        if stored is None:
-            return {}
-        over = self.forgets(_KEPT, stored, bound)
-        return {_KEPT: stored if over is None else stored.filter(pa.array(~over))}
+        return {} if stored is None else {_KEPT: self.lasting(_KEPT, stored, bound)}

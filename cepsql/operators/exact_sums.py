@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from cepsql.ordered.plain_columns import decimal_halves
+
 _LIMB = 32
 _MASK = 2**_LIMB - 1
 _LONG_DIGITS = 18
@@ -32,13 +34,6 @@ def limbs(column: pa.Array) -> list[np.ndarray]:
     if column.type.precision <= _LONG_DIGITS:
         return _split(low.view(np.int64))
     return [*(one.astype(np.int64) for one in _split(low)), *_split(high)]
-
-
-def decimal_halves(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the low and the high 64 bits (uint64, int64) of decimals in units of their last digit; 0 for NULL."""
-    exact = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
-    halves = np.frombuffer(exact.buffers()[1], np.int64).reshape(-1, 2)[exact.offset : exact.offset + len(exact)]
-    return halves[:, 0].view(np.uint64), halves[:, 1]
 
 
 def _split(numbers: np.ndarray) -> list[np.ndarray]:

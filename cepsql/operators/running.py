@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.operators.exact_sums import as_doubles, as_integers, decimal_halves
+from cepsql.operators.exact_sums import as_doubles, as_integers
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.seen_values import SeenValues
 from cepsql.operators.segments import Segments
 from cepsql.ordered.keys import find_keys, key_codes
 from cepsql.ordered.operator import KeyedSections, OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
-from cepsql.ordered.plain_columns import integers, one_chunk, stack
+from cepsql.ordered.plain_columns import decimal_halves, integers, one_chunk, stack
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorting import by_time
 

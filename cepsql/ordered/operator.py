@@ -84,7 +84,7 @@ class Operator(Protocol):
               most; None where there is no limit.
     changing: whether it gives out other rows than inserted ones.
     by_key:   each row that it remembers in sections belongs to a key, whose columns it has, and `advance` needs those
-              of the keys of its rows only; its deadlines are none.
+              of the keys of its rows only; it has no deadlines.
     """
 
     @property
@@ -145,6 +145,11 @@ class KeyedSections(WholeSections):
     """A part of an operator that remembers by key, each key for as long as it has rows."""
 
     by_key: ClassVar[bool] = True
+
+    def lasting(self, section: str, rows: pa.Table, bound: int) -> pa.Table:
+        """Return the rows of a section without those that `forgets` tells of."""
+        forgotten = self.forgets(section, rows, bound)
+        return rows if forgotten is None or not forgotten.any() else rows.filter(pa.array(~forgotten))
 
 
 def is_keyed(operator: Operator) -> bool:

@@ -104,6 +104,13 @@ def integers(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     return (one_chunk(column) if isinstance(column, pa.ChunkedArray) else column).to_numpy(zero_copy_only=False)
 
 
+def decimal_halves(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the low and the high 64 bits (uint64, int64) of decimals in units of their last digit; 0 for NULL."""
+    exact = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
+    halves = np.frombuffer(exact.buffers()[1], np.int64).reshape(-1, 2)[exact.offset : exact.offset + len(exact)]
+    return halves[:, 0].view(np.uint64), halves[:, 1]
+
+
 def canonical(column: pa.Array) -> pa.Array:
     """Return the column with one zero and one NaN, as Spark compares them; other types are returned as they are."""
     if not pa.types.is_floating(column.type):

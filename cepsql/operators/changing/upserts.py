@@ -54,7 +54,7 @@ class UpsertsOperator(KeyedSections, OneRelation):
         names, count = self.layout.key_names, len(ordered.starts) - 1
         last = take_rows(ordered.rows, ordered.starts[1:] - 1)
         keys = [last[name].chunk(0) for name in names]
-        before = Remembered(None if stored is None else self._remaining(stored, old), names, keys, count)
+        before = Remembered(None if stored is None else self.lasting(_ROWS, stored, old), names, keys, count)
         known = before.column("t", pa.int64())
         there = known.is_valid().to_numpy(zero_copy_only=False)
         # Until the bound has passed a time nothing of that time is forgotten.
@@ -76,16 +76,12 @@ class UpsertsOperator(KeyedSections, OneRelation):
         table = table.set_column(len(names) + 1, GONE, pa.array(gone))
         kept = before.replaced_by(table.filter(pa.array(applied)), applied)
         counts = {"outdated": int(np.count_nonzero(outdated))}
-        return Step(output, [None], {_ROWS: self._remaining(kept, new)}, counts, changes)
+        return Step(output, [None], {_ROWS: self.lasting(_ROWS, kept, new)}, counts, changes)
 
     def forgets(self, section: str, rows: pa.Table, bound: int) -> np.ndarray:
+        # A deletion that the bound has passed is undone by no row.
         gone = flags(rows[GONE])
         return gone & (integers(rows["t"]) < bound) if self.timed else gone
-
-    def _remaining(self, stored: pa.Table, bound: int) -> pa.Table:
-        """Return what is remembered without deletions that the bound has passed, which no row can undo any more."""
-        forgotten = self.forgets(_ROWS, stored, bound)
-        return stored.filter(pa.array(~forgotten)) if forgotten.any() else stored
 
     def _output(
         self,

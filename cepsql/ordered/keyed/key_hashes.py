@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from cepsql.ordered.keyed.hash_functions import hash_texts, hash_words
 from cepsql.ordered.ordinal import is_nested, nested_key
-from cepsql.ordered.plain_columns import canonical
+from cepsql.ordered.plain_columns import canonical, decimal_halves
 from cepsql.render.far_times import python_values
 
 _SEED, _NULL = np.uint32(0x6B657973), np.int64(0x6E756C6C)
@@ -46,9 +46,8 @@ def _hashed(column: pa.Array, seeds: np.ndarray) -> np.ndarray:
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return hash_texts(column, seeds)
     if pa.types.is_decimal(kind):
-        wide = column.cast(pa.decimal128(38, kind.scale)).fill_null(0)
-        halves = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)[wide.offset : wide.offset + len(wide)]
-        return hash_words(np.ascontiguousarray(halves[:, 1]), hash_words(np.ascontiguousarray(halves[:, 0]), seeds))
+        low, high = decimal_halves(column)
+        return hash_words(high, hash_words(low, seeds))
     if pa.types.is_floating(kind):
         return hash_words(canonical(column.cast(pa.float64())).fill_null(0).to_numpy().view(np.int64), seeds)
     if not pa.types.is_integer(kind) and not pa.types.is_boolean(kind):

@@ -1,8 +1,8 @@
 """Files of a state: what is remembered of many keys lies beside the state, which has only the names of the files.
 
 A file is never changed. One that the state needs no more stays for some micro-batches, since the one before may be done
-again, and others may be reading; what a micro-batch that failed has left goes then, too. As little as Spark for its
-states does anybody wait until a file is on the disk: what a loss of power has damaged is told.
+again, and others may be reading; what a micro-batch that failed has left goes then, too. As with Spark's own states,
+nobody waits until a file is on the disk; the checksum shows what a loss of power has damaged.
 """
 
 import functools
@@ -130,7 +130,8 @@ def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
             f"the file {path} of the checkpoint cannot be written: {error.strerror or error}",
             hint="the query goes on with this batch once the disk has room, and the folder can be written",
         ) from error
-    return open_level(folder, name, zlib.crc32(_mapped(path)))
+    data = _mapped(path)
+    return replace(read_level(data), file=name, checksum=zlib.crc32(data))
 
 
 def _swept(log: FileLog, needed: Collection[str | None], folder: Path) -> FileLog:

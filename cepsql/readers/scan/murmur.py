@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepsql.operators.exact_sums import decimal_halves
 from cepsql.ordered.keyed.hash_functions import hash_texts, hash_word, hash_words
+from cepsql.ordered.plain_columns import decimal_halves
 from cepsql.scalar.types import Type, is_decimal
 
 HASHED = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp")

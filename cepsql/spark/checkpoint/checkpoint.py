@@ -228,7 +228,7 @@ def _opened(checkpoint: Checkpoint, demands: CheckpointDemands) -> Checkpoint:
             checkpoint = replace(checkpoint, **parts, epoch=epoch)
         forget_unbegun(checkpoint.folder)
         if last_committed(checkpoint.spark_folder) is None:
-            # The states begin anew.
+            # The first batch is done again, with new states.
             remove_tree(checkpoint.spark_folder / STATE_FILES)
     elif demands.resumes:
         raise OperationalError(f"the checkpoint {checkpoint.folder} is gone", hint="put it back, or mount its disk")
