@@ -21,12 +21,12 @@ from urllib.parse import urlparse
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import cepsql.sinks.database_table
 import cepsql.sinks.files
 from cepsql.catalog import ColumnDefinition, MaterializedView, RegisteredQuery, Sink
 from cepsql.catalog.view_store import ViewFile, view_sink, view_source
 from cepsql.errors import OperationalError
 from cepsql.sinks import WriterIdentity, open_sink
+from cepsql.spark.frames.pieces import PieceCollector
 from cepsql.views.snapshot import Wanted, read_views
 
 COLUMNS = [("id", "bigint"), ("text", "string")]
@@ -168,5 +168,5 @@ def _field(name: str, kind: str):
 if __name__ == "__main__":
     cepsql.sinks.files.Observation = lambda: type("Observed", (), {})()
     cepsql.sinks.files.F = unittest.mock.MagicMock()
-    cepsql.sinks.database_table.PieceCollector.collect = lambda _, frame: Pieces(frame)
+    PieceCollector.collect = lambda _, frame: Pieces(frame)
     print(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]))
