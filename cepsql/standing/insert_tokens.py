@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, field
 
 from cepsql.analysis.sql.constant_intervals import interval_micros
+from cepsql.base.file_watch import file_state, wait_for_change
 from cepsql.catalog import MaterializedView, Source
 from cepsql.catalog.view_store import ViewSource, view_source
 from cepsql.errors import OperationalError, ProgrammingError, Span
@@ -18,7 +19,7 @@ from cepsql.plan.planner import Plan
 from cepsql.plan.view_sources import view_sources
 from cepsql.render.answer import Answer
 from cepsql.standing.statement_host import StatementHost
-from cepsql.views.snapshot import ViewPosition, position_of
+from cepsql.views.snapshot import ViewPosition, position_of, store_file
 
 WAIT_SECONDS = 30.0
 """How long is waited where no TIMEOUT says otherwise."""
@@ -90,7 +91,11 @@ class _Waiting:
 
     def wait(self, view: MaterializedView, end: float, seconds: float) -> int:
         """Return the batch of a view that has the rows; raises OperationalError when the time is over."""
-        while (batch := self._batch(view)) is None:
+        file = store_file(view_source(view, self.host.catalog.view_file))
+        while True:
+            before = None if file is None else file_state(file)
+            if (batch := self._batch(view)) is not None:
+                return batch
             if time.monotonic() >= end:
                 keeper = self.host.catalog.names.keeper(view).name
                 state = self.host.queries[keeper].state.state
@@ -98,8 +103,10 @@ class _Waiting:
                     f"view {view.name} has not taken '{self.token}' within {seconds:g} seconds: its query is {state}",
                     hint=f"SHOW VIEW POSITIONS tells how far it is, DESCRIBE QUERY {keeper} why",
                 )
-            time.sleep(_PAUSE)
-        return batch
+            if file is None:
+                time.sleep(_PAUSE)
+            else:
+                wait_for_change(file, before, _PAUSE)
 
     def _read_by(self, view: MaterializedView) -> list:
         """Return the streams, and views by their changes, that a view reads."""

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from cepsql.base.file_watch import FileState, change_of, file_state, wait_for_change
 from cepsql.catalog import MaterializedView, RegisteredQuery, Sink
 from cepsql.catalog.catalog_names import kind
 from cepsql.catalog.create_text import quoted_name
@@ -30,9 +31,11 @@ class Follower(Protocol):
     """What is followed.
 
     columns: names and Spark types; those of a query whose rows nobody has seen yet are not known.
+    file:    changes whenever something may be new; None: no file does.
     """
 
     columns: list[tuple[str, str]]
+    file: str | None
 
     def poll(self) -> Iterator[Changes]:
         """Yield what is new, if anything is."""
@@ -51,6 +54,7 @@ class Subscription:
         self._ready: deque[Changes] = deque()
         self._closed = threading.Event()
         self._pause = _LEAST_PAUSE
+        self._seen: FileState = None
         self.token: str | None = None
 
     @property
@@ -65,6 +69,8 @@ class Subscription:
             self._check_there()
             self._checked = time.monotonic()
         if not self._ready and not self._closed.is_set():
+            if self._follower.file is not None:
+                self._seen = file_state(self._follower.file)
             try:
                 self._ready.extend(self._follower.poll())
             except NeverRun:
@@ -101,7 +107,7 @@ class Subscription:
         while not self.closed:
             if (found := self.poll()) is not None:
                 return found
-            self._closed.wait(self.pause())
+            self.wait()
         raise StopIteration
 
     async def __aenter__(self) -> "Subscription":
@@ -117,11 +123,30 @@ class Subscription:
         while not self.closed:
             if (found := await asyncio.to_thread(self.poll)) is not None:
                 return found
-            await asyncio.sleep(self.pause())
+            await self.change()
         raise StopAsyncIteration
 
-    def pause(self) -> float:
-        """Return how many seconds to wait before `poll` is called again: the longer nothing came, the longer."""
+    def wait(self, end: threading.Event | None = None) -> None:
+        """Wait before `poll` is called again: until something may be new, or for a moment.
+
+        end: ends the waiting when it is set; None: closing the subscription does.
+        """
+        pause, end = self._next_pause(), self._closed if end is None else end
+        if self._follower.file is None:
+            end.wait(pause)
+        else:
+            wait_for_change(self._follower.file, self._seen, pause, end)
+
+    async def change(self) -> None:
+        """Wait as `wait` does."""
+        pause = self._next_pause()
+        if self._follower.file is None:
+            await asyncio.sleep(pause)
+        else:
+            await change_of(self._follower.file, self._seen, pause)
+
+    def _next_pause(self) -> float:
+        """Return how many seconds to wait at most: the longer nothing came, the longer."""
         pause, self._pause = self._pause, min(self._pause * _FALLS_BACK, _MOST_PAUSE)
         return pause
 

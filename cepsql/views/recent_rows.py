@@ -198,6 +198,7 @@ class LastRowsFollower:
 
     def __init__(self, folder: Path, name: str, since: str | None = None, last: int = 0):
         self._folder, self._name, self._looks = folder, name, last
+        self.file: str | None = str(folder / _STATE)
         self._series: str | None = None
         self._last: int | None = None
         self.columns: list[tuple[str, str]] = []

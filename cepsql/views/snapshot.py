@@ -184,6 +184,15 @@ def store_transaction(view: ViewSource, writes: bool = False) -> Iterator[sa.Con
         raise OperationalError(f"the store of view {view.name} cannot be read: {reason}") from failure
 
 
+def store_file(view: ViewSource) -> str | None:
+    """Return the file that changes with each transaction in the store of a view; None: none on this machine does."""
+    return (
+        f"{os.path.abspath(resolved(view.options, f'view {view.name}')['path'])}-wal"
+        if view.format == "sqlite"
+        else None
+    )
+
+
 def _store(view: ViewSource, options: dict[str, str], writes: bool) -> sa.Engine:
     """Return the store of a view, whose connections stay open for the next transaction of the kind."""
     which: tuple = (os.getpid(), view.format, writes, *sorted(options.items()))

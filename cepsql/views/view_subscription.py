@@ -12,7 +12,7 @@ from cepsql.analysis.clauses.emit_clause import DELETE, INSERT, OPERATION, UPDAT
 from cepsql.catalog.view_store import ViewSource
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.views.journal import ChangedRow, Journal, JournalBatch
-from cepsql.views.snapshot import Wanted, position_in, read_view, store_transaction
+from cepsql.views.snapshot import Wanted, position_in, read_view, store_file, store_transaction
 from cepsql.views.stored_values import cell_table
 
 TOKEN = "token"
@@ -76,7 +76,7 @@ class ViewFollower:
     """
 
     def __init__(self, view: ViewSource, since: str | None = None):
-        self._view = view
+        self._view, self.file = view, store_file(view)
         self.columns = [(column.name, column.type) for column in view.columns] + [(OPERATION, "string")]
         names = [column.name for column in view.columns]
         self._key = [names.index(name) for name in view.view.key]

@@ -14,7 +14,6 @@ from cepsql.frontends.runner.user_choices import UserChoices
 if TYPE_CHECKING:
     from cepsql.standing.subscription import Subscription
 
-_POLL = 0.1
 _TOKEN = "token"
 
 
@@ -37,7 +36,7 @@ def follow(
                 if settings.timeout is not None and time.monotonic() - begin >= settings.timeout:
                     end = "timeout"
                     break
-                stop.wait(_POLL)
+                subscription.wait(stop)
                 continue
             rows = found.rows
             if settings.limit is not None:

@@ -1,7 +1,7 @@
 """The changes of a view as server-sent events."""
 
-import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ async def events(subscription: Subscription, reads: Reads) -> AsyncIterator[str]
 
     The last event of a batch has its token as id, from which a client goes on by `Last-Event-ID`.
     """
-    silence = 0.0
+    said = time.monotonic()
     with subscription:
         while not reads.closed:
             try:
@@ -32,19 +32,17 @@ async def events(subscription: Subscription, reads: Reads) -> AsyncIterator[str]
                 # Those who ask for an answer go before.
                 found = None
             except Error as error:
-                said = {"error": error.message} | ({"hint": error.hint} if error.hint else {})
-                yield f"event: error\ndata: {json.dumps(said)}\n\n"
+                failure = {"error": error.message} | ({"hint": error.hint} if error.hint else {})
+                yield f"event: error\ndata: {json.dumps(failure)}\n\n"
                 return
             if found is not None:
-                silence = 0.0
+                said = time.monotonic()
                 for text in _events(found):
                     yield text
                 continue
-            pause = subscription.pause()
-            await asyncio.sleep(pause)
-            silence += pause
-            if silence >= _SILENCE_SECONDS:
-                silence = 0.0
+            await subscription.change()
+            if time.monotonic() - said >= _SILENCE_SECONDS:
+                said = time.monotonic()
                 yield ":\n\n"
 
 

@@ -1,6 +1,5 @@
 """SUBSCRIBE over PostgreSQL's protocol: a result without end, which a client ends by a cancel request."""
 
-import asyncio
 import contextlib
 import re
 from collections import deque
@@ -40,7 +39,7 @@ class FollowPortal(pg_mimic.Portal):
             with contextlib.suppress(TooMuch):
                 self._rows.extend(await self._polled())
             if not self._rows:
-                await asyncio.sleep(self._subscription.pause())
+                await self._subscription.change()
         most = max_rows if max_rows > 0 else _ROWS_AT_ONCE
         return [self._rows.popleft() for _ in range(min(most, len(self._rows)))], True
 
