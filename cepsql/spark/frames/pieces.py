@@ -37,8 +37,9 @@ class Pieces:
     """
 
     def __init__(self, zone: str, handed: pa.Table, remove: Callable[[], None]):
-        self._zone, self._handed, self._remove = zone, handed, remove
-        self.rows: int = sum(handed["rows"].to_pylist())
+        self._zone, self._remove = zone, remove
+        self._handed = handed.to_pylist()
+        self.rows: int = sum(row["rows"] for row in self._handed)
 
     def __enter__(self) -> "Pieces":
         return self
@@ -47,8 +48,8 @@ class Pieces:
         self._remove()
 
     def __iter__(self) -> Iterator[pa.Table]:
-        for data, file in zip(self._handed["data"], self._handed["file"], strict=True):
-            source = pa.memory_map(file.as_py()) if file.is_valid else data.as_buffer()
+        for row in self._handed:
+            source = pa.py_buffer(row["data"]) if row["file"] is None else pa.memory_map(row["file"])
             with pa.ipc.open_stream(source) as reader:
                 for batch in reader:
                     if batch.num_rows:
@@ -80,6 +81,7 @@ class PieceCollector:
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._handing: TaskFunction | None = None
+        self._zone: str | None = None
 
     def collect(self, frame: DataFrame) -> Pieces:
         """Return the rows of a frame."""
@@ -92,7 +94,8 @@ class PieceCollector:
             folder = None if self._folder is None else str(self._folder)
             self._handing = TaskFunction(partial(_hand_over, folder), _HANDED)
         try:
-            return Pieces(zone_of(frame), self._handing.over(found).toArrow(), self._remove_files)
+            self._zone = self._zone or zone_of(frame)
+            return Pieces(self._zone, self._handing.collected(found), self._remove_files)
         except BaseException:
             self._remove_files()
             raise

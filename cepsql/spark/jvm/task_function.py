@@ -2,6 +2,7 @@
 
 Relies on: `Column._jc` is Java's column, and `Dataset.mapInArrow` of `DataFrame._jdf` takes it, as
 `DataFrame.mapInArrow` does, which tells Java of the function in twenty calls for each frame.
+`DataFrame._collect_as_arrow` gives what `toArrow` puts together, which asks Java for types and settings before.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,6 +26,18 @@ class TaskFunction:
     def __init__(self, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: StructType):
         self._function, self._schema = function, schema
         self._known: tuple[list[str], Any] = ([], None)
+
+    def collected(self, frame: DataFrame) -> pa.Table:
+        """Return what the function makes of the rows of a frame, in memory; a table without columns if that is no row.
+
+        No column is of a type that Arrow has otherwise than Spark.
+        """
+        made: Any = self.over(frame)
+        if not frame_has_java(frame):
+            rows: pa.Table = made.toArrow()
+            return rows
+        batches = made._collect_as_arrow()
+        return pa.Table.from_batches(batches) if batches else pa.table({})
 
     def over(self, frame: DataFrame) -> DataFrame:
         """Return what the function makes of the rows of a frame."""
