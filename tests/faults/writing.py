@@ -3,6 +3,8 @@
 `writing.py FOLDER FORMAT BATCHES KILLS SEED` says how many kills there were. A batch is written, then FOLDER/committed
 says so; the process after one that was killed goes on with the first batch that is not committed. So a sink can be cut
 short hundreds of times in the time that a JVM takes to start.
+
+While a view is written, others read it and follow it, now and then with their last token alone.
 """
 
 import itertools
@@ -28,11 +30,14 @@ from cepsql.errors import OperationalError
 from cepsql.sinks import WriterIdentity, open_sink
 from cepsql.spark.frames.pieces import PieceCollector
 from cepsql.views.snapshot import Wanted, read_views
+from cepsql.views.view_subscription import ViewFollower
 
 COLUMNS = [("id", "bigint"), ("text", "string")]
-ROWS = 200
+ROWS = 40
 PARTS = 3
 LONGEST_LIFE_SECONDS = 0.4
+RETURNS = 0.2
+"""The share of looks after which one who follows goes, and comes back."""
 
 
 def rows(batch: int, part: int) -> pa.Table:
@@ -100,15 +105,37 @@ def view_of(folder: Path, format: str) -> MaterializedView:
     return MaterializedView(folder.name, query, columns, ("id",), ("text",), (("store", store),), id="view")
 
 
-def look(folder: Path, format: str) -> None:
-    """Raise AssertionError if a reader of the view sees other rows than those of the batches up to its position."""
-    view = view_source(view_of(folder, format), ViewFile(None, True))
-    try:
-        (found,) = read_views([Wanted(view, ("id",))])
-    except OperationalError as error:
-        assert "has never run" in error.message, error
-        return
-    assert found.rows.num_rows == (found.position.batch + 1) * PARTS * ROWS, found.position
+class Reader:
+    """Reads and follows a view."""
+
+    def __init__(self, folder: Path, format: str, chance: random.Random):
+        self._view = view_source(view_of(folder, format), ViewFile(None, True))
+        self._chance = chance
+        self._follower: ViewFollower | None = None
+        self._token: str | None = None
+        self.rows = 0
+
+    def look(self) -> None:
+        """Raise AssertionError if a reader sees other rows than those of the batches up to its position, or one that
+        follows gets a row twice, too early or never."""
+        try:
+            (found,) = read_views([Wanted(self._view, ("id",))])
+            assert found.rows.num_rows == (found.position.batch + 1) * PARTS * ROWS, found.position
+            self.follow()
+            if self._chance.random() < RETURNS:
+                self._follower = None
+        except OperationalError as error:
+            assert "has never run" in error.message, error
+
+    def follow(self) -> None:
+        """Take what is new, as one who goes on where it is, or has come back with its token."""
+        self._follower = self._follower or ViewFollower(self._view, self._token)
+        for changes in self._follower.poll():
+            assert set(changes.rows["op"].to_pylist()) <= {"+I"}, changes
+            ids = sorted(changes.rows["id"].to_pylist())
+            assert ids == list(range(self.rows, self.rows + len(ids))), (self.rows, ids[:3], len(ids), changes.token)
+            self.rows, self._token = self.rows + len(ids), changes.token
+            assert self.rows % (PARTS * ROWS) == 0, (self.rows, changes.token)
 
 
 def sink_of(folder: Path, format: str) -> Sink:
@@ -138,6 +165,7 @@ def write(folder: Path, format: str, batches: int, epoch: int) -> None:
 def main(folder: Path, format: str, batches: int, kills: int, seed: str) -> int:
     """Write all batches in processes of which so many are killed; return how many were."""
     chance = random.Random(seed)
+    reader = Reader(folder, format, chance) if format.startswith("view") else None
     for killed in itertools.count():
         child = os.fork()
         if child == 0:
@@ -149,12 +177,15 @@ def main(folder: Path, format: str, batches: int, kills: int, seed: str) -> int:
             os._exit(0)
         if killed < kills:
             end = time.monotonic() + chance.uniform(0, LONGEST_LIFE_SECONDS)
-            while format.startswith("view") and time.monotonic() < end:
-                look(folder, format)
+            while reader is not None and time.monotonic() < end:
+                reader.look()
             time.sleep(max(0.0, end - time.monotonic()))
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if os.waitstatus_to_exitcode(status) == 0:
+            if reader is not None:
+                reader.follow()
+                assert reader.rows == batches * PARTS * ROWS, reader.rows
             return killed
         if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
             sys.exit(1)
