@@ -1,7 +1,5 @@
 """Row-only conditions over whole columns."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -11,8 +9,9 @@ from cepsql.pattern.conditions import RowTests, conjuncts, split
 from cepsql.pattern.leaf_types import column_types, leaf_types
 from cepsql.pattern.ordered_rows import Partitions
 from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
-from cepsql.scalar.expressions import Apply, Constant, Input, Node, Parameter, leaves
-from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
+from cepsql.scalar.arrow.column_values import plain_values
+from cepsql.scalar.arrow.masked_values import Masked, Unvectorised, masked_values
+from cepsql.scalar.expressions import Input, Node, Parameter, leaves
 from cepsql.scalar.python import PythonSource, compile_node, execute
 from cepsql.scalar.typing import typed
 
@@ -41,14 +40,14 @@ test_rows.__test__ = False  # type: ignore[attr-defined]  # A function takes any
 
 
 class _RowVectors:
-    """The columns of the rows, and of their neighbours, as vectors that are made once."""
+    """The columns of the rows, and of their neighbours, as columns that are made once."""
 
     def __init__(self, partitions: Partitions, program: MatchProgram):
         self.table, self.session = partitions.rows, program.session
         self._types = dict(column_types(program, partitions.rows.schema))
         self._partitions = partitions
-        self._read: dict[tuple[str, int], Vector] = {}
-        self._verdicts: dict[Scalar, Vector] = {}
+        self._columns: dict[tuple[str, int], Masked] = {}
+        self._verdicts: dict[Scalar, Masked] = {}
 
     @cached_property
     def _limits(self) -> tuple[np.ndarray, np.ndarray]:
@@ -56,47 +55,54 @@ class _RowVectors:
         sizes = np.diff(self._partitions.starts)
         return np.repeat(self._partitions.starts[:-1], sizes), np.repeat(self._partitions.ends, sizes)
 
-    def verdict(self, condition: Scalar) -> Vector:
+    def verdict(self, condition: Scalar) -> Masked:
         """Return where a condition holds."""
         if condition not in self._verdicts:
             node = typed(condition, leaf_types(self._types), self.session)
             try:
-                self._verdicts[condition] = _evaluate(node, self)
+                self._verdicts[condition] = masked_values(node, self._input, self.session)
             except Unvectorised:
                 self._verdicts[condition] = _row_by_row(node, self)
         return self._verdicts[condition]
 
-    def read(self, leaf: Bit | Navigation) -> Vector:
+    def read(self, leaf: Bit | Navigation) -> Masked:
         """Return what a leaf reads."""
         if isinstance(leaf, Bit):
-            return Vector(self._column("m", 0).values & (1 << leaf.index) != 0, np.True_)
+            return Masked(pa.array(self.table.column("m").to_numpy() & (1 << leaf.index) != 0))
         return self._column(leaf.column, leaf.shift)
 
-    def _column(self, name: str, shift: int) -> Vector:
-        if (name, shift) not in self._read:
-            if shift:
-                self._read[name, shift] = self._shifted(self._column(name, 0), shift)
-            else:
-                self._read[name, shift] = vector_of(_one_chunk(self.table.column(name)))
-        return self._read[name, shift]
+    def _input(self, node: Input) -> Masked:
+        if isinstance(node.leaf, Parameter):
+            raise Unvectorised(node.leaf.name)
+        return self.read(node.leaf)
 
-    def _shifted(self, vector: Vector, shift: int) -> Vector:
+    def _column(self, name: str, shift: int) -> Masked:
+        if (name, shift) not in self._columns:
+            if shift:
+                self._columns[name, shift] = self._shifted(self._column(name, 0), shift)
+            else:
+                self._columns[name, shift] = Masked(_computable(_one_chunk(self.table.column(name))))
+        return self._columns[name, shift]
+
+    def _shifted(self, column: Masked, shift: int) -> Masked:
         """Return the values of the rows `shift` rows away."""
         begin, end = self._limits
         other = np.arange(shift, shift + len(begin))
         inside = (other >= begin) & (other < end)
         unknown = other >= end if shift > 0 and self._partitions.bound < END_OF_TIME else None
-        source = np.where(inside, other, 0)
-        if isinstance(vector.values, pa.Array):
-            values = vector.values.take(pa.array(source, mask=~inside))
-        else:
-            values = vector.values[source]
-        valid: Any = vector.valid
-        return Vector(values, valid[source] & inside, unknown)
+        return Masked(column.value.take(pa.array(np.where(inside, other, 0), mask=~inside)), unknown)
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _computable(column: pa.Array) -> pa.Array:
+    """Return times and intervals in microseconds."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", kind.tz))
+    return column.cast(pa.duration("us")) if pa.types.is_duration(kind) else column
 
 
 def _looks_ahead(program: MatchProgram) -> bool:
@@ -104,18 +110,7 @@ def _looks_ahead(program: MatchProgram) -> bool:
     return any(isinstance(leaf, Navigation) and leaf.shift > 0 for part in parts for leaf in leaves(part))
 
 
-def _evaluate(node: Node, rows: _RowVectors) -> Vector:
-    match node:
-        case Constant(value):
-            return constant(value)
-        case Input(Parameter(name)):
-            raise Unvectorised(name)
-        case Apply(_, arguments):
-            return apply(node, [_evaluate(argument, rows) for argument in arguments], rows.session)
-    return rows.read(node.leaf)
-
-
-def _row_by_row(condition: Node, rows: _RowVectors) -> Vector:
+def _row_by_row(condition: Node, rows: _RowVectors) -> Masked:
     """Evaluate a condition with the function that `cepsql.scalar.python` writes for it."""
     inputs: dict[Bit | Navigation, str] = {}
     source = PythonSource(lambda _, node: inputs.setdefault(node.leaf, f"input{len(inputs)}"), rows.session)
@@ -123,17 +118,9 @@ def _row_by_row(condition: Node, rows: _RowVectors) -> Vector:
     text = "\n".join([f"def holds({', '.join(inputs.values())}):", *source.lines, f"    return {result}"])
     scope = dict(source.globals)
     execute(text, "<condition of a row pattern>", scope)
-    vectors = [rows.read(leaf) for leaf in inputs]
-    verdicts = map(scope["holds"], *map(_as_list, vectors)) if vectors else [scope["holds"]()] * rows.table.num_rows
+    columns = [rows.read(leaf) for leaf in inputs]
+    given = plain_values(pa.table([column.value for column in columns], [*inputs.values()]), inputs.values())
+    verdicts = map(scope["holds"], *given.values()) if given else [scope["holds"]()] * rows.table.num_rows
     values = np.fromiter((verdict is True for verdict in verdicts), bool, rows.table.num_rows)
-    unknown = [vector.unknown for vector in vectors if vector.unknown is not None]
-    return Vector(values, np.True_, np.logical_or.reduce(unknown) if unknown else None)
-
-
-def _as_list(vector: Vector) -> list:
-    if isinstance(vector.values, pa.Array):
-        return vector.values.to_pylist()
-    if vector.valid.all():
-        return vector.values.tolist()
-    valid: Any = vector.valid.tolist()
-    return [value if known else None for value, known in zip(vector.values.tolist(), valid, strict=True)]
+    unknown = [column.unknown for column in columns if column.unknown is not None]
+    return Masked(pa.array(values), np.logical_or.reduce(unknown) if unknown else None)

@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 
 from cepsql.base.calendar import DAY
 from cepsql.errors import OperationalError
+from cepsql.scalar.arrow.arrow_times import is_interval
 from cepsql.scalar.arrow.column_values import Value, all_rows, arrow_type, one_for_all
 from cepsql.scalar.expressions import Apply, Session
 from cepsql.scalar.types import BOOLEAN, DATE, DATETIMES, FRACTIONS, INTEGERS, STRING, TIMESTAMP, Type, is_decimal
@@ -25,6 +26,8 @@ def castable(node: Apply) -> bool:
         )
     if given in DATETIMES:
         return target in DATETIMES
+    if is_interval(given):
+        return is_interval(target)
     if target == STRING:
         return given in INTEGERS or given == BOOLEAN
     return given in (BOOLEAN, *_NUMBERS) and target in (BOOLEAN, *_NUMBERS)
@@ -43,6 +46,8 @@ def cast_column(node: Apply, session: Session, a: Value) -> Value:
     Raises OperationalError for a date beyond the ends of TIMESTAMP.
     """
     given, kind = node.arguments[0].type, arrow_type(node.type)
+    if is_interval(given):
+        return a
     if given in DATETIMES:
         return _between_times(given, node.type, session, a)
     if node.type == BOOLEAN:

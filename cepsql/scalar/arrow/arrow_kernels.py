@@ -36,6 +36,7 @@ from cepsql.scalar.arrow.arrow_texts import (
     then_constants,
     trimmed,
 )
+from cepsql.scalar.arrow.arrow_times import days_between, is_interval, is_of_times, of_times
 from cepsql.scalar.arrow.column_values import Value, all_rows, arrow_type, one_for_all
 from cepsql.scalar.decimals import MOST_DIGITS, unlimited_digits
 from cepsql.scalar.expressions import Apply, Constant, Node, Session
@@ -43,6 +44,7 @@ from cepsql.scalar.functions import PARTS_OF_DAYS, PARTS_OF_TIMES
 from cepsql.scalar.time_patterns import smallest, writer
 from cepsql.scalar.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATETIMES,
     DOUBLE,
@@ -102,7 +104,9 @@ def _comparable(node: Apply) -> bool:
     kinds = _types(node)
     if any(map(is_decimal, kinds)):
         return compared_decimal(node) is not None
-    return all(kind == kinds[0] for kind in kinds) and kinds[0] in _PLAIN
+    if all(map(is_interval, kinds)):
+        return True
+    return all(kind == kinds[0] for kind in kinds) and kinds[0] in (*_PLAIN, BINARY)
 
 
 def _one_of_comparable(node: Apply) -> bool:
@@ -110,7 +114,7 @@ def _one_of_comparable(node: Apply) -> bool:
 
 
 def _choice(node: Apply) -> bool:
-    return node.type in _PLAIN or is_decimal(node.type)
+    return node.type in _PLAIN or is_decimal(node.type) or is_interval(node.type)
 
 
 def _comparison(compare: Callable, versus: str) -> Callable:
@@ -190,11 +194,15 @@ def _arithmetic_takes(node: Apply) -> bool:
         # With fewer digits than there may be nothing is rounded, and nothing overflows.
         most = MOST_EXACT_DIGITS if node.operation == "mul" else MOST_DIGITS
         return unlimited_digits(node.operation, left, right) <= most
-    return _of_numbers(node)
+    return _of_numbers(node) or (node.operation != "mul" and is_of_times(node))
 
 
-def _arithmetic(function: Callable) -> Callable:
+def _arithmetic(function: Callable, checked: Callable) -> Callable:
+    of_intervals = of_times(checked)
+
     def kernel(node: Apply, session: Session, a: Value, b: Value) -> Value:
+        if not _of_numbers(node) and not is_decimal(node.type):
+            return of_intervals(node, session, a, b)
         if not is_decimal(node.type):
             return function(a, b)
         if is_rounded(node):
@@ -325,9 +333,10 @@ ARROW_KERNELS: dict[str, Kernel] = {
     "ge": Kernel(_comparison(lambda a, b: _less_equal(b, a), "greater_equal"), _comparable),
     "nseq": Kernel(_null_safe_equal, _comparable),
     "in": Kernel(_one_of, _one_of_comparable),
-    "add": Kernel(_arithmetic(pc.add), _arithmetic_takes),
-    "sub": Kernel(_arithmetic(pc.subtract), _arithmetic_takes),
-    "mul": Kernel(_arithmetic(pc.multiply), _arithmetic_takes),
+    "add": Kernel(_arithmetic(pc.add, pc.add_checked), _arithmetic_takes),
+    "sub": Kernel(_arithmetic(pc.subtract, pc.subtract_checked), _arithmetic_takes),
+    "mul": Kernel(_arithmetic(pc.multiply, pc.multiply_checked), _arithmetic_takes),
+    "between days": Kernel(days_between, _any),
     "neg": Kernel(_plain(pc.negate), _negatable),
     "abs": Kernel(_plain(pc.abs), _negatable),
     "div": Kernel(_divide, lambda node: node.type == DOUBLE and _of_numbers(node)),

@@ -39,7 +39,8 @@ _TYPES = {
 
 _ARROW_TYPES = {
     BOOLEAN: pa.bool_(), TINYINT: pa.int8(), SMALLINT: pa.int16(), INT: pa.int32(), BIGINT: pa.int64(),
-    FLOAT: pa.float32(), DOUBLE: pa.float64(), STRING: pa.string(), DATE: pa.date32(), VOID: pa.null(),
+    FLOAT: pa.float32(), DOUBLE: pa.float64(), STRING: pa.string(), BINARY: pa.binary(), DATE: pa.date32(),
+    VOID: pa.null(),
     TIMESTAMP: pa.timestamp("us", "UTC"), TIMESTAMP_NTZ: pa.timestamp("us"),
 }  # fmt: skip
 
@@ -74,6 +75,8 @@ def arrow_type(type: Type) -> pa.DataType:
 
     Raises KeyError for other types.
     """
+    if type.name == INTERVAL.name:
+        return pa.duration("us")
     return pa.decimal128(type.precision, type.scale) if is_decimal(type) else _ARROW_TYPES[type]
 
 
