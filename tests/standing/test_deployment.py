@@ -124,9 +124,11 @@ def test_the_log_has_the_account_of_a_failure():
 
 def test_the_log_has_what_others_say(monkeypatch):
     log, root = io.StringIO(), logging.getLogger()
-    monkeypatch.setattr(root, "handlers", [])
-    for name in ("handlers", "propagate", "level"):
-        monkeypatch.setattr(logging.getLogger("cepsql"), name, getattr(logging.getLogger("cepsql"), name))
+    logger = logging.getLogger("cepsql")
+    for one in (root, logger):
+        monkeypatch.setattr(one, "handlers", [])
+    for name in ("propagate", "level"):
+        monkeypatch.setattr(logger, name, getattr(logger, name))
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
