@@ -24,7 +24,7 @@ from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.foreign.foreign_columns import NO_COLUMNS
-from cepsql.language.notes import copied
+from cepsql.language.notes import Notes, copied
 from cepsql.operators.windowing.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
@@ -127,18 +127,20 @@ def table_name(table: exp.Table) -> str:
 
 def catalog_tables(query: exp.Expr) -> list[exp.Table]:
     """Return the tables of a query that are neither CTEs nor functions; hints name no tables of their own."""
-    return [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Identifier) and _is_plain(table)]
+    tables = [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
+    if not tables or (query.find(exp.With, exp.Hint) is None and not _is_below_ctes(query)):
+        return tables
+    return [table for table in tables if table.find_ancestor(exp.Hint) is None and not _is_cte(table)]
 
 
-def _is_plain(table: exp.Table) -> bool:
-    """Tell whether a table is neither a CTE nor in a hint: most have no WITH above them."""
-    with_ctes, node = False, table.parent
-    while node is not None:
-        if isinstance(node, exp.Hint):
-            return False
-        with_ctes = with_ctes or node.args.get("with_") is not None
-        node = node.parent
-    return not (with_ctes and _is_cte(table))
+def _is_below_ctes(node: exp.Expr) -> bool:
+    """Tell whether a part of a query is in a hint, or reads CTEs of a query around it."""
+    above = node.parent
+    while above is not None:
+        if isinstance(above, exp.Hint) or above.args.get("with_") is not None:
+            return True
+        above = above.parent
+    return False
 
 
 def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
@@ -289,7 +291,9 @@ def _spoken(query: exp.Query) -> exp.Query:
     name_made_columns(flat)
     mark_merged_stars(flat)
     for identifier in flat.find_all(exp.Identifier):
-        identifier.meta.setdefault(SPOKEN, identifier.name)
+        if identifier._meta is None:
+            identifier._meta = Notes()
+        identifier._meta.setdefault(SPOKEN, identifier.name)
     return flat
 
 
