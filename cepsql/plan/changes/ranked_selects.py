@@ -12,6 +12,7 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import flat_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, answer
+from cepsql.language.notes import copied
 from cepsql.operators.changing.ranked_rows import Ranking
 from cepsql.plan.changes.rank_limits import rank_limit
 from cepsql.plan.operators.ranked_rows import RankedRows
@@ -88,12 +89,12 @@ def ranked_select(
     outer = exp.select().from_(relation(name))
 
     def over(part: exp.Expr) -> exp.Expr:
-        ranked = part.copy().transform(lambda one: exp.column(_RANK, table=name) if is_rank(one) else one)
+        ranked = copied(part).transform(lambda one: exp.column(_RANK, table=name) if is_rank(one) else one, copy=False)
         return columns.replace_in(ranked, name)
 
     outer.set("expressions", [over(item) for item in select.expressions])
     if further:
-        outer.set("where", exp.Where(this=exp.and_(*map(over, further))))
+        outer.set("where", exp.Where(this=exp.and_(*map(over, further), copy=False)))
     if select.args.get("distinct"):
         outer.set("distinct", select.args["distinct"].copy())
     used = list(dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False)))

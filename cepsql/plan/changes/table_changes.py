@@ -119,12 +119,9 @@ def _planned(flat: Sql, place: Span, checked: Checked, frames: bool) -> Sql:
     planner = _TableChanges(nodes, place, checked, frames, now_of(flat, place))
     whole = with_columns_named(_outermost(flat.inlined.qualified), planner.nodes)
     names = [named_item(item).alias_or_name for item in whole.selects]
-    query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
-    limit = query.args.get("limit")
-    if limit is not None:
-        query = copied(query)
-        query.set("limit", None)
-    return labelled_query(planner.rows(_numbered(query, place)), names, {"limit": limit})
+    query = _numbered(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking), place)
+    limit = query.args.pop("limit", None)
+    return labelled_query(planner.rows(query), names, {"limit": limit})
 
 
 @dataclass(frozen=True)
@@ -401,7 +398,7 @@ class _TableChanges:
         return name
 
     def _joined(self, select: exp.Select) -> exp.Select:
-        """Return a SELECT that reads changes once, and tables that do not change."""
+        """Return a new SELECT that reads changes once, and tables that do not change."""
         joined = answer(lambda: self._joined_at_rest(select))
         added = self._with_added_rows(select) if isinstance(joined, NotSupportedError) else None
         return granted(joined) if added is None else self._joined_at_rest(added)
@@ -424,7 +421,8 @@ class _TableChanges:
         return copy if tables else None
 
     def _joined_at_rest(self, select: exp.Select) -> exp.Select:
-        """Return a SELECT that reads changes once, and tables at rest beside it."""
+        """Return a new SELECT that reads changes once, and tables at rest beside it."""
+        select = copied(select)
         while True:
             select = streams_first(select, self._reads_stream)
             streams = [item for item in relations(select) if self._reads_stream(item)]
@@ -439,7 +437,7 @@ class _TableChanges:
         return select
 
     def _join(self, select: exp.Select) -> exp.Select:
-        """Put an operator in place of the first two relations, which both change."""
+        """Put an operator in place of the first two relations, which both change; the SELECT is changed."""
         joined = select.args["joins"][0]
         kind, (left, right) = join_kind(joined), relations(select)[:2]
         if kind not in KINDS or joined.args.get("using") or joined.args.get("method"):
@@ -478,8 +476,7 @@ class _TableChanges:
             refuse_now(asked_part, self.place)
         # Without a key all rows meet under one.
         keys = keys or [(exp.true(), exp.true())]
-        select = copied(select)
-        select.set("where", exp.Where(this=exp.and_(*(copied(part) for part in rest))) if rest else None)
+        select.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
         del select.args["joins"][0]
         return self._over_join(select, (left, right), _Pairing(KINDS[kind], keys, null_safe, condition), filters)
 
@@ -490,7 +487,7 @@ class _TableChanges:
         """
         if not parts:
             return None
-        condition = exp.and_(*(copied(part) for part in parts))
+        condition = exp.and_(*(copied(part) for part in parts), copy=False)
         for column in condition.find_all(exp.Column):
             if column.table.lower() in aliases:
                 column.set("table", exp.to_identifier(SIDES[aliases.index(column.table.lower())]))
@@ -504,7 +501,7 @@ class _TableChanges:
         pairing: "_Pairing",
         filters: list[list[exp.Expr]],
     ) -> exp.Select:
-        """Return a SELECT over the join of two relations in place of the first one."""
+        """Return the SELECT over the join of two relations in place of the first one."""
         name = self._name("__join")
         columns_of: list[tuple[str, ...]] = []
         inputs = []
@@ -520,7 +517,7 @@ class _TableChanges:
                 compared += [c for c in pairing.condition.find_all(exp.Column) if c.table == SIDES[number]]
             names = dict.fromkeys([*columns_of[-1], *(c.name.lower() for c in compared)])
             every = dict.fromkeys([*names, *(c.name.lower() for c in asked)])
-            inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names))
+            inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names), copy=False)
             inner.from_(self._item(item, frozenset(every)), copy=False)
             for part in filters[number]:
                 inner.where(copied(part), copy=False)
@@ -553,17 +550,16 @@ class _TableChanges:
         return keys, own, further
 
     def _changing(self, select: exp.Select) -> Sql:
-        """Return a SELECT over one relation that changes, with its hidden columns."""
+        """Return a SELECT over one relation that changes, with its hidden columns; the one given is changed."""
         where = select.args.get("where")
         if self.now is not None and where is not None and asking_parts(where.this):
             select = self._while_time_lasts(select, self.now)
-        copy = copied(select)
-        item = next(item for item in relations(copy) if self._reads_stream(item))
-        self._check_uses(copy, item)
+        item = next(item for item in relations(select) if self._reads_stream(item))
+        self._check_uses(select, item)
         alias = item.alias_or_name
-        needed = {c.name.lower() for c in copy.find_all(exp.Column) if c.table.lower() == alias.lower()}
+        needed = {c.name.lower() for c in select.find_all(exp.Column) if c.table.lower() == alias.lower()}
         item.replace(self._item(item, frozenset(needed)))
-        return self._sql(copy.select(*(exp.column(name, table=alias) for name in _HIDDEN), copy=False))
+        return self._sql(select.select(*(exp.column(name, table=alias) for name in _HIDDEN), copy=False))
 
     def _while_time_lasts(self, select: exp.Select, now: Now) -> exp.Select:
         """Return a SELECT over the operator by which rows leave that do not fulfil its conditions any more."""
@@ -582,11 +578,11 @@ class _TableChanges:
         else:
             node = self.nodes[item.name.lower()]
             if node.properties.changes:
-                return exp.alias_(relation(item.name), alias, table=True)
+                return exp.alias_(relation(item.name), alias, table=True, copy=False)
             changes = (
                 Upserts(item.name, (node,), needed) if is_changelog(node) else self._added(item.name, node, needed)
             )
-        return exp.alias_(relation(self._enter("__rows", changes)), alias, table=True)
+        return exp.alias_(relation(self._enter("__rows", changes)), alias, table=True, copy=False)
 
     def _rows_below(self, query: exp.Query, needed: frozenset[str]) -> Sql:
         """Return the rows of a subquery as changes; those of one that can only be asked of events are added."""
@@ -638,7 +634,7 @@ class _TableChanges:
         self.nodes[name] = TemporalFilter(name, (rows,), False, False, Clock.EVENT_TIME)
         columns_of = [exp.column(column, table=name, quoted=True) for column in columns]
         hidden = [exp.column(column, table=name) for column in _HIDDEN]
-        return self._sql(exp.select(*columns_of, *hidden).from_(relation(name)))
+        return self._sql(exp.select(*columns_of, *hidden).from_(relation(name), copy=False))
 
     def _over(self, select: exp.Select) -> exp.Select:
         """Return a SELECT over an operator that ranks the rows of a SELECT, or computes window functions over them."""
@@ -682,10 +678,9 @@ class _TableChanges:
         texts = tuple(map(sql_of, calls))
         keyed = tuple(types[key] for key in dict.fromkeys(names.values()))
         self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(aggregates), texts, listed=tuple(listed))
-        plain = copied(select)
-        plain.set("distinct", None)
+        select.set("distinct", None)
         named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
-        return self._changing(over_groups(plain, named, None, name))
+        return self._changing(over_groups(select, named, None, name))
 
     def _time(self, select: exp.Select) -> exp.Column | None:
         """Return the event time of the rows of a SELECT, None if they have none or several."""
@@ -744,7 +739,9 @@ def _outermost(query: exp.Expr) -> exp.Query:
 
 def _numbered(query: exp.Expr, place: Span) -> exp.Query:
     """Return a copy of a query whose columns are called __0, __1, ...; it may go by their names before."""
-    copy = copied(with_first_rows_ranked(_outermost(query), place))
+    query = _outermost(query)
+    ranked = with_first_rows_ranked(query, place)
+    copy = copied(ranked) if ranked is query else ranked
     if isinstance(copy, exp.SetOperation):
         copy.set("this", _numbered(copy.left, place))
         return copy

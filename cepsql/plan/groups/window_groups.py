@@ -478,7 +478,7 @@ def over_groups(
     bounds = {"start": START, "end": END, **{name: name for name in _BOUNDS}}
     asked = exp.select(*(_named_subquery(named_item(item) if whole else item) for item in select.expressions))
     if select.args.get("having") is not None:
-        asked.set("where", exp.Where(this=select.args["having"].this.copy()))
+        asked.set("where", exp.Where(this=copied(select.args["having"].this)))
     within = _within_subqueries(asked)
 
     def taken(node: exp.Expr) -> exp.Expr:
@@ -507,7 +507,7 @@ def over_groups(
     outer.set("from_", exp.From(this=relation(table)))
     for part in AROUND:
         if select.args.get(part) is not None:
-            outer.set(part, select.args[part].copy())
+            outer.set(part, copied(select.args[part]))
     return outer
 
 

@@ -26,8 +26,8 @@ def with_semi_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
     if not any(joins):
         return select
     copy = copied(select)
-    rest = [part.copy() for part, join in zip(parts, joins, strict=True) if join is None]
-    copy.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+    rest = [copied(part) for part, join in zip(parts, joins, strict=True) if join is None]
+    copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
     copy.set("joins", [*(copy.args.get("joins") or []), *filter(None, joins)])
     return copy
 
@@ -58,8 +58,8 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
     item, conditions = _renamed(item, conditions, taken)
     if isinstance(asked, exp.In):
         # What stands before IN means the relations outside, whatever they are called.
-        conditions[0] = exp.EQ(this=asked.this.copy(), expression=conditions[0])
-    on = exp.and_(*(part.copy() for part in conditions)) if conditions else exp.true()
+        conditions[0] = exp.EQ(this=copied(asked.this), expression=conditions[0])
+    on = exp.and_(*conditions, copy=False) if conditions else exp.true()
     return exp.Join(this=item, side="LEFT", kind=kind, on=on)
 
 
@@ -83,7 +83,7 @@ def _renamed(item: exp.Expr, conditions: list[exp.Expr], taken: set[str]) -> tup
     before = item.alias_or_name.lower()
     name = before if before not in taken else f"__exists_{len(taken)}"
     taken.add(name)
-    conditions = [part.copy() for part in conditions]
+    conditions = [copied(part) for part in conditions]
     for part in conditions:
         for column in part.find_all(exp.Column):
             if column.table.lower() == before:

@@ -47,13 +47,15 @@ def with_value_joins(select: exp.Select, streams: Collection[str]) -> exp.Select
         asked = _asked(part, streams)
         join = None if asked is None else _joined(asked.this, f"__compared_{len(joins)}")
         if join is None:
-            conditions.append(part.copy())
+            conditions.append(copied(part))
             continue
         joins.append(join)
         value = exp.column(_VALUE, table=join.alias_or_name, quoted=True)
-        conditions.append(part.transform(lambda node, asked=asked, value=value: value if node == asked else node))
+        conditions.append(
+            copied(part).transform(lambda node, asked=asked, value=value: value if node == asked else node, copy=False)
+        )
     copy.set("joins", joins)
-    copy.set("where", exp.Where(this=exp.and_(*conditions)))
+    copy.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
     return copy
 
 
