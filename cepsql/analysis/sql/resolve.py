@@ -127,10 +127,12 @@ def table_name(table: exp.Table) -> str:
 
 def catalog_tables(query: exp.Expr) -> list[exp.Table]:
     """Return the tables of a query that are neither CTEs nor functions; hints name no tables of their own."""
-    tables = [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
-    if not tables or (query.find(exp.With, exp.Hint) is None and not _is_below_ctes(query)):
-        return tables
-    return [table for table in tables if table.find_ancestor(exp.Hint) is None and not _is_cte(table)]
+    parts = list(query.find_all(exp.Table, exp.With, exp.Hint))
+    tables = [part for part in parts if isinstance(part, exp.Table)]
+    plain = [table for table in tables if isinstance(table.this, exp.Identifier)]
+    if not plain or (len(tables) == len(parts) and not _is_below_ctes(query)):
+        return plain
+    return [table for table in plain if table.find_ancestor(exp.Hint) is None and not _is_cte(table)]
 
 
 def _is_below_ctes(node: exp.Expr) -> bool:

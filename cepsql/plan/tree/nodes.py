@@ -81,10 +81,14 @@ class Sql:
             return self.resolved
         return resolve(query, lambda table: self.inputs[table_name(table)].properties)
 
+    @property
+    def _reads_ordered(self) -> bool:
+        return any(node.properties.ordered for node in self.inputs.values())
+
     @cached_property
     def _state(self) -> bool | Error:
         """Whether Spark keeps state for the query, or why it is refused."""
-        if not any(node.properties.ordered for node in self.inputs.values()) or self.inlined.projection is not None:
+        if not self._reads_ordered or self.inlined.projection is not None:
             return False
         flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
         words = {flat_name(name): row_words(node) for name, node in self.inputs.items()}
@@ -103,22 +107,25 @@ class Sql:
 
         Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
         """
+        rows = known_rows(self)
+        if rows is not None:
+            return not rows.ordered and self._reads_ordered
         return granted(self._state)
 
     @cached_property
     def properties(self) -> Properties:
         """What is known of the rows; raises what `resolved` and `stateful` raise."""
         resolved = self.resolved
-        ordered = any(node.properties.ordered for node in self.inputs.values())
+        stateful = self.stateful
         return Properties(
             self.view or "",
             resolved.columns,
             resolved.streaming,
-            None if self.stateful else resolved.watermark,
-            ordered and not self.stateful,
+            None if stateful else resolved.watermark,
+            self._reads_ordered and not stateful,
             resolved.merged or any(node.properties.merged for node in self.inputs.values()),
             any(column.name == CHANGE for column in resolved.columns),
-            () if self.stateful else resolved.others,
+            () if stateful else resolved.others,
         )
 
     def _missing_time(self, name: str, follower: str, place: Span | None) -> Error:
