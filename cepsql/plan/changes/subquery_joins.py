@@ -5,7 +5,7 @@ columns that it equates with those, else by the different values that these have
 each row; EXISTS and IN that must hold are semi-joins.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeGuard
@@ -48,7 +48,7 @@ class SubqueryJoins:
     place:      where the query stands.
     """
 
-    streams: Collection[str]
+    streams: Container[str]
     name: Callable[[str], str]
     never_null: Callable[[exp.Expr, exp.Select], bool]
     place: Span

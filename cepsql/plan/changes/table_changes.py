@@ -1,6 +1,6 @@
 """A query with EMIT CHANGES over tables that change becomes operators over their changes."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -82,6 +82,9 @@ _HIDDEN = (IDENTITY, CHANGE)
 _ADDED = (ColumnDefinition(IDENTITY, "unknown"), ColumnDefinition(CHANGE, "tinyint"))
 """The hidden columns of rows that are only added."""
 
+_ASKING = (exp.Func, exp.Window, exp.Dot, exp.Paren)
+"""What may be a call."""
+
 _CLAUSES = {
     "order": "ORDER BY", "sort": "SORT BY", "cluster": "CLUSTER BY", "limit": "LIMIT", "offset": "OFFSET",
     "qualify": "QUALIFY", "pivots": "PIVOT or UNPIVOT", "sample": "TABLESAMPLE",
@@ -134,6 +137,17 @@ class _Pairing:
     condition: exp.Expr | None
 
 
+class _Streams(Container[str]):
+    """The names that mean streams."""
+
+    def __init__(self, nodes: Mapping[str, Node]):
+        self._nodes = nodes
+
+    def __contains__(self, name: object) -> bool:
+        node = self._nodes.get(name) if isinstance(name, str) else None
+        return node is not None and is_stream(node)
+
+
 @dataclass
 class _TableChanges:
     """Makes nodes of the parts of a query.
@@ -178,7 +192,7 @@ class _TableChanges:
 
     def _selected(self, query: exp.Select) -> Sql:
         """Return what `rows` does of a SELECT."""
-        query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
+        query = with_value_joins(with_semi_joins(query, self._streams), self._streams)
         query = self._without_subqueries(query)
         if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
             query = with_whole_partitions(query, self._name, frozenset({OPERATION, *_HIDDEN}))
@@ -200,7 +214,7 @@ class _TableChanges:
 
     def _without_subqueries(self, select: exp.Select) -> exp.Select:
         """Return a SELECT that joins what its subqueries over streams give."""
-        return SubqueryJoins(self._streams(), self._name, self._is_never_null, self.place).without_subqueries(select)
+        return SubqueryJoins(self._streams, self._name, self._is_never_null, self.place).without_subqueries(select)
 
     def _is_never_null(self, value: exp.Expr, select: exp.Select) -> bool:
         """Tell whether a value is a column of the primary key of a table that a SELECT reads, which has no NULL."""
@@ -237,6 +251,8 @@ class _TableChanges:
         planned = {id(call) for part in own if part is not None for call in part.find_all(exp.Window)}
         by_time = {id(part) for condition in asking_conditions(select) for part in condition.walk()}
         for part in self._own_parts(select):
+            if not isinstance(part, _ASKING):
+                continue
             if is_clock(part) and id(part) in by_time:
                 continue
             if is_clock(part) and (self.now is not None or is_fleeting(part)):
@@ -256,9 +272,9 @@ class _TableChanges:
 
     def _check_uses(self, select: exp.Select, item: exp.Expr) -> None:
         """Refuse streams elsewhere than in the relation that changes."""
-        inside, names = {id(table) for table in item.find_all(exp.Table)}, self._streams()
+        inside = {id(table) for table in item.find_all(exp.Table)}
         for table in catalog_tables(select):
-            if id(table) not in inside and table_name(table) in names:
+            if id(table) not in inside and table_name(table) in self._streams:
                 part = "a condition" if table.find_ancestor(exp.Where, exp.Join, exp.Filter) else "SELECT"
                 raise NotSupportedError(
                     f"a stream in a subquery of {part} over a table that changes is not supported",
@@ -423,14 +439,14 @@ class _TableChanges:
     def _joined_at_rest(self, select: exp.Select) -> exp.Select:
         """Return a new SELECT that reads changes once, and tables at rest beside it."""
         select = copied(select)
-        while True:
-            select = streams_first(select, self._reads_stream)
-            streams = [item for item in relations(select) if self._reads_stream(item)]
-            if len(streams) < 2:
-                break
-            select = self._join(select)
+        # Each join puts one stream in place of two.
+        for _ in range(sum(map(self._reads_stream, relations(select))) - 1):
+            select = self._join(streams_first(select, self._reads_stream))
+        joins = select.args.get("joins")
+        if not joins:
+            return select
         place = next(i for i, item in enumerate(relations(select)) if self._reads_stream(item))
-        for number, join in enumerate(select.args.get("joins") or [], 1):
+        for number, join in enumerate(joins, 1):
             allowed = _AFTER_TABLES if number == place else _WITH_TABLES
             if number >= place and join_kind(join) not in allowed:
                 raise self._refused(join, f"{join_kind(join)} JOIN with a table at rest")
@@ -506,9 +522,10 @@ class _TableChanges:
         columns_of: list[tuple[str, ...]] = []
         inputs = []
         select.set("from_", exp.From(this=relation(name)))
+        own = own_columns(select)
         for number, (item, prefix) in enumerate(zip(sides, (LEFT, RIGHT), strict=True)):
             alias = item.alias_or_name.lower()
-            columns = [column for column in own_columns(select) if column.table.lower() == alias]
+            columns = [column for column in own if column.table.lower() == alias]
             columns_of.append(tuple(dict.fromkeys(column.name.lower() for column in columns)))
             compared = [c for pair in pairing.keys for c in pair[number].find_all(exp.Column)]
             asked = [c for part in filters[number] for c in part.find_all(exp.Column)]
@@ -620,10 +637,10 @@ class _TableChanges:
         tells = self.now is not None and self.now.clock == Clock.EVENT_TIME and mark is not None
         if mark is not None and tells and mark.column.lower() not in {column.lower() for column in columns}:
             hidden = [exp.column(mark.column, table=name, quoted=True), *hidden]
-        query = exp.select(*(copied(c) for c in named), *hidden).from_(relation(name), copy=False)
+        query = _selected_from(name, [*map(copied, named), *hidden])
         inputs, rows_known = {name.lower(): node}, None
         if named and not tells:
-            rows = Sql(exp.select(*map(copied, named)).from_(relation(name), copy=False), inputs).properties
+            rows = Sql(_selected_from(name, named), inputs).properties
             rows_known = replace(rows, columns=(*rows.columns, *_ADDED), changes=True)
         added = with_known(Sql(query, inputs), rows_known)
         return self._telling(added, columns) if tells else added
@@ -634,7 +651,7 @@ class _TableChanges:
         self.nodes[name] = TemporalFilter(name, (rows,), False, False, Clock.EVENT_TIME)
         columns_of = [exp.column(column, table=name, quoted=True) for column in columns]
         hidden = [exp.column(column, table=name) for column in _HIDDEN]
-        return self._sql(exp.select(*columns_of, *hidden).from_(relation(name), copy=False))
+        return self._sql(_selected_from(name, [*columns_of, *hidden]))
 
     def _over(self, select: exp.Select) -> exp.Select:
         """Return a SELECT over an operator that ranks the rows of a SELECT, or computes window functions over them."""
@@ -691,12 +708,12 @@ class _TableChanges:
                 times.append(exp.column(node.properties.watermark.column, table=item.alias_or_name, quoted=True))
         return times[0] if len(times) == 1 else None
 
-    def _streams(self) -> set[str]:
-        return {name for name, node in self.nodes.items() if is_stream(node)}
-
     def _reads_stream(self, item: exp.Expr) -> bool:
-        read = (self.nodes.get(table_name(table)) for table in catalog_tables(item))
-        return any(node is not None and is_stream(node) for node in read)
+        return any(table_name(table) in self._streams for table in catalog_tables(item))
+
+    @property
+    def _streams(self) -> "_Streams":
+        return _Streams(self.nodes)
 
     def _sql(self, query: exp.Query) -> Sql:
         return Sql(query, read_nodes(query, self.nodes))
@@ -709,6 +726,11 @@ class _TableChanges:
         name = self._name(kind)
         self.nodes[name] = node.called(name) if isinstance(node, Ordered) else node
         return name
+
+
+def _selected_from(name: str, items: Sequence[exp.Expr]) -> exp.Select:
+    """Return the SELECT of items from a relation."""
+    return exp.Select(expressions=list(items), from_=exp.From(this=relation(name)))
 
 
 def is_union_all(query: exp.Expr) -> bool:

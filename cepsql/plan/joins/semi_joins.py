@@ -1,6 +1,6 @@
 """Conditions that ask whether another stream has a row, EXISTS and IN, are written as SEMI and ANTI joins."""
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from sqlglot import exp
 
@@ -13,7 +13,7 @@ from cepsql.plan.tree.join_order import relations
 _FURTHER = ("joins", "group", "having", "limit", "offset", "laterals", "distinct", "qualify", "with_")
 
 
-def with_semi_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
+def with_semi_joins(select: exp.Select, streams: Container[str]) -> exp.Select:
     """Return a SELECT without the conditions of its WHERE that ask whether a stream has a row, and with joins for
     them; the same SELECT if it has none that can be written so.
 
@@ -32,7 +32,7 @@ def with_semi_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
     return copy
 
 
-def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp.Join | None:
+def _join(condition: exp.Expr, streams: Container[str], taken: set[str]) -> exp.Join | None:
     """Return the join that a condition is, None for other conditions; its relation has a name that is not taken."""
     kind, asked = "SEMI", condition
     if isinstance(condition, exp.Not):

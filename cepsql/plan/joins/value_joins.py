@@ -1,6 +1,6 @@
 """Comparisons with the value of a subquery over a stream are written as joins with the row, or group, that has it."""
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from sqlglot import exp
 
@@ -31,7 +31,7 @@ _OF_TIMES = (exp.DateAdd, exp.DateSub, exp.DateTrunc, exp.AddMonths, exp.Timesta
 _VALUE = "__value"
 
 
-def with_value_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
+def with_value_joins(select: exp.Select, streams: Container[str]) -> exp.Select:
     """Return a SELECT that joins what its WHERE compares with; the same one if it compares with no such subquery.
 
     select: with the table of every column.
@@ -59,7 +59,7 @@ def with_value_joins(select: exp.Select, streams: Collection[str]) -> exp.Select
     return copy
 
 
-def _asked(part: exp.Expr, streams: Collection[str]) -> exp.Subquery | None:
+def _asked(part: exp.Expr, streams: Container[str]) -> exp.Subquery | None:
     """Return the subquery over a stream with which a condition compares."""
     sides = (part.this, part.expression) if isinstance(part, _COMPARISONS) else ()
     subqueries = [side for side in sides if isinstance(side, exp.Subquery)]
