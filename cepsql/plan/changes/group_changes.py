@@ -9,6 +9,7 @@ from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span
+from cepsql.language.notes import copied
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import over_groups
 from cepsql.plan.operators.changing_groups import ChangingGroups
@@ -41,7 +42,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     group = select.args.get("group")
     keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
     names = {key: columns.take(key).name for key in keys}
-    planned_calls = [running_aggregate(f"__a{i}", call.copy(), columns.take, place) for i, call in enumerate(calls)]
+    planned_calls = [running_aggregate(f"__a{i}", copied(call), columns.take, place) for i, call in enumerate(calls)]
     planned = [one for one in planned_calls if one is not None]
     name = f"__groups_{len(nodes)}"
     if not columns.names:
@@ -55,6 +56,6 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     groups = plan_group_changes(name, available, list(names.values()), aggregates, [sql_of(call) for call in calls])
     nodes[name] = ChangingGroups(groups, (rows,))
     named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
-    plain = select.copy()
+    plain = copied(select)
     plain.set("distinct", None)
     return over_groups(plain, named, None, name, whole=True).select(exp.column(OPERATION, table=name))

@@ -79,7 +79,7 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
     for part in conjuncts(query.args["where"].this if query.args.get("where") else None):
         tables = {column.table.lower() for column in part.find_all(exp.Column)}
         if tables <= inside:
-            rest.append(part.copy())
+            rest.append(copied(part))
             continue
         sides = [part.this, part.expression] if isinstance(part, exp.EQ) else []
         own = [side for side in sides if {column.table.lower() for column in side.find_all(exp.Column)} <= inside]
@@ -88,14 +88,17 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
             return None
         keys.append((own[0], outer[0]))
     inner = copied(query)
-    inner.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
-    named = [exp.alias_(own.copy(), f"__key_{i}", quoted=True) for i, (own, _) in enumerate(keys)]
-    inner.set("expressions", [exp.alias_(query.selects[0].unalias().copy(), _VALUE, quoted=True), *named])
+    inner.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+    named = {f"__key_{i}": own for i, (own, _) in enumerate(keys)}
+    values = {_VALUE: query.selects[0].unalias(), **named}
+    items = [exp.alias_(copied(value), called, quoted=True, copy=False) for called, value in values.items()]
+    inner.set("expressions", items)
     if keys:
-        inner.set("group", exp.Group(expressions=[own.copy() for own, _ in keys]))
-    equal = [exp.EQ(this=outer.copy(), expression=exp.column(f"__key_{i}", table=name, quoted=True))
+        inner.set("group", exp.Group(expressions=[copied(own) for own, _ in keys]))
+    equal = [exp.EQ(this=copied(outer), expression=exp.column(f"__key_{i}", table=name, quoted=True))
              for i, (_, outer) in enumerate(keys)]  # fmt: skip
-    return exp.Join(this=inner.subquery(name), kind="INNER", on=exp.and_(*equal) if equal else exp.true())
+    on = exp.and_(*equal, copy=False) if equal else exp.true()
+    return exp.Join(this=inner.subquery(name, copy=False), kind="INNER", on=on)
 
 
 def _is_null_of_nothing(value: exp.Expr) -> bool:

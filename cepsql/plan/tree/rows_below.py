@@ -80,9 +80,7 @@ class RowsBelow:
         """Return the SELECT of these columns from what `select` reads."""
         read = {part: value for part, value in select.args.items() if value and part not in _LEFT_OUT}
         inner = exp.Select(**{part: _copied(value) for part, value in read.items()})
-        inner.set(
-            "expressions", [exp.alias_(copied(value), copied(name), copy=False) for value, name in self.names.items()]
-        )
+        inner.set("expressions", [exp.alias_(copied(value), name, copy=False) for value, name in self.names.items()])
         return without_types(inner)
 
 
