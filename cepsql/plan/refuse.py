@@ -155,7 +155,7 @@ def refuse_on_streams(root: Sql) -> None:
             _refuse_groups_without_window(query)
             _refuse_set_operation(query)
             _refuse_lateral(query)
-    _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
+    _refuse_in_conditions([table for table in root.tables if table_name(table) in streams], None)
     _refuse_whole_tables(without_ctes(root.query), streams, None)
 
 

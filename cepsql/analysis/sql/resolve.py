@@ -177,14 +177,15 @@ def _is_cte(table: exp.Table) -> bool:
     return len(table.parts) == 1 and any(cte.alias.lower() == table.name.lower() for cte in visible_ctes(table))
 
 
-def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
+def resolve(query: exp.Query, lookup: Lookup, tables: Sequence[exp.Table] | None = None) -> Resolved:
     """Resolve the tables and columns of a query and find the types of its columns.
 
+    tables: what `catalog_tables` returns for it, if that is known.
     What is known of a query stays so: it must not be changed afterwards.
     Raises ProgrammingError, with position and hint, for unknown tables and columns.
     """
     relations = {}
-    for table in catalog_tables(query):
+    for table in catalog_tables(query) if tables is None else tables:
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
     names = _names_of(query, tuple((name, relation.columns) for name, relation in relations.items()))

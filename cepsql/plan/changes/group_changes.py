@@ -13,9 +13,9 @@ from cepsql.language.notes import copied
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import over_groups
 from cepsql.plan.operators.changing_groups import ChangingGroups
-from cepsql.plan.tree.nodes import Node, Sql
+from cepsql.plan.tree.nodes import Node, Sql, sql_over
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
-from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects
 
 
 def hoist_changing_groups(below: Sql, place: Span, checked: Checked) -> Sql:
@@ -48,7 +48,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
-    rows = checked(RowsAsTheyCome(place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
+    rows = checked(RowsAsTheyCome(place), sql_over(inner, nodes), "GROUP BY")
     aggregates = [
         (ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)
     ]

@@ -17,9 +17,9 @@ from cepsql.operators.changing.ranked_rows import Ranking
 from cepsql.plan.changes.rank_limits import rank_limit
 from cepsql.plan.operators.ranked_rows import RankedRows
 from cepsql.plan.rows.window_functions import own_aggregate, window_calls, with_own_window
-from cepsql.plan.tree.nodes import Node, Sql, walk
+from cepsql.plan.tree.nodes import Node, Sql, sql_over, walk
 from cepsql.plan.tree.reader import Checked
-from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
+from cepsql.plan.tree.rows_below import RowsBelow
 
 _RANKINGS: dict[type[exp.Expr], Ranking] = {
     exp.RowNumber: Ranking.ROW_NUMBER,
@@ -123,7 +123,7 @@ def _changes(
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
-    rows = Sql(inner, read_nodes(inner, nodes))
+    rows = sql_over(inner, nodes)
     if answer(lambda: rows.resolved.streaming) is not True:
         return False
     if first is not None and not order[0].args.get("desc") and followed(rows, first):

@@ -70,9 +70,9 @@ from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.join_order import own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, is_stream, reads, walk, with_known
+from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, is_stream, reads, sql_over, walk, with_known
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
-from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
+from cepsql.plan.tree.rows_below import RowsBelow
 
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
 _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
@@ -716,7 +716,7 @@ class _TableChanges:
         return _Streams(self.nodes)
 
     def _sql(self, query: exp.Query) -> Sql:
-        return Sql(query, read_nodes(query, self.nodes))
+        return sql_over(query, self.nodes)
 
     def _name(self, kind: str) -> str:
         self.made += 1

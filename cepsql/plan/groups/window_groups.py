@@ -44,7 +44,7 @@ from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
 from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import without_ctes
-from cepsql.plan.tree.nodes import Node, Ordered, Read, Sql
+from cepsql.plan.tree.nodes import Node, Ordered, Read, Sql, sql_over
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
@@ -173,7 +173,7 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
             columns = RowsBelow()
             time = columns.take(key)
             inner = columns.select(select)
-            rows = Sql(inner, read_nodes(inner, nodes))
+            rows = sql_over(inner, nodes)
             asked = checked.followed_by(time.name, rows, span_of(select) or Span(0, 0), "GROUP BY")
             if asked is not None:
                 ends.append((asked.properties.event_time.delay, key))
@@ -236,7 +236,7 @@ def _hoisted(
     counted = {name: with_counted_rows(node) for name, node in nodes.items()} if bounds else nodes
     inner = columns.select(select)
     in_order = RowsInOrder((exp.Ordered(this=time.copy(), nulls_first=True),), place)
-    rows = checked.answer(in_order, Sql(inner, read_nodes(inner, counted)), "GROUP BY")
+    rows = checked.answer(in_order, sql_over(inner, counted), "GROUP BY")
     if isinstance(rows, NotSupportedError):
         return rows
     if isinstance(rows, Error):

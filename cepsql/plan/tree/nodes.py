@@ -11,7 +11,7 @@ from cepsql.analysis.clauses.assigned_window_calls import AssignedWindows
 from cepsql.analysis.clauses.emit_clause import OPERATION
 from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY, Properties
-from cepsql.analysis.sql.resolve import Resolved, flat_name, resolve, table_name
+from cepsql.analysis.sql.resolve import Resolved, catalog_tables, flat_name, resolve, table_name
 from cepsql.analysis.sql.written import Written
 from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Registered, Source
@@ -69,9 +69,14 @@ class Sql:
         return any(map(is_stream, self.inputs.values()))
 
     @cached_property
+    def tables(self) -> Sequence[exp.Table]:
+        """Where the query names its inputs; see `catalog_tables`."""
+        return catalog_tables(self.query)
+
+    @cached_property
     def resolved(self) -> Resolved:
         """The query with its names resolved; raises ProgrammingError for unknown ones."""
-        return resolve(self.query, lambda table: self.inputs[table_name(table)].properties)
+        return resolve(self.query, lambda table: self.inputs[table_name(table)].properties, self.tables)
 
     @cached_property
     def inlined(self) -> Resolved:
@@ -406,6 +411,8 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             changed: Node = replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
+            if "tables" in node.__dict__:
+                changed.__dict__["tables"] = node.tables
         case SparkWatermark() | LabelledChanges() | AddedRows():
             return replace(node, input=after[0])
         case Read():
@@ -426,6 +433,14 @@ def with_known(node: N, rows: Properties | None) -> N:
     if rows is not None:
         node.__dict__["properties"] = rows
     return node
+
+
+def sql_over(query: exp.Query, nodes: Mapping[str, Node], view: str | None = None) -> Sql:
+    """Return plain SQL over those of the nodes that a query reads, in the order in which it names them."""
+    tables = catalog_tables(query)
+    made = Sql(query, {name: nodes[name] for name in dict.fromkeys(map(table_name, tables))}, view)
+    made.__dict__["tables"] = tables
+    return made
 
 
 def known_rows(node: Node) -> Properties | None:
