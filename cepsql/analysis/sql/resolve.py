@@ -25,6 +25,7 @@ from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.foreign.foreign_columns import NO_COLUMNS
 from cepsql.language.notes import Notes, copied
+from cepsql.language.tree_nodes import TreeNodes
 from cepsql.operators.windowing.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
@@ -99,9 +100,9 @@ class Resolved:
         return any(relation.streaming for relation in self.relations.values())
 
 
-def _with_typed_windows(query: exp.Query, schema: MappingSchema) -> exp.Query:
+def _with_typed_windows(query: exp.Query, nodes: TreeNodes, schema: MappingSchema) -> exp.Query:
     """Return an annotated query in which the bounds of windows in GROUP BY, which sqlglot does not know, have types."""
-    if not any(map(_is_window_bound, query.find_all(exp.Column, exp.Dot))):
+    if not any(map(_is_window_bound, nodes.of(exp.Column, exp.Dot))):
         return query
     typed = copied(query)
     for bound in [node for node in typed.find_all(exp.Column, exp.Dot) if _is_window_bound(node)]:
@@ -238,12 +239,12 @@ class _QualifiedNames:
             typed_query = _qualified(query, schema)
         except OptimizeError as error:
             raise _qualify_error(query, str(error).split("\n")[0], relations) from None
-        scopes = traverse_scope(typed_query)
-        _check_columns(typed_query, scopes, relations)
-        check_branches(typed_query)
-        _refuse_time_travel(typed_query)
+        scopes, nodes = traverse_scope(typed_query), TreeNodes(typed_query)
+        _check_columns(nodes, scopes, relations)
+        check_branches(nodes)
+        _refuse_time_travel(nodes)
         annotate(typed_query, schema)
-        typed = _with_typed_windows(typed_query, schema)
+        typed = _with_typed_windows(typed_query, nodes, schema)
         self.columns = tuple(ColumnDefinition(e.alias_or_name, spoken_type(e)) for e in typed.selects)
         self.qualified = typed_query
         self._scope = scopes[-1] if scopes else None
@@ -388,9 +389,9 @@ def flat_name(name: str) -> str:
     return name.replace(".", "__")
 
 
-def _refuse_time_travel(qualified: exp.Query) -> None:
+def _refuse_time_travel(qualified: TreeNodes) -> None:
     """Refuse VERSION AS OF and TIMESTAMP AS OF: Spark's are for tables of its own catalog."""
-    for table in qualified.find_all(exp.Table):
+    for table in qualified.of(exp.Table):
         if (version := table.args.get("version")) is not None:
             raise NotSupportedError(
                 f"{version.this} AS OF is not supported",
@@ -400,9 +401,9 @@ def _refuse_time_travel(qualified: exp.Query) -> None:
 
 
 def _check_columns(
-    qualified: exp.Query, scopes: Iterable[Scope], relations: Mapping[str, Sequence[ColumnDefinition]]
+    qualified: TreeNodes, scopes: Iterable[Scope], relations: Mapping[str, Sequence[ColumnDefinition]]
 ) -> None:
-    if qualified.find(*_OPAQUE):
+    if qualified.of(*_OPAQUE):
         return
     for scope in scopes:
         columns = {}
