@@ -185,7 +185,7 @@ class MatchScope:
 
     def row_sql(self, expression: exp.Expr) -> str:
         """Return the Spark SQL of an expression that reads one row, over the columns of the input."""
-        return sql_of(self.row_expression(expression))
+        return sql_of(self.row_expression(expression), keep=False)
 
 
 @lru_cache(maxsize=16)

@@ -18,7 +18,7 @@ def canonical_sql(expression: exp.Expr) -> str:
     for identifier in copy.find_all(exp.Identifier):
         if not identifier.quoted:
             identifier.set("this", identifier.name.lower())
-    return sql_of(copy, comments=False)
+    return sql_of(copy, comments=False, keep=False)
 
 
 def canonical_json(value: object) -> str:

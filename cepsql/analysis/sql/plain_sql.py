@@ -22,16 +22,18 @@ T = TypeVar("T")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
-def sql_of(expression: exp.Expr, comments: bool = True) -> str:
+def sql_of(expression: exp.Expr, comments: bool = True, keep: bool = True) -> str:
     """Return an expression as Spark SQL, with the comments in it or without.
 
+    keep: the expression stays as it is.
     Raises ProgrammingError at the innermost call that cannot be written, and NotSupportedError for what sqlglot would
     leave out.
     """
 
     def written(tree: exp.Expr) -> str:
         # What writes a tree changes it.
-        return copied(tree).sql(DIALECT, copy=False, comments=comments, unsupported_level=ErrorLevel.RAISE)
+        tree = copied(tree) if keep else tree
+        return tree.sql(DIALECT, copy=False, comments=comments, unsupported_level=ErrorLevel.RAISE)
 
     return _asked(expression, written)
 

@@ -485,7 +485,7 @@ def over_groups(
         if id(node) in within:
             return node
         if node in names:
-            return stand_in(exp.column(names[node], table=table), sql_of(without_tables(node)))
+            return stand_in(exp.column(names[node], table=table), sql_of(without_tables(node), keep=False))
         if (
             call is not None
             and isinstance(node, exp.Dot)
