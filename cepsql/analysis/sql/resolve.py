@@ -418,15 +418,19 @@ def _check_columns(
         if scope.is_correlated_subquery or isinstance(scope.expression, exp.SetOperation):
             continue
         everything = [name for names in columns.values() for name in names]
+        known = {table: {name.lower() for name in names} for table, names in columns.items()}
         for column in scope.columns:
             if isinstance(column.this, exp.Star):
                 continue
-            _check_column(column, columns, everything)
-            if not column.table and not _is_alias(column, scope):
+            table = column.table.lower()
+            if column.name.lower() not in known.get(table, ()):
+                _check_column(column, columns, everything)
+            if not table and not _is_alias(column, scope):
                 _check_one_owner(column, _seen_in(column, scope, columns))
+            several = len(known.get(table, ())) < len(columns.get(table, ()))
             # A column that a star stands for has no place in the text.
-            if column.table and column.this.meta_get("start") is not None:
-                _check_one_column(column, columns.get(column.table.lower(), []))
+            if several and column.this.meta_get("start") is not None:
+                _check_one_column(column, columns[table])
 
 
 def _column_names(table: exp.Table, relation: Sequence[ColumnDefinition]) -> list[str]:
