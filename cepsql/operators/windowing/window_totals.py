@@ -80,8 +80,8 @@ class WindowTotals(OneRelation):
         for column, distinct in values.items():
             if ended:
                 distinct.forget(ended)
-            if distinct.kept is not None and distinct.kept.num_rows:
-                sections[_once(column)] = compact(distinct.kept)
+            if distinct.rows is not None and distinct.rows.num_rows:
+                sections[_once(column)] = compact(distinct.rows)
         return Step(self._output(every, closed, over), [None], sections, deadlines=over[over > new])
 
     def _places(self, ordered: OrderedRows, old: int) -> Places:
