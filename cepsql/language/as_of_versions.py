@@ -23,16 +23,19 @@ class Version:
     span: Span
 
 
+def _begins_version(tokens: list[Token], at: int) -> bool:
+    words = [token.text.upper() for token in tokens[at : at + 5]]
+    return words[:4] == ["FOR", "SYSTEM_TIME", "AS", "OF"] and words[4] in _TIMES
+
+
 def without_versions(text: Text, tokens: list[Token]) -> tuple[list[Token], tuple[Version, ...]]:
     """Return the tokens of a query without such clauses, and what these say; the same tokens if there are none."""
     versions: list[Version] = []
     others: list[Token] = []
     at = 0
     while at < len(tokens):
-        words = [token.text.upper() for token in tokens[at : at + 5]]
-        following = tokens[at + 5] if at + 5 < len(tokens) else None
-        begins = at > 0 and words[:4] == ["FOR", "SYSTEM_TIME", "AS", "OF"] and words[4:] and words[4] in _TIMES
-        if begins and following is not None and following.token_type == TokenType.STRING:
+        following = tokens[at + 5] if 0 < at < len(tokens) - 5 else None
+        if following is not None and following.token_type == TokenType.STRING and _begins_version(tokens, at):
             span = Span(tokens[at].start, following.end + 1)
             versions.append(Version(tokens[at - 1].text, following.text, span))
             text.respelt.append(tokens[at].start)

@@ -488,7 +488,8 @@ def _expected(accepted: set[str]) -> str | None:
 
 def _word(text: Text, token: Token) -> str:
     """Return a token as it is written, one that was made, which has the place of another, as it is."""
-    written, own = _written(text, token), " ".join(token.text.upper().split())
+    own, plain = " ".join(token.text.upper().split()), text.sql[token.start : token.end + 1] == token.text
+    written = own if plain else _written(text, token)
     return written if own in written else own
 
 

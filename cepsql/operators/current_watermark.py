@@ -35,6 +35,6 @@ class CurrentWatermarkOperator(OneRelation):
         (ordered,) = rows
         if ordered is None:
             return Step(pa.table({}), [None])
-        given, size = ordered.rows.select([column.name for column in self.layout.values]), ordered.rows.num_rows
-        known = pa.nulls(size, pa.int64()) if old <= IDLE else pa.array(np.full(size, min(old, _LAST)))
-        return Step(given.append_column(WATERMARK, known), [None])
+        values, size = ordered.rows.select([column.name for column in self.layout.values]), ordered.rows.num_rows
+        watermarks = pa.nulls(size, pa.int64()) if old <= IDLE else pa.array(np.full(size, min(old, _LAST)))
+        return Step(values.append_column(WATERMARK, watermarks), [None])

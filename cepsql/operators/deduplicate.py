@@ -65,15 +65,15 @@ class DeduplicateOperator(KeyedSections, OneRelation):
         # The row given out after each row, if that one is; the number of rows stands for none.
         following = ranges.first_from(ranges.partition, ranges.times + self.within)
         following = np.append(np.where(following < starts[ranges.partition + 1], following, size), size)
-        found = np.zeros(size + 1, bool)
-        found[first[first < starts[1:]]] = True
-        found[size] = True
+        chosen = np.zeros(size + 1, bool)
+        chosen[first[first < starts[1:]]] = True
+        chosen[size] = True
         # After n rounds all rows are found that come up to 2**n rows after the first of their key.
         while True:
-            further = following[np.flatnonzero(found)]
-            if found[further].all():
-                return np.flatnonzero(found[:-1])
-            found[further] = True
+            further = following[np.flatnonzero(chosen)]
+            if chosen[further].all():
+                return np.flatnonzero(chosen[:-1])
+            chosen[further] = True
             following = following[following]
 
     def forgets(self, section: str, rows: pa.Table, bound: int) -> np.ndarray | None:

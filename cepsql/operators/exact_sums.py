@@ -41,32 +41,32 @@ def _split(numbers: np.ndarray) -> list[np.ndarray]:
     return [numbers & bits(_MASK), numbers >> bits(_LIMB)]
 
 
-def carried(given: Sequence[np.ndarray]) -> list[np.ndarray]:
+def carried(numbers: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return equal numbers whose limbs are below 2**32, but for the last one."""
-    found = [limb.copy() for limb in given]
-    for place in range(len(found) - 1):
-        found[place + 1] += found[place] >> _LIMB
-        found[place] &= _MASK
-    return found
+    carried_limbs = [limb.copy() for limb in numbers]
+    for place in range(len(carried_limbs) - 1):
+        carried_limbs[place + 1] += carried_limbs[place] >> _LIMB
+        carried_limbs[place] &= _MASK
+    return carried_limbs
 
 
-def as_longs(given: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def as_longs(numbers: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of two limbs as int64, and which of them outgrow it and begin anew at the other end."""
-    low, high = carried(given)
+    low, high = carried(numbers)
     return (high << _LIMB) | low, (high < -(2**31)) | (high >= 2**31)
 
 
-def as_doubles(given: Sequence[np.ndarray]) -> np.ndarray:
+def as_doubles(numbers: Sequence[np.ndarray]) -> np.ndarray:
     """Return numbers as float64."""
-    found = np.zeros(len(given[0]))
-    for place, limb in reversed(list(enumerate(carried(given)))):
-        found += limb.astype(np.float64) * 2.0 ** (_LIMB * place)
-    return found
+    doubles = np.zeros(len(numbers[0]))
+    for place, limb in reversed(list(enumerate(carried(numbers)))):
+        doubles += limb.astype(np.float64) * 2.0 ** (_LIMB * place)
+    return doubles
 
 
-def as_integers(given: Sequence[np.ndarray]) -> np.ndarray:
+def as_integers(numbers: Sequence[np.ndarray]) -> np.ndarray:
     """Return numbers as Python integers (object)."""
-    found = np.zeros(len(given[0]), object)
-    for place, limb in enumerate(given):
-        found += limb.astype(object) * 2 ** (_LIMB * place)
-    return found
+    whole = np.zeros(len(numbers[0]), object)
+    for place, limb in enumerate(numbers):
+        whole += limb.astype(object) * 2 ** (_LIMB * place)
+    return whole

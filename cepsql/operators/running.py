@@ -83,13 +83,13 @@ class RunningOperator(KeyedSections, OneRelation):
             return Step(pa.table({}), [None], {} if stored is None else {_KEPT: stored})
         keys = [ordered.rows[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in self.layout.key_names]
         before = Remembered(stored, self.layout.key_names, keys, len(ordered.pending))
-        given, kept = RunningBatch(self.layout, self.calls, self.types, ordered, before).computed()
+        columns, remembered = RunningBatch(self.layout, self.calls, self.types, ordered, before).computed()
         output = ordered.rows
-        for name, column in given.items():
+        for name, column in columns.items():
             output = output.append_column(name, column)
         output = by_time(output, "t")
-        kept = pa.table({**dict(zip(self.layout.key_names, keys, strict=True)), **kept})
-        return Step(output, [None], {_KEPT: before.replaced_by(kept)})
+        remembered = pa.table({**dict(zip(self.layout.key_names, keys, strict=True)), **remembered})
+        return Step(output, [None], {_KEPT: before.replaced_by(remembered)})
 
 
 class Remembered:
@@ -104,9 +104,9 @@ class Remembered:
             held = [one_chunk(stored[name]) for name in names]
             place = find_keys(held, stored.num_rows, keys, count) if names else np.zeros(1, np.int64)
             self._owner = place
-            found = np.full(count, -1)
-            found[place[place >= 0]] = np.flatnonzero(place >= 0)
-            self._place = pa.array(found, mask=found < 0)
+            positions = np.full(count, -1)
+            positions[place[place >= 0]] = np.flatnonzero(place >= 0)
+            self._place = pa.array(positions, mask=positions < 0)
 
     def column(self, name: str, kind: pa.DataType) -> pa.Array:
         """Return what is remembered under a name, NULL for keys that are new, or had no value yet."""
@@ -125,10 +125,10 @@ class Remembered:
             other |= ~chosen[self._owner]
         return self._stored.filter(pa.array(other)) if self._stored is not None and other.any() else None
 
-    def replaced_by(self, kept: pa.Table, chosen: np.ndarray | None = None) -> pa.Table:
-        """Return what to remember, with `kept` for the keys chosen, by default all of the batch."""
+    def replaced_by(self, rows: pa.Table, chosen: np.ndarray | None = None) -> pa.Table:
+        """Return what to remember, with `rows` for the keys chosen, by default all of the batch."""
         others = self.others(chosen)
-        return kept if others is None else stack([others, kept])
+        return rows if others is None else stack([others, rows])
 
 
 class RunningBatch:
@@ -158,8 +158,8 @@ class RunningBatch:
         last_peers = self._peers()
         first = np.concatenate([[True], np.diff(last_peers) != 0])
         peers = self._sums(first.astype(np.int64), self.before.numbers(_PEERS))
-        kept = {ROWS: pa.array(rows[self.ends]), _PEERS: pa.array(peers[self.ends])}
-        given = {}
+        stored_columns = {ROWS: pa.array(rows[self.ends]), _PEERS: pa.array(peers[self.ends])}
+        columns = {}
         for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
             match call.function:
                 case "row_number":
@@ -170,13 +170,13 @@ class RunningBatch:
                     values = pa.array(peers[self.rows])
                 case "seen":
                     values, remembered = self._seen(call, f"c{number}")
-                    kept |= remembered
+                    stored_columns |= remembered
                 case _:
                     running, remembered = self._aggregate(call, kind, f"c{number}", rows)
-                    kept |= remembered
+                    stored_columns |= remembered
                     values = running.take(pa.array(self.rows if call.rows else last_peers))
-            given[call.name] = values.cast(kind)
-        return given, kept
+            columns[call.name] = values.cast(kind)
+        return columns, stored_columns
 
     def _seen(self, call: RunningCall, name: str) -> tuple[pa.Array, dict[str, pa.Array]]:
         """Return for each row whether its value might have been there before, and the filters of each key."""
@@ -194,14 +194,14 @@ class RunningBatch:
         what to remember under which names."""
         had = self.before.numbers(ROWS)
         rows = self._sums(np.ones(len(self.rows), np.int64), had)
-        kept = {ROWS: pa.array(rows[self.ends])}
+        stored_columns = {ROWS: pa.array(rows[self.ends])}
         before, after = [], []
         for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
             running, remembered = self._aggregate(call, kind, f"c{number}", rows)
-            kept |= remembered
+            stored_columns |= remembered
             before.append(running.take(pa.array(self.heads)).cast(kind))
             after.append(running.take(pa.array(self.ends)).cast(kind))
-        return before, after, had, kept
+        return before, after, had, stored_columns
 
     def _aggregate(
         self, call: RunningCall, kind: pa.DataType, name: str, rows: np.ndarray
@@ -213,16 +213,16 @@ class RunningBatch:
         valid = np.zeros(len(rows), bool)
         valid[self.rows] = column.is_valid().to_numpy(zero_copy_only=False)
         count = self._sums(valid[self.rows].astype(np.int64), self.before.numbers(f"{name}_count"))
-        kept = {f"{name}_count": pa.array(count[self.ends])}
+        stored_columns = {f"{name}_count": pa.array(count[self.ends])}
         if call.function == "count":
-            return pa.array(count), kept
+            return pa.array(count), stored_columns
         if call.function in ("sum", "avg"):
             total = self._totals(call, kind, column, name)
-            kept[f"{name}_sum"] = total.take(pa.array(self.ends))
-            return total_value(call, kind, total, count), kept
+            stored_columns[f"{name}_sum"] = total.take(pa.array(self.ends))
+            return total_value(call, kind, total, count), stored_columns
         value = self._chosen(call, column, valid, name, rows)
-        kept[f"{name}_value"] = value.take(pa.array(self.ends))
-        return value, kept
+        stored_columns[f"{name}_value"] = value.take(pa.array(self.ends))
+        return value, stored_columns
 
     def _totals(self, call: RunningCall, kind: pa.DataType, column: pa.Array, name: str) -> pa.Array:
         """Return the sum up to each place, not NULL."""
@@ -291,20 +291,20 @@ def kept_sum(call: RunningCall, column: pa.DataType) -> pa.DataType:
     return pa.int64() if call.function == "sum" and pa.types.is_integer(column) else pa.float64()
 
 
-def sum_with(call: RunningCall, known: pa.Array, more: Sequence[np.ndarray], column: pa.DataType) -> pa.Array:
+def sum_with(call: RunningCall, sums: pa.Array, more: Sequence[np.ndarray], column: pa.DataType) -> pa.Array:
     """Return sums of a column as they are remembered, after something was added.
 
-    known: without NULL.
+    sums:  without NULL.
     more:  the limbs of what is added (`cepsql.operators.exact_sums`).
     Raises OperationalError where a sum outgrows its type.
     """
     if pa.types.is_decimal(column):
-        total = unscaled(known) + as_integers(more)
+        total = unscaled(sums) + as_integers(more)
         _check(total, 10 ** min(column.precision + 10, 38), call, "DECIMAL")
-        return as_decimals(total, known.type)
+        return as_decimals(total, sums.type)
     if call.function == "avg":
-        return pa.array(known.to_numpy() + as_doubles(more))
-    total = integers(known).astype(object) + as_integers(more)
+        return pa.array(sums.to_numpy() + as_doubles(more))
+    total = integers(sums).astype(object) + as_integers(more)
     _check(total, 2**63, call, "BIGINT")
     return pa.array(total.astype(np.int64))
 
@@ -314,13 +314,13 @@ def _check(total: np.ndarray, limit: int, call: RunningCall, kind: str) -> None:
         raise _overflow(call, kind)
 
 
-def better_values(known: pa.Array, more: pa.Array, least: bool) -> pa.Array:
+def better_values(values: pa.Array, more: pa.Array, least: bool) -> pa.Array:
     """Return of two values the least or the greatest, which is the former where they are equal; NULL is no value."""
-    numbers = ordinals(pa.concat_arrays([known, more]), equal_zeros=True)
-    before, after = numbers[: len(known)], numbers[len(known) :]
+    numbers = ordinals(pa.concat_arrays([values, more]), equal_zeros=True)
+    before, after = numbers[: len(values)], numbers[len(values) :]
     better = after < before if least else after > before
-    there, comes = (np.asarray(one.is_valid()) for one in (known, more))
-    return pc.if_else(pa.array(comes & (better | ~there)), more, known)
+    there, comes = (np.asarray(one.is_valid()) for one in (values, more))
+    return pc.if_else(pa.array(comes & (better | ~there)), more, values)
 
 
 def total_value(call: RunningCall, kind: pa.DataType, total: pa.Array, count: np.ndarray) -> pa.Array:

@@ -41,18 +41,22 @@ class SeenValues:
         newer, older:  what is remembered of each key, NULL for nothing.
         """
         seen = np.zeros(len(hashes), bool)
-        kept: tuple[list[bytes], list[bytes]] = ([], [])
+        stored_filters: tuple[list[bytes], list[bytes]] = ([], [])
         for key, (begin, end) in enumerate(pairwise(starts)):
             rows = np.flatnonzero(valid[begin:end]) + begin
             filters = [_Filter(self, newer[key].as_py()), _Filter(self, older[key].as_py())]
             seen[rows], filters = self._of_key(hashes[rows], filters)
-            for texts, one in zip(kept, filters, strict=True):
+            for texts, one in zip(stored_filters, filters, strict=True):
                 texts.append(one.text())
-        return pa.array(seen, mask=~valid), pa.array(kept[0], pa.large_binary()), pa.array(kept[1], pa.large_binary())
+        return (
+            pa.array(seen, mask=~valid),
+            pa.array(stored_filters[0], pa.large_binary()),
+            pa.array(stored_filters[1], pa.large_binary()),
+        )
 
     def _of_key(self, hashes: np.ndarray, filters: "Sequence[_Filter]") -> "tuple[np.ndarray, list[_Filter]]":
         newer, older = filters
-        found, begin = np.zeros(len(hashes), bool), 0
+        seen, begin = np.zeros(len(hashes), bool), 0
         while begin < len(hashes):
             ahead = hashes[begin : begin + max(self.expected, _BLOCK)]
             places = self.places(ahead)
@@ -61,13 +65,13 @@ class SeenValues:
             # Rows up to the one that fills the newer filter are told from these filters.
             full = int(np.searchsorted(added, self.expected - newer.count)) + 1
             size = min(full, len(held))
-            found[begin : begin + size] = held[:size] | older.holds(places[:size])
+            seen[begin : begin + size] = held[:size] | older.holds(places[:size])
             fresh = ~held[:size]
             newer.add(ahead[:size][fresh], places[:size][fresh])
             begin += size
             if newer.count >= self.expected:
                 newer, older = _Filter(self, None), newer
-        return found, [newer, older]
+        return seen, [newer, older]
 
     def places(self, hashes: np.ndarray) -> np.ndarray:
         """Return the bits of each hash, a row each."""

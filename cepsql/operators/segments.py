@@ -29,15 +29,15 @@ class Segments:
 
     def last(self, chosen: np.ndarray) -> np.ndarray:
         """Return the last chosen place in the segment up to each place, -1 where there is none."""
-        found = np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), -1))
-        return np.where(found >= self.starts[self.number], found, -1)
+        last = np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), -1))
+        return np.where(last >= self.starts[self.number], last, -1)
 
     def first(self, chosen: np.ndarray) -> np.ndarray:
         """Return the first chosen place in the segment up to each place, -1 where there is none."""
         places = np.flatnonzero(chosen)
         following = np.searchsorted(places, self.starts[:-1])
-        found = np.append(places, len(chosen))[following][self.number]
-        return np.where(found <= np.arange(len(chosen)), found, -1)
+        first = np.append(places, len(chosen))[following][self.number]
+        return np.where(first <= np.arange(len(chosen)), first, -1)
 
     def greatest(self, values: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Return the place of the greatest chosen value (int64) in the segment up to each place, of equal ones the

@@ -108,15 +108,15 @@ class Runs:
 
     def _written(self, sizes: np.ndarray) -> bytes:
         there = np.flatnonzero(sizes).tolist()
-        told = json.dumps([[int(sizes[i]), self.runs[i].place, *(self.runs[i].origin or ())] for i in there]).encode()
+        header = json.dumps([[int(sizes[i]), self.runs[i].place, *(self.runs[i].origin or ())] for i in there]).encode()
         # The rows behind it must lie where numpy and memory views read them.
-        return told + b" " * (-len(told) % 8)
+        return header + b" " * (-len(header) % 8)
 
 
 def read_runs(data: bytes) -> list[tuple[int, OriginRun]]:
     """Return runs, and how many rows each has, as `Runs.told` wrote them."""
-    found = json.loads(data) if data else []
-    return [(size, OriginRun(Origin(*origin) if origin else None, place)) for size, place, *origin in found]
+    runs = json.loads(data) if data else []
+    return [(size, OriginRun(Origin(*origin) if origin else None, place)) for size, place, *origin in runs]
 
 
 def _runs(column: pa.Array) -> tuple[np.ndarray, list[Origin | None]]:
@@ -153,9 +153,9 @@ Origins = Mapping[int, tuple[int, Origin]]
 class Numbering:
     """Gives origins numbers that are the same in all packets of a micro-batch and in the rows that are kept."""
 
-    def __init__(self, known: Origins):
-        self.origins: dict[int, tuple[int, Origin]] = dict(known)
-        self._numbers = {origin: number for number, origin in known.items()}
+    def __init__(self, origins: Origins):
+        self.origins: dict[int, tuple[int, Origin]] = dict(origins)
+        self._numbers = {origin: number for number, origin in origins.items()}
         self._next = 0
 
     def placed(self, rows: pa.Table, input: int, runs: Sequence[tuple[int, OriginRun]]) -> pa.Table:
@@ -183,10 +183,10 @@ class Numbering:
 
     def ranks(self) -> np.ndarray:
         """Return the rank of each number: in the order of the inputs, and of their origins."""
-        found = np.zeros(max(self.origins, default=-1) + 1, np.int64)
+        ranks = np.zeros(max(self.origins, default=-1) + 1, np.int64)
         for rank, number in enumerate(sorted(self.origins, key=self.origins.__getitem__)):
-            found[number] = rank
-        return found
+            ranks[number] = rank
+        return ranks
 
     def of(self, tables: Iterable[pa.Table | None]) -> Origins:
         """Return the origins of rows."""

@@ -70,24 +70,24 @@ class Fused(WholeSections):
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         of_first, kept = self._sections(sections)
-        given = self.first.advance(rows, of_first, old, new)
-        between, null_time = self._rows_between(given.output)
+        first_step = self.first.advance(rows, of_first, old, new)
+        between, null_time = self._rows_between(first_step.output)
         old, new = self._held_back(old), self._held_back(new)
         on_time = between.filter(pc.greater(between["t"], old)) if between.num_columns else between
         if self.in_order and self.second.sides[0].by_arrival:
             kept, on_time = _after_each_other(kept, on_time)
         step, kept = release(self.second, kept, [[compact(on_time)] if on_time.num_rows else []], old, new)
         kept = _without_positions(kept)
-        tables = {_first(name): table for name, table in given.sections.items()}
+        tables = {_first(name): table for name, table in first_step.sections.items()}
         seconds = {_HELD: kept.held[0], _WAITING: kept.waiting[0], **kept.sections}
         # Columns of one name may have another type in each operator.
         tables |= {_second(name): _renamed(table, _second) for name, table in seconds.items() if table is not None}
-        counts = {_first(name): number for name, number in given.counts.items()}
+        counts = {_first(name): number for name, number in first_step.counts.items()}
         counts |= {_second(name): number for name, number in step.counts.items()}
         became = (on_time.num_rows, between.num_rows - on_time.num_rows, null_time)
         counts |= {_second(name): number for name, number in zip(_COUNTS, became, strict=True)}
-        deadlines = [*self._deadlines(step, kept), *([] if given.deadlines is None else [given.deadlines])]
-        return Step(step.output, given.keep, tables, counts, step.changes, np.concatenate(deadlines))
+        deadlines = [*self._deadlines(step, kept), *([] if first_step.deadlines is None else [first_step.deadlines])]
+        return Step(step.output, first_step.keep, tables, counts, step.changes, np.concatenate(deadlines))
 
     def _sections(self, sections: Mapping[str, pa.Table]) -> tuple[Mapping[str, pa.Table], Kept]:
         """Return the sections of the first, and what is kept of the second."""
@@ -102,9 +102,9 @@ class Fused(WholeSections):
         (held,), (waiting,) = kept.held, kept.waiting
         rows = 0 if waiting is None else waiting.num_rows
         if held is not None:
-            found = self.second.deadlines(open_held(held), 0)
-            rows += held.num_rows - len(found)
-            yield self._of_first(found)
+            deadlines = self.second.deadlines(open_held(held), 0)
+            rows += held.num_rows - len(deadlines)
+            yield self._of_first(deadlines)
         yield np.full(rows, NEVER)
 
     def _rows_between(self, output: pa.Table) -> tuple[pa.Table, int]:

@@ -37,14 +37,14 @@ def is_due(deadlines: np.ndarray, old: int, new: int) -> np.ndarray:
 def has_key(held: OrderedRows, keys: Sequence[str], others: Sequence[pa.Table]) -> np.ndarray:
     """Tell for each partition whether one of the others, each one chunk a column, has a row of its key."""
     count = len(held.starts) - 1
-    found = np.zeros(count, bool)
+    occurs = np.zeros(count, bool)
     firsts = held.rows.select(list(keys))
     if count < held.rows.num_rows:
         firsts = take_rows(firsts, held.starts[:-1])
     left = [c.chunk(0) for c in firsts.columns]
     for other in others:
-        found |= find_keys(left, count, [other[k].chunk(0) for k in keys], other.num_rows) >= 0
-    return found
+        occurs |= find_keys(left, count, [other[k].chunk(0) for k in keys], other.num_rows) >= 0
+    return occurs
 
 
 def divide(held: OrderedRows, chosen: np.ndarray) -> tuple[pa.Table | None, pa.Table | None]:
@@ -75,14 +75,14 @@ def retain(ordered: OrderedRows, keep: Keep) -> pa.Table | None:
     places = np.arange(total) + (begins - offsets)[partition]
     first = np.zeros(total, bool)
     first[offsets[sizes > 0]] = True
-    kept = rows if total == rows.num_rows else take_rows(rows, places)
-    kept = kept.append_column(CONTEXT, pa.array(places < keep.pending[partition]))
-    return kept.append_column(FIRST, pa.array(first))
+    retained = rows if total == rows.num_rows else take_rows(rows, places)
+    retained = retained.append_column(CONTEXT, pa.array(places < keep.pending[partition]))
+    return retained.append_column(FIRST, pa.array(first))
 
 
-def _without_context(kept: pa.Table, places: np.ndarray, starts: np.ndarray) -> pa.Table:
+def _without_context(rows: pa.Table, places: np.ndarray, starts: np.ndarray) -> pa.Table:
     """Return rows that stood at these places, none for what comes after it, with FIRST and CONTEXT."""
     partition = np.searchsorted(starts, places, "right")
     first = np.concatenate([[True], np.diff(partition) != 0])
-    kept = kept.append_column(CONTEXT, pa.array(np.zeros(len(places), bool)))
-    return kept.append_column(FIRST, pa.array(first))
+    rows = rows.append_column(CONTEXT, pa.array(np.zeros(len(places), bool)))
+    return rows.append_column(FIRST, pa.array(first))

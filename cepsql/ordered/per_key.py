@@ -22,8 +22,8 @@ def read_numbers(
     numbers = np.full(count, absent, np.int64)
     if stored is not None and stored.num_rows:
         place = _places(stored, names, keys, count)
-        known = place >= 0
-        numbers[place[known]] = one_chunk(stored[NUMBER]).to_numpy()[known]
+        has_number = place >= 0
+        numbers[place[has_number]] = one_chunk(stored[NUMBER]).to_numpy()[has_number]
     return numbers
 
 
@@ -31,9 +31,9 @@ def write_numbers(
     stored: pa.Table | None, names: Sequence[str], keys: list[pa.Array], numbers: np.ndarray, chosen: np.ndarray
 ) -> pa.Table:
     """Return `stored` with the numbers of the chosen ones of these distinct keys, and without the others."""
-    kept = pa.array(chosen)
-    columns = {name: column.filter(kept) for name, column in zip(names, keys, strict=True)}
-    tables = [pa.table({**columns, NUMBER: pa.array(numbers).filter(kept)})]
+    mask = pa.array(chosen)
+    columns = {name: column.filter(mask) for name, column in zip(names, keys, strict=True)}
+    tables = [pa.table({**columns, NUMBER: pa.array(numbers).filter(mask)})]
     if stored is not None:
         others = pa.array(_places(stored, names, keys, len(numbers)) < 0)
         tables = [stored.filter(others), *tables]

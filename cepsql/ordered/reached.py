@@ -81,61 +81,61 @@ def reached_after(
     ended = any(packet.ended for packet in everything) and not endless
     clock = max((packet.heartbeat for packet in everything), default=BEGINNING)
     return tuple(
-        Reached(END_OF_TIME) if ended and not given.chained else _after(given, known, mine, clock, endless)
-        for given, known, mine in zip(inputs, before, packets, strict=True)
+        Reached(END_OF_TIME) if ended and not clocked.chained else _after(clocked, last, mine, clock, endless)
+        for clocked, last, mine in zip(inputs, before, packets, strict=True)
     )
 
 
-def _after(given: Clocked, before: Reached, packets: Sequence[Told], clock: int, endless: bool) -> Reached:
+def _after(clocked: Clocked, before: Reached, packets: Sequence[Told], clock: int, endless: bool) -> Reached:
     times = (packet.greatest for packet in packets)
     seen = max((time for time in times if not (endless and time == END_OF_TIME)), default=BEGINNING)
-    if given.by_producer:
-        return _after_producers(given, before, packets, clock)
+    if clocked.by_producer:
+        return _after_producers(clocked, before, packets, clock)
     if seen > BEGINNING:
         return Reached(max(before.greatest, seen))
-    if given.heartbeat is None or clock == BEGINNING:
+    if clocked.heartbeat is None or clock == BEGINNING:
         return before
-    greatest, silent = _after_heartbeat(before.greatest, before.silent, clock, given.heartbeat)
+    greatest, silent = _after_heartbeat(before.greatest, before.silent, clock, clocked.heartbeat)
     return Reached(greatest, silent)
 
 
-def _after_producers(given: Clocked, before: Reached, packets: Sequence[Told], clock: int) -> Reached:
+def _after_producers(clocked: Clocked, before: Reached, packets: Sequence[Told], clock: int) -> Reached:
     came = _greatest(packet.producers for packet in packets)
     if not came and clock == BEGINNING:
         # What heartbeats said of a silent input stays.
         return before
-    known = dict(before.producers)
+    producers = dict(before.producers)
     for name, time in came.items():
-        known[name] = ProducerTime(max(time, known[name].greatest) if name in known else time)
-    if len(known) > MAX_PRODUCERS:
+        producers[name] = ProducerTime(max(time, producers[name].greatest) if name in producers else time)
+    if len(producers) > MAX_PRODUCERS:
         raise OperationalError(
-            f"{given.name or 'the stream'} has more than {MAX_PRODUCERS:,} producers that are waited for",
+            f"{clocked.name or 'the stream'} has more than {MAX_PRODUCERS:,} producers that are waited for",
             hint="WATERMARK ... BY a column with fewer values, or WITH IDLE TIMEOUT",
         )
-    live = known
-    if given.idle is not None and clock > BEGINNING:
+    live = producers
+    if clocked.idle is not None and clock > BEGINNING:
         live = {}
-        for name, producer in known.items():
+        for name, producer in producers.items():
             silent = None if name in came else _silent_since(producer.silent, clock)
-            if silent is None or clock - silent < given.idle:
+            if silent is None or clock - silent < clocked.idle:
                 live[name] = ProducerTime(producer.greatest, silent)
     if live:
         greatest = min(producer.greatest for producer in live.values())
     else:
         # Of those that were the last to fall silent none is waited for.
-        greatest = max([before.greatest, *(producer.greatest for producer in known.values())])
-    if came or given.heartbeat is None or clock == BEGINNING:
-        return Reached(greatest if known else before.greatest, None if came else before.silent, live)
-    greatest, since = _after_heartbeat(max(greatest, before.greatest), before.silent, clock, given.heartbeat)
+        greatest = max([before.greatest, *(producer.greatest for producer in producers.values())])
+    if came or clocked.heartbeat is None or clock == BEGINNING:
+        return Reached(greatest if producers else before.greatest, None if came else before.silent, live)
+    greatest, since = _after_heartbeat(max(greatest, before.greatest), before.silent, clock, clocked.heartbeat)
     return Reached(greatest, since, live)
 
 
-def _greatest(told: Iterable[Mapping[str | None, int]]) -> dict[str | None, int]:
-    found: dict[str | None, int] = {}
-    for times in told:
+def _greatest(times_of_packets: Iterable[Mapping[str | None, int]]) -> dict[str | None, int]:
+    greatest: dict[str | None, int] = {}
+    for times in times_of_packets:
         for name, time in times.items():
-            found[name] = max(time, found.get(name, BEGINNING))
-    return found
+            greatest[name] = max(time, greatest.get(name, BEGINNING))
+    return greatest
 
 
 def _silent_since(silent: int | None, clock: int) -> int:

@@ -43,14 +43,14 @@ def rejected_rows(packets: Sequence[Packed], bound: int, until: Callable[[pa.Tab
 
     Columns: REJECTED_FIELDS and `whole`, one chunk each. Packets whose rows have no `whole` give nothing.
     """
-    found = [packet.aside for packet in packets if packet.aside is not None]
+    tables = [packet.aside for packet in packets if packet.aside is not None]
     for packet in packets:
         if packet.rows is not None and WHOLE in packet.rows.column_names:
             late_ones = (until(packet.rows) <= bound) & ~marked(packet.rows, REPEATED)
             late = packet.rows[WHOLE].filter(pa.array(late_ones))
             parts = [_rejected(pa.repeat(LATE, len(chunk)), bound, chunk) for chunk in late.chunks if len(chunk)]
-            found += [pa.Table.from_batches([part]) for part in parts]
-    return stack(found) if found else None
+            tables += [pa.Table.from_batches([part]) for part in parts]
+    return stack(tables) if tables else None
 
 
 def _rejected(reasons: pa.Array, watermark: int | None, whole: pa.Array) -> pa.RecordBatch:

@@ -83,14 +83,14 @@ def release(
 
 def where_time(tables: Sequence[pa.Table], test: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> list[pa.Table]:
     """Return the tables with only the rows whose time passes the test, without those that become empty."""
-    kept = []
+    passing = []
     for table in tables:
         passes = test(table["t"])
         if pc.all(passes).as_py():
-            kept.append(table)
+            passing.append(table)
         elif pc.any(passes).as_py():
-            kept.append(table.filter(passes))
-    return kept
+            passing.append(table.filter(passes))
+    return passing
 
 
 def _divided(
@@ -152,7 +152,7 @@ def _ordered(
         return [_open(*partition_rows(tables.pop(), layout.key_names, "t", layout.order, layout.ties, ranks))]
     breakers = [(layout.order, layout.ties) for layout in operator.sides]
     sorted_sides = partition_sides(tables, operator.sides[0].key_names, "t", breakers, ranks)
-    return [None if found is None else _open(*found) for found in sorted_sides]
+    return [None if side is None else _open(*side) for side in sorted_sides]
 
 
 def _marked(rows: pa.Table, marks: Mapping[str, pa.DataType]) -> pa.Table:

@@ -34,6 +34,6 @@ def standing(operator: Operator, kept: Kept, remembered: np.ndarray | None = Non
     if remembered is not None:
         held.append(remembered)
         rows += len(remembered)
-    undecided = np.concatenate([found[found < NEVER] for found in held]) if held else np.zeros(0, np.int64)
+    undecided = np.concatenate([times[times < NEVER] for times in held]) if held else np.zeros(0, np.int64)
     timed = undecided[undecided < END_OF_TIME]
     return Standing(rows, waiting, len(undecided), int(timed.min()) if len(timed) else None)

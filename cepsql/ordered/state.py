@@ -130,8 +130,8 @@ def decode(data: bytes | pa.Buffer, operator: Operator, identity: str, folder: S
         kept = replace(kept, keyed=KeyedRows(tuple(operator.sides[0].key_names), tuple(levels)))
         log = FileLog(keyed["id"], keyed["turn"], tuple(map(tuple, keyed["unused"])))
     producers = directory.get("producers", [[]] * len(directory["greatest"]))
-    told = zip(directory["greatest"], directory["silent"], producers, strict=True)
-    reached = tuple(Reached(greatest, silent, _producers(data)) for greatest, silent, data in told)
+    clocks = zip(directory["greatest"], directory["silent"], producers, strict=True)
+    reached = tuple(Reached(greatest, silent, _producers(data)) for greatest, silent, data in clocks)
     origins = {number: (input, Origin(*origin)) for number, input, *origin in directory.get("origins", [])}
     return State(directory["bound"], reached, kept, origins, log)
 

@@ -132,10 +132,10 @@ def refuse_order(root: Sql, changing: bool, last: bool) -> None:
     """
     streams = {name for name, node in root.inputs.items() if node.properties.streaming}
     for query in root.query.find_all(exp.Query):
-        if not _reads(query, streams) or (changing and asks_first_rows(query)):
-            continue
         for clause, clause_name in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
-            if query.args.get(clause) is not None and not (last and clause == "order" and query is root.query):
+            if query.args.get(clause) is None or (last and clause == "order" and query is root.query):
+                continue
+            if _reads(query, streams) and not (changing and asks_first_rows(query)):
                 place = span_of(query.args[clause], span_of(query))
                 raise NotSupportedError(
                     f"{clause_name} over a stream is not supported",
@@ -155,7 +155,7 @@ def refuse_on_streams(root: Sql) -> None:
             _refuse_groups_without_window(query)
             _refuse_set_operation(query)
             _refuse_lateral(query)
-    _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
+    _refuse_in_conditions([table for table in root.tables if table_name(table) in streams], None)
     _refuse_whole_tables(without_ctes(root.query), streams, None)
 
 

@@ -17,9 +17,9 @@ from cepsql.plan.groups.assigned_windows import rows_in_windows
 from cepsql.plan.operators.current_watermark import CurrentWatermark
 from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_calls
 from cepsql.plan.tree.join_order import relations
-from cepsql.plan.tree.nodes import Node, Read, RowWindows, Sql
+from cepsql.plan.tree.nodes import Node, Read, RowWindows, Sql, sql_over
 from cepsql.plan.tree.reader import Checked
-from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
+from cepsql.plan.tree.rows_below import hoist_selects
 
 _HINT = "at is the event time in WHERE CURRENT_WATERMARK(at) IS NULL OR at > CURRENT_WATERMARK(at)"
 
@@ -127,7 +127,7 @@ def _relation(select: exp.Select, column: exp.Column) -> exp.Expr | None:
 
 def _rows(item: exp.Expr, nodes: Mapping[str, Node]) -> Sql:
     query = exp.select("*").from_(item.copy())
-    return Sql(query, read_nodes(query, nodes))
+    return sql_over(query, nodes)
 
 
 def _base(item: exp.Expr, column: exp.Column) -> tuple[list[tuple[exp.Select, str]], exp.Expr, str]:
@@ -183,7 +183,7 @@ def _put_operator(
             read.setdefault(column.name.lower(), column.name)
     items = [exp.column(exp.to_identifier(name, quoted=True), table=alias, quoted=True) for name in read.values()]
     query = exp.select(*items).from_(base.copy())
-    rows = Sql(query, read_nodes(query, nodes))
+    rows = sql_over(query, nodes)
     followed = checked.followed_by(time, rows, place, NAME)
     if followed is None:
         raise _no_event_time(_rows(base, nodes), time, place)

@@ -45,6 +45,7 @@ _ALWAYS = {
     "and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "nseq", "in", "isnull", "case", "coalesce", "greatest",
     "least", "map", "add", "sub", "mul", "div", "mod", "neg", "abs",
 }  # fmt: skip
+_BOOLEANS = (exp.Predicate, exp.Connector, exp.Not)
 _SETS = ("ARRAYUNIQUEAGG", "COLLECT_SET")
 _OF_LISTS: dict[str, tuple[str, tuple]] = {
     **dict.fromkeys(("STD", "STDDEV", "STDDEVSAMP", "STDDEV_SAMP"), ("stddev_samp", ())),
@@ -170,8 +171,8 @@ class _Lowering:
         if _is_parameter(node):
             return self.parameters[node.name]
         rows = self.rows(node)
-        if rows == {LAST_ROW} and positive and self.scope.type_of(node) in ("boolean", "unknown"):
-            return Bit(self.traveling.predicate(self._guarded(node, LAST_ROW)))
+        if rows == {LAST_ROW} and positive and self._may_be_boolean(node):
+            return Bit(self.traveling.predicate(self._guarded(self.scope.row_expression(node), LAST_ROW)))
         if rows is not None and len(rows) == 1 and not isinstance(node, exp.And | exp.Or):
             (row,) = rows
             if row == LAST_ROW or row_of(node, self.scope) is not None or _is_strict(node):
@@ -179,6 +180,9 @@ class _Lowering:
         if rows == set() and not isinstance(node, exp.Interval):
             return self._constant(node)
         return self._operation(node, positive)
+
+    def _may_be_boolean(self, node: exp.Expr) -> bool:
+        return isinstance(node, _BOOLEANS) or self.scope.type_of(node) in ("boolean", "unknown")
 
     def rows(self, node: exp.Expr) -> set[RowRef] | None:
         """Return the rows that an expression reads, None if it reads more than values of rows."""
@@ -227,21 +231,22 @@ class _Lowering:
         return row
 
     def _value(self, node: exp.Expr, row: RowRef) -> Navigation:
-        sql = self._guarded(node, row)
+        expression = self.scope.row_expression(node)
+        sql = self._guarded(expression, row)
         column = self.traveling.value(sql)
-        self._note_type(column, node)
-        if row_of(node, self.scope) is None and sql == self.scope.row_sql(node):
+        self._note_type(column, expression)
+        if row_of(node, self.scope) is None and sql == sql_of(expression):
             self.traveling.computed.add(column)
         return Navigation(column, row.variables, row.first, row.offset, row.shift)
 
-    def _guarded(self, node: exp.Expr, row: RowRef) -> str:
+    def _guarded(self, expression: exp.Expr, row: RowRef) -> str:
         """Return the Spark SQL of an expression of a row that is no error where the condition does not need it.
 
         Spark computes it for every row. Where other conditions on the row decide without it, it is NULL.
         """
-        sql, expression = self.scope.row_sql(node), self.scope.row_expression(node)
-        reads = expression.find(exp.Column) is not None
-        if not (self._guards and reads and may_fail(expression, self.scope.type_of)):
+        sql = sql_of(expression)
+        reads = self._guards and expression.find(exp.Column) is not None
+        if not (reads and may_fail(expression, self.scope.type_of)):
             return sql
         row_guards = [
             guard for guards_of in self._guards for guard in guards_of() if self.rows(guard.condition) == {row}
@@ -251,9 +256,8 @@ class _Lowering:
         conditions = " AND ".join(f"({self.scope.row_sql(guard.condition)}) IS {guard.truth}" for guard in row_guards)
         return f"CASE WHEN {conditions} THEN {sql} END"
 
-    def _note_type(self, column: str, node: exp.Expr) -> None:
+    def _note_type(self, column: str, read: exp.Expr) -> None:
         """Remember the type of a column of the input; of what is computed only Spark knows it."""
-        read = self.scope.row_expression(node)
         if isinstance(read, exp.Column):
             self.types[column] = parse_type(self.scope.columns[read.name.lower()][1])
 
@@ -279,7 +283,7 @@ class _Lowering:
             lowered = lower_condition_aggregate(call, self.scope, self.traveling)
             column = getattr(lowered, "column", None)
             if isinstance(column, str) and call.filter is None and len(call.arguments) == 1:
-                self._note_type(column, call.arguments[0])
+                self._note_type(column, self.scope.row_expression(call.arguments[0]))
             return lowered
         reads = name in ("CLASSIFIER", FIRST, LAST, "PREV", "NEXT")
         if reads and any(navigation_name(n) == "CLASSIFIER" for n in node.walk()):
@@ -368,7 +372,7 @@ class _Lowering:
         listed = replace(call, function=exp.ArrayAgg(this=argument.copy()), name="ARRAY_AGG")
         lowered = lower_condition_aggregate(listed, self.scope, self.traveling)
         if isinstance(lowered, Aggregate) and isinstance(lowered.column, str) and call.filter is None:
-            self._note_type(lowered.column, argument)
+            self._note_type(lowered.column, self.scope.row_expression(argument))
         return lowered
 
     def _of_one_row(self, node: exp.Expr, row: RowRef) -> Scalar:

@@ -9,7 +9,7 @@ from cepsql.analysis.row_pattern.aggregate_calls import called_function, is_aggr
 from cepsql.analysis.row_pattern.calendar_within import with_calendar_within
 from cepsql.analysis.row_pattern.define_conditions import compares_with_itself, lower_condition
 from cepsql.analysis.row_pattern.match_lists import ListAggregate
-from cepsql.analysis.row_pattern.measures_clause import Atoms, lower_measure, lower_row_value
+from cepsql.analysis.row_pattern.measures_clause import Atoms, lower_measure, lower_row_value, written_part
 from cepsql.analysis.row_pattern.modifiers import check_modifiers, check_rows
 from cepsql.analysis.row_pattern.scope import FIRST, LAST, MATCH_FUNCTIONS, MatchScope, navigation_name, variable_hint
 from cepsql.analysis.row_pattern.subqueries import HIDDEN
@@ -23,6 +23,7 @@ from cepsql.analysis.sql.plain_sql import sql_of
 from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import order_hint
 from cepsql.analysis.sql.watermark_call import NAME, is_watermark_call
+from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, at_place
 from cepsql.language.statements import DeduplicateClause, MatchClause, Name
@@ -56,7 +57,7 @@ class MatchPlan:
     notices:   what the user should know before it runs for months.
     scope, traveling: what its names mean and what travels, for whoever lowers further expressions of the clause.
     aggregates: what Spark computes from lists that the matcher returns, before `output`.
-    written:   what a measure says, by what `output` has in its place.
+    computed:  what `output` computes, and the parts of measures in whose places it stands.
     """
 
     clause: MatchClause
@@ -69,7 +70,15 @@ class MatchPlan:
     scope: MatchScope = field(repr=False, compare=False)
     traveling: Traveling = field(repr=False, compare=False)
     aggregates: tuple[ListAggregate, ...] = ()
-    written: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    computed: tuple[tuple[exp.Expr, exp.Expr], ...] = field(default=(), repr=False, compare=False)
+
+    @cached_property
+    def written(self) -> Mapping[str, str]:
+        """What a measure says, by what `output` has in its place."""
+        written: dict[str, str] = {}
+        for value, part in self.computed:
+            written.setdefault(sql_of(value), written_part(part))
+        return written
 
     @property
     def streaming(self) -> bool:
@@ -121,6 +130,8 @@ def plan_match(
     if not (keys or time or traveling.values or traveling.predicates):
         # So it does for rows.
         traveling.value("TRUE")
+    pattern = describe_pattern(clause)
+    state_id = _state_id(describe_clause(clause, pattern), keys, order_columns, traveling)
     programs = [
         MatchProgram(
             pattern=part.clause.pattern,
@@ -141,8 +152,8 @@ def plan_match(
             empty=part.clause.rows.empty or "show",
             frame=part.after,
             id_columns=id_columns,
-            state_id=_state_id(clause, keys, order_columns, traveling),
-            pattern_id=digest(describe_pattern(part.clause)),
+            state_id=state_id,
+            pattern_id=digest(pattern if part is parts[0] else describe_pattern(part.clause)),
         )
         for part, within in zip(parts, limits, strict=True)
     ]
@@ -169,7 +180,7 @@ def plan_match(
         scope,
         traveling,
         tuple(aggregate for part in parts for aggregate in part.atoms.aggregates),
-        {taken: said for part in parts for taken, said in part.atoms.written.items()},
+        tuple(pair for part in parts for pair in part.atoms.computed),
     )
 
 
@@ -201,11 +212,9 @@ def _lowered(clause: MatchClause, scope: MatchScope, traveling: Traveling, mark:
     return _Lowered(clause, scope, conditions, atoms, output, after)
 
 
-def _state_id(
-    clause: MatchClause, keys: tuple[Column, ...], order: tuple[OrderColumn, ...], traveling: Traveling
-) -> str:
+def _state_id(described: dict, keys: tuple[Column, ...], order: tuple[OrderColumn, ...], traveling: Traveling) -> str:
     columns = [column.sql for column in (*keys, *order, *traveling.values)]
-    return digest([STATE_VERSION, describe_clause(clause), columns, traveling.predicates])[:16]
+    return digest([STATE_VERSION, described, columns, traveling.predicates])[:16]
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

@@ -80,7 +80,7 @@ def lower_list_aggregate(
         lists[name] = None
         field = exp.column(name, table=ELEMENT)
         value = exp.func("timestamp_micros", field) if column == "t" else field
-        atoms.written[sql_of(value)] = sql_of(node)
+        atoms.computed.append((value, node))
         return value
 
     function = call.function.copy()

@@ -37,13 +37,13 @@ class Atoms:
     """The columns that the matcher must return, and the aggregates that Spark computes from those that are lists.
 
     Gathered while measures are lowered.
-    written: what a measure says, by what Spark computes in its place.
+    computed: what Spark computes, and the part of a measure in whose place it does.
     mark:    what the names of the columns end with.
     """
 
     measures: list[Measure] = field(default_factory=list)
     aggregates: list[ListAggregate] = field(default_factory=list)
-    written: dict[str, str] = field(default_factory=dict)
+    computed: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
     mark: str = ""
 
     def column(
@@ -159,13 +159,14 @@ def lower_measure(
     def noted(node: exp.Expr) -> exp.Expr:
         lowered = lower(node)
         if lowered is not node:
-            atoms.written.setdefault(sql_of(lowered), _written(node))
+            atoms.computed.append((lowered, node))
         return lowered
 
     return expression.transform(noted)
 
 
-def _written(node: exp.Expr) -> str:
+def written_part(node: exp.Expr) -> str:
+    """Return a part of a measure as Spark SQL, with its navigation by the standard's names."""
     if navigation_name(node) in (RUNNING, FINAL):
-        return f"{spoken_name(node)} {_written(node.expressions[0])}"
+        return f"{spoken_name(node)} {written_part(node.expressions[0])}"
     return _NAVIGATION.sub(lambda found: found[1], sql_of(node))

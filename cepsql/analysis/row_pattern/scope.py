@@ -137,7 +137,7 @@ class MatchScope:
         row = self.row_expression(expression)
         if self._is_input_column(row):
             return self._declared_type(row)
-        plain = copied(row).transform(lambda node: of_result_type(node) or node, copy=False)
+        plain = row.transform(lambda node: of_result_type(node) or node, copy=False)
         for call in list(plain.find_all(exp.Anonymous)):
             kind = _TYPES.get(call.name.upper())
             if kind:
@@ -161,7 +161,7 @@ class MatchScope:
         return declared_type(self.columns[column.name.lower()][1])
 
     def row_expression(self, expression: exp.Expr) -> exp.Expr:
-        """Return the expression with pattern variables and navigation taken off: what is computed from one row."""
+        """Return a new expression without pattern variables and navigation: what is computed from one row."""
 
         def strip(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
@@ -185,7 +185,7 @@ class MatchScope:
 
     def row_sql(self, expression: exp.Expr) -> str:
         """Return the Spark SQL of an expression that reads one row, over the columns of the input."""
-        return sql_of(self.row_expression(expression))
+        return sql_of(self.row_expression(expression), keep=False)
 
 
 @lru_cache(maxsize=16)

@@ -18,7 +18,7 @@ def canonical_sql(expression: exp.Expr) -> str:
     for identifier in copy.find_all(exp.Identifier):
         if not identifier.quoted:
             identifier.set("this", identifier.name.lower())
-    return sql_of(copy, comments=False)
+    return sql_of(copy, comments=False, keep=False)
 
 
 def canonical_json(value: object) -> str:
@@ -57,10 +57,13 @@ def _describe_order(item: exp.Ordered) -> list[str]:
     return [canonical_sql(item.this), direction, "nulls first" if item.args.get("nulls_first") else "nulls last"]
 
 
-def describe_clause(clause: MatchClause) -> dict:
-    """Return a MATCH_RECOGNIZE, without its input, as data that JSON can hold."""
+def describe_clause(clause: MatchClause, pattern: dict | None = None) -> dict:
+    """Return a MATCH_RECOGNIZE, without its input, as data that JSON can hold.
+
+    pattern: what `describe_pattern` returns for it, if that is known.
+    """
     rows = clause.rows
-    described = describe_pattern(clause) | {
+    described = (describe_pattern(clause) if pattern is None else pattern) | {
         "measures": [[measure.name.text, canonical_sql(measure.expression)] for measure in clause.measures],
         "rows": {"all": rows.all, "empty": rows.empty, "timeouts": rows.timeouts},
     }

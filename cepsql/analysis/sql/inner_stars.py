@@ -24,7 +24,7 @@ def mark_merged_stars(query: exp.Query) -> None:
 
 def spread_inner_stars(query: exp.Query, schema: MappingSchema) -> None:
     """Put columns in the place of stars inside the expressions of a qualified query, where the columns are known."""
-    if not any(next(inner_stars(select), None) for select in query.find_all(exp.Select)):
+    if not any(_owner(star) is not None for star in query.find_all(exp.Star)):
         return
     for scope in traverse_scope(query):
         if not isinstance(scope.expression, exp.Select):
@@ -37,11 +37,18 @@ def spread_inner_stars(query: exp.Query, schema: MappingSchema) -> None:
 
 def inner_stars(select: exp.Select) -> Iterator[exp.Expr]:
     """Yield the stars inside the expressions of a SELECT that stand for columns: not that of COUNT(*)."""
-    for any_star in select.find_all(exp.Star):
-        star = any_star.parent if isinstance(any_star.parent, exp.Column) else any_star
-        counted = star is any_star and isinstance(star.parent, exp.Count)
-        if star.parent is not select and not counted and star.find_ancestor(exp.Select) is select:
-            yield star
+    for star in select.find_all(exp.Star):
+        if _owner(star) is select:
+            yield star.parent if isinstance(star.parent, exp.Column) else star
+
+
+def _owner(star: exp.Star) -> exp.Select | None:
+    """Return the SELECT inside an expression of which a star stands for columns; None for another star."""
+    if isinstance(star.parent, exp.Count):
+        return None
+    select = star.find_ancestor(exp.Select)
+    whole = star.parent if isinstance(star.parent, exp.Column) else star
+    return None if whole.parent is select else select
 
 
 def refuse_inner_stars(select: exp.Select, place: Span | None) -> None:

@@ -22,16 +22,18 @@ T = TypeVar("T")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
-def sql_of(expression: exp.Expr, comments: bool = True) -> str:
+def sql_of(expression: exp.Expr, comments: bool = True, keep: bool = True) -> str:
     """Return an expression as Spark SQL, with the comments in it or without.
 
+    keep: the expression stays as it is.
     Raises ProgrammingError at the innermost call that cannot be written, and NotSupportedError for what sqlglot would
     leave out.
     """
 
     def written(tree: exp.Expr) -> str:
         # What writes a tree changes it.
-        return copied(tree).sql(DIALECT, copy=False, comments=comments, unsupported_level=ErrorLevel.RAISE)
+        tree = copied(tree) if keep else tree
+        return tree.sql(DIALECT, copy=False, comments=comments, unsupported_level=ErrorLevel.RAISE)
 
     return _asked(expression, written)
 
@@ -116,8 +118,8 @@ def spoken_type(expression: exp.Expr) -> str:
     kind = expression.type
     if kind is None:
         return "unknown"
-    simple = isinstance(kind.this, exp.DType) and not any(value for name, value in kind.args.items() if name != "this")
-    return _simple_type(kind.this) if simple else _known_name(sql_of(kind).lower())
+    sizes = _sizes(kind)
+    return _known_name(sql_of(kind).lower()) if sizes is None else _sized_type(kind.this, sizes)
 
 
 @lru_cache(maxsize=1024)
@@ -128,9 +130,20 @@ def declared_type(name: str) -> str:
     return spoken_type(column)
 
 
+def _sizes(kind: exp.DataType) -> tuple[str, ...] | None:
+    """Return the numbers in brackets behind the name of a type, None for a type that is more than these."""
+    further = (value for name, value in kind.args.items() if name not in ("this", "expressions"))
+    if not isinstance(kind.this, exp.DType) or any(further):
+        return None
+    parts = kind.expressions
+    plain = all(isinstance(one, exp.DataTypeParam) and isinstance(one.this, exp.Literal) for one in parts)
+    return tuple(one.name for one in parts) if plain and not any(one.expression for one in parts) else None
+
+
 @cache
-def _simple_type(kind: exp.DType) -> str:
-    return _known_name(sql_of(exp.DataType(this=kind)).lower())
+def _sized_type(kind: exp.DType, sizes: tuple[str, ...]) -> str:
+    numbers = [exp.DataTypeParam(this=exp.Literal.number(size)) for size in sizes]
+    return _known_name(sql_of(exp.DataType(this=kind, expressions=numbers)).lower())
 
 
 def _known_name(name: str) -> str:

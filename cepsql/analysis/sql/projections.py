@@ -37,6 +37,10 @@ class Projected:
     written: str | None = None
 
 
+_Column = tuple[str, str, str | None]
+"""The type of a column, and `source` and `written` of `Projected`."""
+
+
 def projected(query: exp.Query, relations: Sequence[Sequence[ColumnDefinition]]) -> list[Projected] | None:
     """Return the columns of a query that takes columns of its only relation, perhaps through subqueries in FROM, and
     filters its rows; None for any other query, and for one with names to be refused. Nothing in such a query remembers
@@ -71,7 +75,10 @@ def _projected(query: exp.Expr, relation: Sequence[ColumnDefinition]) -> list[Pr
         return None
     if not all(isinstance(item.args["alias"], exp.Identifier) for item in items if isinstance(item, exp.Alias)):
         return None
-    return list(columns.values()) if every else [_taken(item, columns) for item in items]
+    if every:
+        taken = ((ColumnDefinition(name, kind), source, written) for name, (kind, source, written) in columns.items())
+        return [Projected(*parts) for parts in taken]
+    return [_taken(item, columns) for item in items]
 
 
 def _name(source: exp.Expr) -> str | None:
@@ -83,20 +90,19 @@ def _name(source: exp.Expr) -> str | None:
     return None if name in WINDOW_CALLS else name
 
 
-def _columns(source: exp.Expr, relation: Sequence[ColumnDefinition]) -> dict[str, Projected] | None:
+def _columns(source: exp.Expr, relation: Sequence[ColumnDefinition]) -> dict[str, _Column] | None:
     """Return the columns of what stands in FROM, by lower-case name; None if they are no columns of the relation."""
     if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
-        names = ((column.name.lower(), declared_type(column.type)) for column in relation)
-        return {name: Projected(ColumnDefinition(name, kind), name) for name, kind in names}
+        return {(name := column.name.lower()): (declared_type(column.type), name, None) for column in relation}
     items = _projected(source.this, relation) if isinstance(source, exp.Subquery) else None
-    columns = {item.column.name: item for item in items or ()}
+    columns = {item.column.name: (item.column.type, item.source, item.written) for item in items or ()}
     return columns if items is not None and len(columns) == len(items) else None
 
 
-def _taken(item: exp.Expr, columns: Mapping[str, Projected]) -> Projected:
-    below, name = columns[item.unalias().name.lower()], item.args["alias"] if isinstance(item, exp.Alias) else item.this
-    column = ColumnDefinition(name.name.lower(), below.column.type)
-    return Projected(column, below.source, name.meta_get(SPOKEN, name.name))
+def _taken(item: exp.Expr, columns: Mapping[str, _Column]) -> Projected:
+    kind, source, _ = columns[item.unalias().name.lower()]
+    name = item.args["alias"] if isinstance(item, exp.Alias) else item.this
+    return Projected(ColumnDefinition(name.name.lower(), kind), source, name.meta_get(SPOKEN, name.name))
 
 
 def _is_column(node: exp.Expr, table: str, renamed: Collection[str]) -> bool:

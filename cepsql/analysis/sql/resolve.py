@@ -24,7 +24,8 @@ from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.foreign.foreign_columns import NO_COLUMNS
-from cepsql.language.notes import copied
+from cepsql.language.notes import Notes, copied
+from cepsql.language.tree_nodes import TreeNodes
 from cepsql.operators.windowing.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
@@ -99,9 +100,9 @@ class Resolved:
         return any(relation.streaming for relation in self.relations.values())
 
 
-def _with_typed_windows(query: exp.Query, schema: MappingSchema) -> exp.Query:
+def _with_typed_windows(query: exp.Query, nodes: TreeNodes, schema: MappingSchema) -> exp.Query:
     """Return an annotated query in which the bounds of windows in GROUP BY, which sqlglot does not know, have types."""
-    if not any(map(_is_window_bound, query.find_all(exp.Column, exp.Dot))):
+    if not any(map(_is_window_bound, nodes.of(exp.Column, exp.Dot))):
         return query
     typed = copied(query)
     for bound in [node for node in typed.find_all(exp.Column, exp.Dot) if _is_window_bound(node)]:
@@ -127,18 +128,22 @@ def table_name(table: exp.Table) -> str:
 
 def catalog_tables(query: exp.Expr) -> list[exp.Table]:
     """Return the tables of a query that are neither CTEs nor functions; hints name no tables of their own."""
-    return [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Identifier) and _is_plain(table)]
+    parts = list(query.find_all(exp.Table, exp.With, exp.Hint))
+    tables = [part for part in parts if isinstance(part, exp.Table)]
+    plain = [table for table in tables if isinstance(table.this, exp.Identifier)]
+    if not plain or (len(tables) == len(parts) and not _is_below_ctes(query)):
+        return plain
+    return [table for table in plain if table.find_ancestor(exp.Hint) is None and not _is_cte(table)]
 
 
-def _is_plain(table: exp.Table) -> bool:
-    """Tell whether a table is neither a CTE nor in a hint: most have no WITH above them."""
-    with_ctes, node = False, table.parent
-    while node is not None:
-        if isinstance(node, exp.Hint):
-            return False
-        with_ctes = with_ctes or node.args.get("with_") is not None
-        node = node.parent
-    return not (with_ctes and _is_cte(table))
+def _is_below_ctes(node: exp.Expr) -> bool:
+    """Tell whether a part of a query is in a hint, or reads CTEs of a query around it."""
+    above = node.parent
+    while above is not None:
+        if isinstance(above, exp.Hint) or above.args.get("with_") is not None:
+            return True
+        above = above.parent
+    return False
 
 
 def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
@@ -173,14 +178,15 @@ def _is_cte(table: exp.Table) -> bool:
     return len(table.parts) == 1 and any(cte.alias.lower() == table.name.lower() for cte in visible_ctes(table))
 
 
-def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
+def resolve(query: exp.Query, lookup: Lookup, tables: Sequence[exp.Table] | None = None) -> Resolved:
     """Resolve the tables and columns of a query and find the types of its columns.
 
+    tables: what `catalog_tables` returns for it, if that is known.
     What is known of a query stays so: it must not be changed afterwards.
     Raises ProgrammingError, with position and hint, for unknown tables and columns.
     """
     relations = {}
-    for table in catalog_tables(query):
+    for table in catalog_tables(query) if tables is None else tables:
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
     names = _names_of(query, tuple((name, relation.columns) for name, relation in relations.items()))
@@ -233,12 +239,12 @@ class _QualifiedNames:
             typed_query = _qualified(query, schema)
         except OptimizeError as error:
             raise _qualify_error(query, str(error).split("\n")[0], relations) from None
-        scopes = traverse_scope(typed_query)
-        _check_columns(typed_query, scopes, relations)
-        check_branches(typed_query)
-        _refuse_time_travel(typed_query)
+        scopes, nodes = traverse_scope(typed_query), TreeNodes(typed_query)
+        _check_columns(nodes, scopes, relations)
+        check_branches(nodes)
+        _refuse_time_travel(nodes)
         annotate(typed_query, schema)
-        typed = _with_typed_windows(typed_query, schema)
+        typed = _with_typed_windows(typed_query, nodes, schema)
         self.columns = tuple(ColumnDefinition(e.alias_or_name, spoken_type(e)) for e in typed.selects)
         self.qualified = typed_query
         self._scope = scopes[-1] if scopes else None
@@ -289,7 +295,9 @@ def _spoken(query: exp.Query) -> exp.Query:
     name_made_columns(flat)
     mark_merged_stars(flat)
     for identifier in flat.find_all(exp.Identifier):
-        identifier.meta.setdefault(SPOKEN, identifier.name)
+        if identifier._meta is None:
+            identifier._meta = Notes()
+        identifier._meta.setdefault(SPOKEN, identifier.name)
     return flat
 
 
@@ -381,9 +389,9 @@ def flat_name(name: str) -> str:
     return name.replace(".", "__")
 
 
-def _refuse_time_travel(qualified: exp.Query) -> None:
+def _refuse_time_travel(qualified: TreeNodes) -> None:
     """Refuse VERSION AS OF and TIMESTAMP AS OF: Spark's are for tables of its own catalog."""
-    for table in qualified.find_all(exp.Table):
+    for table in qualified.of(exp.Table):
         if (version := table.args.get("version")) is not None:
             raise NotSupportedError(
                 f"{version.this} AS OF is not supported",
@@ -393,9 +401,9 @@ def _refuse_time_travel(qualified: exp.Query) -> None:
 
 
 def _check_columns(
-    qualified: exp.Query, scopes: Iterable[Scope], relations: Mapping[str, Sequence[ColumnDefinition]]
+    qualified: TreeNodes, scopes: Iterable[Scope], relations: Mapping[str, Sequence[ColumnDefinition]]
 ) -> None:
-    if qualified.find(*_OPAQUE):
+    if qualified.of(*_OPAQUE):
         return
     for scope in scopes:
         columns = {}
@@ -410,15 +418,19 @@ def _check_columns(
         if scope.is_correlated_subquery or isinstance(scope.expression, exp.SetOperation):
             continue
         everything = [name for names in columns.values() for name in names]
+        known = {table: {name.lower() for name in names} for table, names in columns.items()}
         for column in scope.columns:
             if isinstance(column.this, exp.Star):
                 continue
-            _check_column(column, columns, everything)
-            if not column.table and not _is_alias(column, scope):
+            table = column.table.lower()
+            if column.name.lower() not in known.get(table, ()):
+                _check_column(column, columns, everything)
+            if not table and not _is_alias(column, scope):
                 _check_one_owner(column, _seen_in(column, scope, columns))
+            several = len(known.get(table, ())) < len(columns.get(table, ()))
             # A column that a star stands for has no place in the text.
-            if column.table and column.this.meta_get("start") is not None:
-                _check_one_column(column, columns.get(column.table.lower(), []))
+            if several and column.this.meta_get("start") is not None:
+                _check_one_column(column, columns[table])
 
 
 def _column_names(table: exp.Table, relation: Sequence[ColumnDefinition]) -> list[str]:

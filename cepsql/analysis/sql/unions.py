@@ -5,14 +5,15 @@ from sqlglot import exp
 from cepsql.analysis.sql.function_calls import gives_rows
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError
+from cepsql.language.tree_nodes import TreeNodes
 
 
-def check_branches(query: exp.Expr) -> None:
+def check_branches(query: TreeNodes) -> None:
     """Refuse branches of a qualified query that have not as many columns as each other, as far as these are known.
 
     Raises ProgrammingError for them, NotSupportedError for columns that are to meet by name.
     """
-    for operation in query.find_all(exp.SetOperation):
+    for operation in query.of(exp.SetOperation):
         if operation.args.get("by_name"):
             raise NotSupportedError(
                 f"{operation.key.upper()} BY NAME is not supported",

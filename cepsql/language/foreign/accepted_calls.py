@@ -15,6 +15,7 @@ from cepsql.language.foreign.call_places import arguments, stands_in_from
 from cepsql.language.tokens import DIALECT, closing_brackets, made_token
 
 _PLACE = re.compile(r"\{(\d+)?(\*)?(?::-(\d+))?(over)?\}")
+_CALLED = re.compile(r"(?<![\w.])\w++(?=\s*\()")
 _MARK = "__place_"
 _FOLLOWING = ("OVER", "FILTER", "WITHIN")
 _LAMBDAS = ("TRANSFORM", "FILTER", "REDUCE", "EXISTS", "FORALL", "ANY_MATCH", "ALL_MATCH", "NONE_MATCH", "ZIP_WITH",
@@ -45,13 +46,12 @@ def accepted_names() -> frozenset[str]:
 
 def called_names(sql: str) -> frozenset[str]:
     """Return in lower case which functions of other engines a text may call: what stands in quotes counts, too."""
-    return frozenset(map(str.lower, _named_calls().findall(sql)))
+    return _other_names().intersection(map(str.lower, _CALLED.findall(sql)))
 
 
 @cache
-def _named_calls() -> re.Pattern[str]:
-    names = "|".join(sorted(accepted_names() - _SYNTAX))
-    return re.compile(rf"(?<![\w.])({names})(?=\s*\()", re.IGNORECASE)
+def _other_names() -> frozenset[str]:
+    return frozenset(map(str.lower, accepted_names() - _SYNTAX))
 
 
 @cache

@@ -56,14 +56,16 @@ class ChangingGroupsOperator(KeyedSections, OneRelation):
         (ordered,), stored = rows, sections.get(_KEPT)
         names = self.layout.key_names
         if ordered is None or ordered.rows.num_rows == 0:
-            kept = {} if stored is None else {_KEPT: stored}
-            return Step(pa.table({}), [None], kept) if names or stored is not None else self._nothing()
+            sections = {} if stored is None else {_KEPT: stored}
+            return Step(pa.table({}), [None], sections) if names or stored is not None else self._nothing()
         keys = [ordered.rows[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in names]
         remembered = Remembered(stored, names, keys, len(ordered.pending))
         if isinstance(self.layout.reduction, PartialGroups):
-            before, after, had, kept = self._edges(ordered, remembered, self.layout.reduction)
+            before, after, had, stored_columns = self._edges(ordered, remembered, self.layout.reduction)
         else:
-            before, after, had, kept = RunningBatch(self.layout, self.calls, self.types, ordered, remembered).edges()
+            before, after, had, stored_columns = RunningBatch(
+                self.layout, self.calls, self.types, ordered, remembered
+            ).edges()
         # Without keys the group is there before its first row.
         fresh = had == 0 if names or stored is None else np.zeros(len(had), bool)
         changed = np.zeros(len(had), bool)
@@ -77,7 +79,7 @@ class ChangingGroupsOperator(KeyedSections, OneRelation):
         groups = np.concatenate([np.flatnonzero(updated), np.flatnonzero(updated | fresh)])
         # What a group was stands before what it is.
         output = pa.concat_tables(parts).take(pa.array(stable_order(groups)))
-        table = pa.table({**dict(zip(names, keys, strict=True)), **kept})
+        table = pa.table({**dict(zip(names, keys, strict=True)), **stored_columns})
         return Step(output, [None], {_KEPT: remembered.replaced_by(table)})
 
     def _edges(
@@ -86,30 +88,30 @@ class ChangingGroupsOperator(KeyedSections, OneRelation):
         """Return what `RunningBatch.edges` does, of rows that are added up already."""
         rows, starts, types = ordered.rows, ordered.starts, dict(reduction.types)
         had = remembered.numbers(ROWS)
-        kept = {ROWS: pa.array(had + np.add.reduceat(integers(rows[WEIGHT]), starts[:-1]))}
+        stored_columns = {ROWS: pa.array(had + np.add.reduceat(integers(rows[WEIGHT]), starts[:-1]))}
         before, after = [], []
         for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
             assert call.column is not None
             name, column = f"c{number}", types[call.column]
             earlier = remembered.numbers(f"{name}_count")
             counts = earlier, earlier + added_counts(rows, call.column, starts)
-            kept[f"{name}_count"] = pa.array(counts[1])
+            stored_columns[f"{name}_count"] = pa.array(counts[1])
             if call.function == "count":
                 values = [pa.array(count) for count in counts]
             elif call.function in ("sum", "avg"):
                 held = kept_sum(call, column)
-                known = remembered.column(f"{name}_sum", held).fill_null(pa.scalar(0).cast(held))
-                sums = [known, sum_with(call, known, added_limbs(rows, call.column, starts), column)]
-                kept[f"{name}_sum"] = sums[1]
+                sum_before = remembered.column(f"{name}_sum", held).fill_null(pa.scalar(0).cast(held))
+                sums = [sum_before, sum_with(call, sum_before, added_limbs(rows, call.column, starts), column)]
+                stored_columns[f"{name}_sum"] = sums[1]
                 values = [total_value(call, kind, total, count) for total, count in zip(sums, counts, strict=True)]
             else:
-                known = remembered.column(f"{name}_value", column)
+                choice_before = remembered.column(f"{name}_value", column)
                 more = added_choice(rows, call.column, starts, call.function == "min")
-                values = [known, better_values(known, more, call.function == "min")]
-                kept[f"{name}_value"] = values[1]
+                values = [choice_before, better_values(choice_before, more, call.function == "min")]
+                stored_columns[f"{name}_value"] = values[1]
             before.append(values[0].cast(kind))
             after.append(values[1].cast(kind))
-        return before, after, had, kept
+        return before, after, had, stored_columns
 
     def _nothing(self) -> Step:
         """Begin the group of all rows before the first one: it has no values, and no numbers."""

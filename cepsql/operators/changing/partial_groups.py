@@ -69,15 +69,15 @@ class PartialGroups:
     def _added(self, rows: pa.RecordBatch) -> dict[str, np.ndarray]:
         """Return what each row does to numbers."""
         sign = signs(rows[KIND]) if KIND in rows.schema.names else np.ones(rows.num_rows, np.int64)
-        found = {ROWS: np.ones(rows.num_rows, np.int64), WEIGHT: sign}
+        totals = {ROWS: np.ones(rows.num_rows, np.int64), WEIGHT: sign}
         if REPEATED in rows.schema.names:
-            found[COUNTED] = (~marked(rows, REPEATED)).astype(np.int64)
+            totals[COUNTED] = (~marked(rows, REPEATED)).astype(np.int64)
         for name, _ in self.types:
             column = rows[name]
-            found[_count(name)] = np.where(column.is_valid().to_numpy(zero_copy_only=False), sign, 0)
+            totals[_count(name)] = np.where(column.is_valid().to_numpy(zero_copy_only=False), sign, 0)
             if name in self.summed:
-                found |= {_limb(name, place): limb * sign for place, limb in enumerate(limbs(column))}
-        return found
+                totals |= {_limb(name, place): limb * sign for place, limb in enumerate(limbs(column))}
+        return totals
 
 
 def partial_groups(calls: Iterable[tuple[str, str]], types: Mapping[str, pa.DataType]) -> PartialGroups | None:

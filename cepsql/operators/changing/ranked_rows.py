@@ -57,8 +57,8 @@ class RankedRowsOperator(KeptRows):
         first = take_rows(ordered.rows, ordered.starts[:-1])
         keys = [one_chunk(first[name]) for name in self.layout.key_names]
         came = self._candidates(ordered)
-        known, others = self.known(stored, keys, len(ordered.starts) - 1)
-        ranked = _Ranked(came if known is None else stack([known, came]), self)
+        rows_before, others = self.known(stored, keys, len(ordered.starts) - 1)
+        ranked = _Ranked(came if rows_before is None else stack([rows_before, came]), self)
         before, after = ranked.ranks(ranked.was), ranked.ranks(ranked.now)
         output, changes = self._output(keys, ranked, before, after)
         # What has a later rank can only come out if rows are taken away.
@@ -89,20 +89,20 @@ class RankedRowsOperator(KeptRows):
         place, rank, total = _net_places(place, rank, weights)
         rows, group = take_rows(ranked.rows.select(self.columns), place), ranked.group[place]
         columns = self.keys_of(keys, group) | columns_of(rows)
-        told = columns.pop(IDENTITY, None)
+        identity = columns.pop(IDENTITY, None)
         if self.numbered:
             columns[RANK] = pa.array(rank, pa.int32())
-        columns[IDENTITY] = self._identities(columns, told, len(place))
+        columns[IDENTITY] = self._identities(columns, identity, len(place))
         places, changes = labelled(self._owners(group, rank, columns[IDENTITY]), total)
         return take_rows(pa.table(columns), places), changes
 
-    def _identities(self, columns: Mapping[str, pa.Array], told: pa.Array | None, count: int) -> pa.Array:
+    def _identities(self, columns: Mapping[str, pa.Array], identity: pa.Array | None, count: int) -> pa.Array:
         """Return which row of the result each row is; `told`: which row of the table it is."""
         parts = [columns[name] for name in self.layout.key_names]
         if self.numbered:
             parts.append(columns[RANK])
         elif not self._one_each:
-            parts += [columns[name] for name in self.columns] if told is None else [told]
+            parts += [columns[name] for name in self.columns] if identity is None else [identity]
         return identities(parts, count)
 
     def _owners(self, group: np.ndarray, rank: np.ndarray, identity: pa.Array) -> np.ndarray:
@@ -145,8 +145,8 @@ def _net_places(place: np.ndarray, rank: np.ndarray, weights: np.ndarray) -> tup
     size = (int(place.max(initial=0)) + 1) * width
     if size <= _DENSE * len(place):
         total = np.bincount(place * width + rank, weights, size).astype(np.int64)
-        found = np.flatnonzero(total)
-        return found // width, found % width, total[found]
+        ranked = np.flatnonzero(total)
+        return ranked // width, ranked % width, total[ranked]
     first, total, _ = net_rows([pa.array(place), pa.array(rank)], weights)
     first, total = first[total != 0], total[total != 0]
     return place[first], rank[first], total

@@ -84,11 +84,11 @@ class RetractingFramesOperator(KeptRows):
             return Step(pa.table({}), [None], sections)
         first = take_rows(ordered.rows, ordered.starts[:-1])
         keys = [one_chunk(first[name]) for name in self.layout.key_names]
-        known, others = self.known(stored, keys, len(ordered.starts) - 1)
+        rows_before, others = self.known(stored, keys, len(ordered.starts) - 1)
         group = np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts))
         change = signs(one_chunk(ordered.rows[KIND])) if self.retracting else np.ones(len(group), np.int64)
         came = self.came(ordered.rows.select(self.columns), group, change)
-        whole = self.in_order(netted(came if known is None else stack([known, came]), self.columns))
+        whole = self.in_order(netted(came if rows_before is None else stack([rows_before, came]), self.columns))
         was = integers(whole[WAS])
         now = was + integers(whole[CHANGE])
         output, changes = self._output(keys, whole, was, now)
@@ -119,13 +119,13 @@ class RetractingFramesOperator(KeptRows):
             columns[call.name] = pa.concat_arrays([one.take(pa.array(out)), other.take(pa.array(into))])
         named = [*self.layout.key_names, *self.given, *(call.name for call in self.calls)]
         if self.retracting:
-            told = columns[IDENTITY]
+            identity = columns[IDENTITY]
         else:
-            told = identities([columns[name] for name in (*self.layout.key_names, *self.columns)], len(place))
-        owners = integers(told.dictionary_encode().indices).astype(np.int64)
+            identity = identities([columns[name] for name in (*self.layout.key_names, *self.columns)], len(place))
+        owners = integers(identity.dictionary_encode().indices).astype(np.int64)
         weights = np.repeat([-1, 1], [len(out), len(into)])
         places, changes = labelled(owners, weights)
-        table = pa.table({name: columns[name] for name in named} | {IDENTITY: told})
+        table = pa.table({name: columns[name] for name in named} | {IDENTITY: identity})
         return take_rows(table, places), changes
 
     def _values(
@@ -140,8 +140,8 @@ class RetractingFramesOperator(KeptRows):
                 return None
             if name not in taken:
                 of_key = name in of_keys
-                found = of_keys[name] if of_key else one_chunk(rows[name])
-                taken[name] = found.take(pa.array(group[places] if of_key else places))
+                values = of_keys[name] if of_key else one_chunk(rows[name])
+                taken[name] = values.take(pa.array(group[places] if of_key else places))
             return taken[name]
 
         order = self.layout.order
@@ -149,23 +149,23 @@ class RetractingFramesOperator(KeptRows):
         # Partitions stand in the order in which they first appear.
         partition = np.cumsum(np.append(False, np.diff(group[places]) != 0))[: len(places)]
         named = {end for call in self.calls for end in (call.frame.first, call.frame.last) if isinstance(end, str)}
-        edges = {name: found for name in named if (found := column(name)) is not None}
+        edges = {name: edge for name in named if (edge := column(name)) is not None}
         ordered = PartitionOrder(partition, alike[places], value, bool(order) and order[0].descending, edges)
         spans: dict[Frame, Spans] = {}
-        found = []
+        results = []
         for call, kind in zip(self.calls, self.types, strict=True):
             columns = column(call.column), column(call.default)
             if call.function in OF_ORDER:
-                found.append(_of_order(call, ordered).cast(kind))
+                results.append(_of_order(call, ordered).cast(kind))
                 continue
             if call.function == "neighbour":
                 assert columns[0] is not None
-                found.append(_neighbour(call, ordered, columns[0].cast(kind), columns[1]))
+                results.append(_neighbour(call, ordered, columns[0].cast(kind), columns[1]))
                 continue
             if call.frame not in spans:
                 spans[call.frame] = ordered.spans(call.frame)
-            found.append(self._framed(call, kind, spans[call.frame], columns[0]))
-        return found
+            results.append(self._framed(call, kind, spans[call.frame], columns[0]))
+        return results
 
     def _framed(self, call: WindowFunction, kind: pa.DataType, spans: Spans, column: pa.Array | None) -> pa.Array:
         if call.function in OF_VALUES:

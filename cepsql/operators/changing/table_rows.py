@@ -65,8 +65,8 @@ class KeptRows(KeyedSections, OneRelation):
         rows = stored.select([*self.columns, WAS]).filter(pa.array(mine))
         nothing = pa.array(np.zeros(rows.num_rows, np.int64))
         table = pa.table({**columns_of(rows), GROUP: pa.array(group[mine]), CHANGE: nothing})
-        found = table.select([*self.columns, GROUP, WAS, CHANGE])
-        return found, None if mine.all() else stored.filter(pa.array(~mine))
+        rows_before = table.select([*self.columns, GROUP, WAS, CHANGE])
+        return rows_before, None if mine.all() else stored.filter(pa.array(~mine))
 
     def in_order(self, rows: pa.Table) -> pa.Table:
         """Return rows by key, and in order; those that are equal in it by their values."""
@@ -80,9 +80,9 @@ class KeptRows(KeyedSections, OneRelation):
     ) -> dict[str, pa.Table]:
         """Return the section with those of the rows that are there, so often each, and those of other keys."""
         there = np.flatnonzero(numbers)
-        kept = columns_of(take_rows(rows.select(self.columns), there))
+        columns = columns_of(take_rows(rows.select(self.columns), there))
         keyed = self.keys_of(keys, integers(rows[GROUP])[there])
-        table = pa.table({**keyed, **kept, WAS: pa.array(numbers[there])})
+        table = pa.table({**keyed, **columns, WAS: pa.array(numbers[there])})
         whole = table if others is None else stack([others, table])
         return {ROWS: whole} if whole.num_rows else {}
 
@@ -93,8 +93,8 @@ def netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     first, change, codes = net_rows(equal, integers(rows[CHANGE]))
     was = np.zeros(len(first), np.int64)
     np.add.at(was, codes, integers(rows[WAS]))
-    found = rows.select([*names, GROUP]).take(pa.array(first))
-    return found.append_column(WAS, pa.array(was)).append_column(CHANGE, pa.array(change))
+    netted_rows = rows.select([*names, GROUP]).take(pa.array(first))
+    return netted_rows.append_column(WAS, pa.array(was)).append_column(CHANGE, pa.array(change))
 
 
 def peers(rows: pa.Table, order: Sequence[str], group: np.ndarray) -> np.ndarray:

@@ -70,14 +70,14 @@ class TemporalFilterOperator(OneRelation):
         shown = np.where(moved, target, shown)
         # A row that is gone, or there for ever, need not be remembered.
         done = (shown == target) & (over | ((enter <= now) & (leave == NEVER)) | (there == 0))
-        kept = np.flatnonzero(~done)
+        remaining = np.flatnonzero(~done)
         output, changes = self._output(whole, weights)
         expired = int(np.abs(weights[by_time & over]).sum())
-        if not len(kept):
+        if not len(remaining):
             return Step(output, [None], {}, {EXPIRED: expired}, changes)
-        stays = take_rows(whole.select([*self.columns, _THERE]), kept)
-        stays = stays.append_column(_SHOWN, pa.array(shown[kept]))
-        deadlines = np.where(enter[kept] > now, enter[kept], leave[kept])
+        stays = take_rows(whole.select([*self.columns, _THERE]), remaining)
+        stays = stays.append_column(_SHOWN, pa.array(shown[remaining]))
+        deadlines = np.where(enter[remaining] > now, enter[remaining], leave[remaining])
         return Step(output, [None], {_ROWS: stays}, {EXPIRED: expired}, changes, deadlines)
 
     def _came(self, ordered: OrderedRows | None) -> pa.Table | None:
@@ -115,8 +115,8 @@ class TemporalFilterOperator(OneRelation):
         first, there, codes = net_rows(columns, integers(rows[_THERE]))
         shown = np.zeros(len(first), np.int64)
         np.add.at(shown, codes, integers(rows[_SHOWN]))
-        found = take_rows(rows.select(self.columns), first)
-        return found.append_column(_THERE, pa.array(there)).append_column(_SHOWN, pa.array(shown))
+        netted = take_rows(rows.select(self.columns), first)
+        return netted.append_column(_THERE, pa.array(there)).append_column(_SHOWN, pa.array(shown))
 
     def _times(self, rows: pa.Table, name: str, default: int) -> np.ndarray:
         if name not in rows.column_names:
@@ -136,8 +136,8 @@ class TemporalFilterOperator(OneRelation):
         chosen = np.flatnonzero(weights)
         if not len(chosen):
             return pa.table({}), None
-        found = take_rows(rows.select(self.columns), chosen)
-        owners, _ = key_codes([one_chunk(found[_KEY])], found.num_rows)
+        chosen_rows = take_rows(rows.select(self.columns), chosen)
+        owners, _ = key_codes([one_chunk(chosen_rows[_KEY])], chosen_rows.num_rows)
         places, changes = labelled(owners.astype(np.int64), weights[chosen])
-        given = found.drop_columns([name for name in (_KEY, ENTER, LEAVE) if name in found.column_names])
-        return take_rows(given.append_column(IDENTITY, found[_KEY]), places), changes
+        output = chosen_rows.drop_columns([name for name in (_KEY, ENTER, LEAVE) if name in chosen_rows.column_names])
+        return take_rows(output.append_column(IDENTITY, chosen_rows[_KEY]), places), changes

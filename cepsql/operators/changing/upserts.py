@@ -55,10 +55,10 @@ class UpsertsOperator(KeyedSections, OneRelation):
         last = take_rows(ordered.rows, ordered.starts[1:] - 1)
         keys = [last[name].chunk(0) for name in names]
         before = Remembered(None if stored is None else self.lasting(_ROWS, stored, old), names, keys, count)
-        known = before.column("t", pa.int64())
-        there = known.is_valid().to_numpy(zero_copy_only=False)
+        times = before.column("t", pa.int64())
+        there = times.is_valid().to_numpy(zero_copy_only=False)
         # Until the bound has passed a time nothing of that time is forgotten.
-        least = np.where(there, integers(known.fill_null(0)), old if self.timed else -NEVER)
+        least = np.where(there, integers(times.fill_null(0)), old if self.timed else -NEVER)
         outdated = integers(ordered.rows["t"]) < np.repeat(least, np.diff(ordered.starts))
         applied = integers(last["t"]) >= least
         gone = flags(last[GONE])
@@ -74,9 +74,9 @@ class UpsertsOperator(KeyedSections, OneRelation):
         output, changes = self._output(keys, earlier, last, leaves, comes)
         table = last.select([*names, "t", GONE, *self.values])
         table = table.set_column(len(names) + 1, GONE, pa.array(gone))
-        kept = before.replaced_by(table.filter(pa.array(applied)), applied)
+        remembered = before.replaced_by(table.filter(pa.array(applied)), applied)
         counts = {"outdated": int(np.count_nonzero(outdated))}
-        return Step(output, [None], {_ROWS: self.lasting(_ROWS, kept, new)}, counts, changes)
+        return Step(output, [None], {_ROWS: self.lasting(_ROWS, remembered, new)}, counts, changes)
 
     def forgets(self, section: str, rows: pa.Table, bound: int) -> np.ndarray:
         # A deletion that the bound has passed is undone by no row.

@@ -40,33 +40,33 @@ class _Parts(Spans):
         self.sizes = np.sum([part.sizes for part in parts], axis=0)
 
     def differences(self, values: np.ndarray) -> np.ndarray:
-        found = self._parts[0].differences(values)
+        total = self._parts[0].differences(values)
         for part in self._parts[1:]:
-            found = found + part.differences(values)
-        return found
+            total = total + part.differences(values)
+        return total
 
     def end(self, chosen: np.ndarray | None, last: bool) -> np.ndarray:
-        found = np.full(len(self.sizes), -1)
+        place = np.full(len(self.sizes), -1)
         for part in self._parts[::-1] if last else self._parts:
-            found = np.where(found < 0, part.end(chosen, last), found)
-        return found
+            place = np.where(place < 0, part.end(chosen, last), place)
+        return place
 
     def least(self, values: np.ndarray, valid: np.ndarray) -> np.ndarray:
-        found = np.full(len(self.sizes), -1)
+        place = np.full(len(self.sizes), -1)
         for part in self._parts:
-            found = lesser(values, found, part.least(values, valid))
-        return found
+            place = lesser(values, place, part.least(values, valid))
+        return place
 
     def nth(self, number: int | np.ndarray, chosen: np.ndarray | None) -> np.ndarray:
-        found, left = np.full(len(self.sizes), -1), np.full(len(self.sizes), number)
+        place, left = np.full(len(self.sizes), -1), np.full(len(self.sizes), number)
         for part in self._parts:
-            found = np.where((found < 0) & (left >= 1), part.nth(np.maximum(left, 1), chosen), found)
+            place = np.where((place < 0) & (left >= 1), part.nth(np.maximum(left, 1), chosen), place)
             left = left - (part.sizes if chosen is None else part.counts(chosen))
-        return found
+        return place
 
     def places(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        found = [part.places(begin, end) for part in self._parts]
-        owner, places = (np.concatenate([part[i] for part in found]) for i in (0, 1))
+        of_parts = [part.places(begin, end) for part in self._parts]
+        owner, places = (np.concatenate([part[i] for part in of_parts]) for i in (0, 1))
         order = np.argsort(owner, kind="stable")
         return owner[order], places[order]
 

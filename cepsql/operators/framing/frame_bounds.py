@@ -126,12 +126,12 @@ class PartitionOrder:
         is_row = order < len(group)
         place = np.empty(len(group), np.int64)
         place[order[~is_row] - len(group)] = np.cumsum(is_row)[~is_row]
-        found = (self.peers.ends if beyond else self.peers.begins).copy()
+        bounds = (self.peers.ends if beyond else self.peers.begins).copy()
         if len(rows):
             # Of the rows with a value, those of a partition follow one another.
             first = np.searchsorted(group, group)
-            found[rows] = rows[first] + place - first
-        return found
+            bounds[rows] = rows[first] + place - first
+        return bounds
 
 
 def _runs(numbers: np.ndarray) -> Spans:

@@ -92,13 +92,13 @@ class FrameRows(WholeSections):
         output = self._output(ordered, ranges, first, decided)
         following = np.where(decided < ends, np.append(ranges.times, 0)[decided], new + 1)
         keep = self._from(ranges, partitions, begins, decided, following)
-        given = np.arange(ordered.rows.num_rows) < np.repeat(decided, np.diff(ordered.starts))
-        return Step(output, [Keep(keep, marks={GIVEN: pa.array(given)})])
+        given_out = np.arange(ordered.rows.num_rows) < np.repeat(decided, np.diff(ordered.starts))
+        return Step(output, [Keep(keep, marks={GIVEN: pa.array(given_out)})])
 
     def _given(self, ordered: OrderedRows) -> np.ndarray:
         """Return how many rows of each partition were given out before: its first ones."""
-        given = ordered.rows[GIVEN].fill_null(False).to_numpy()
-        total = np.concatenate([[0], np.cumsum(given)])
+        given_out = ordered.rows[GIVEN].fill_null(False).to_numpy()
+        total = np.concatenate([[0], np.cumsum(given_out)])
         return total[ordered.starts[1:]] - total[ordered.starts[:-1]]
 
     def _from(

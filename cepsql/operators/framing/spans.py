@@ -35,21 +35,21 @@ class Spans:
         series = self._series(values)
         if series is not None:
             return series
-        found = np.zeros(len(self.begins))
+        sums = np.zeros(len(self.begins))
 
         def add(frames: np.ndarray, places: np.ndarray) -> None:
-            found[frames] += values[places]
+            sums[frames] += values[places]
 
         self._in_order(add)
-        return found
+        return sums
 
     def greatest_sum(self, values: np.ndarray) -> int:
         """Return how great the sum of some first places of a frame gets, below zero or above."""
-        found, most = np.zeros(len(self.begins), object), [0]
+        sums, most = np.zeros(len(self.begins), object), [0]
 
         def add(frames: np.ndarray, places: np.ndarray) -> None:
-            found[frames] += values[places]
-            most.append(max(found.max(), -1 - found.min()))
+            sums[frames] += values[places]
+            most.append(max(sums.max(), -1 - sums.min()))
 
         self._in_order(add)
         return max(most)
@@ -77,10 +77,10 @@ class Spans:
             return np.where(self.sizes > 0, self.ends - 1 if last else self.begins, -1)
         places = np.flatnonzero(chosen)
         if last:
-            found = np.append(-1, places)[np.searchsorted(places, self.ends)]
-            return np.where(found >= self.begins, found, -1)
-        found = np.append(places, len(chosen))[np.searchsorted(places, self.begins)]
-        return np.where(found < self.ends, found, -1)
+            place = np.append(-1, places)[np.searchsorted(places, self.ends)]
+            return np.where(place >= self.begins, place, -1)
+        place = np.append(places, len(chosen))[np.searchsorted(places, self.begins)]
+        return np.where(place < self.ends, place, -1)
 
     def least(self, values: np.ndarray, valid: np.ndarray) -> np.ndarray:
         """Return the place of the least valid value of each frame, of equal ones the first; -1 where there is none.
@@ -88,15 +88,15 @@ class Spans:
         Least places of ranges that double in size are found first; two that overlap make up each frame.
         """
         places = np.where(valid, np.arange(len(values)), -1)
-        found = np.full(len(self.begins), -1)
+        least = np.full(len(self.begins), -1)
         size = 1
         level = np.where(self.sizes > 0, np.log2(np.maximum(self.sizes, 1)).astype(np.int64), -1)
         for step in range(int(level.max(initial=-1)) + 1):
             chosen = np.flatnonzero(level == step)
-            found[chosen] = lesser(values, places[self.begins[chosen]], places[self.ends[chosen] - size])
+            least[chosen] = lesser(values, places[self.begins[chosen]], places[self.ends[chosen] - size])
             places = lesser(values, places[:-size], places[size:])
             size *= 2
-        return found
+        return least
 
     def nth(self, number: int | np.ndarray, chosen: np.ndarray | None) -> np.ndarray:
         """Return a place of each frame by its number, from 1 on, among those chosen; -1 where there is none."""
@@ -122,13 +122,13 @@ class Spans:
         alone = self.sizes.sum() + _BEGIN_COST * self.sizes.max(initial=0)
         if _BEGIN_COST * len(begins) + (ends - begins).sum() >= alone:
             return None
-        found, of_begin = np.zeros(len(self.begins)), np.argsort(frame, kind="stable")
+        sums, of_begin = np.zeros(len(self.begins)), np.argsort(frame, kind="stable")
         first = np.searchsorted(frame[of_begin], np.arange(len(begins) + 1))
         for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             own = of_begin[first[number] : first[number + 1]]
             total = np.concatenate([[0.0], np.cumsum(values[begin:end])]) + 0.0
-            found[own] = total[self.sizes[own]]
-        return found
+            sums[own] = total[self.sizes[own]]
+        return sums
 
     def _in_order(self, add: Callable[[np.ndarray, np.ndarray], None]) -> None:
         """Call `add` with frames and a place of each: with all first places, then all second ones, and so on."""

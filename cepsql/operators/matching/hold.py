@@ -23,8 +23,8 @@ def hold(program: MatchProgram) -> int | None:
     """
     if program.beside:
         holds = [hold(each) for each in program.programs]
-        known = [one for one in holds if one is not None]
-        return max(known) if len(known) == len(holds) else None
+        limits = [one for one in holds if one is not None]
+        return max(limits) if len(limits) == len(holds) else None
     if program.frame == 0:
         return 0
     if looks_ahead(program):
@@ -60,8 +60,8 @@ def fixed_length(pattern: Pattern) -> int | None:
             return 0 if high == 0 or length == 0 else length * low if low == high and length is not None else None
         case Concat(parts) | Permute(parts):
             lengths = [fixed_length(part) for part in parts]
-            known = [length for length in lengths if length is not None]
-            return sum(known) if len(known) == len(lengths) else None
+            fixed = [length for length in lengths if length is not None]
+            return sum(fixed) if len(fixed) == len(lengths) else None
         case Alternate(parts):
             choices = {fixed_length(part) for part in parts}
             return choices.pop() if len(choices) == 1 else None

@@ -78,13 +78,13 @@ class MatchOperator(WholeSections):
     def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
         """An oldest undecided row is decided when WITHIN has passed, or when nothing more comes."""
         undecided = held.pending < held.starts[1:]
-        found = np.where(undecided, END_OF_TIME, NEVER)
+        deadlines = np.where(undecided, END_OF_TIME, NEVER)
         within = self.program.longest_within
         if within is not None:
             oldest = integers(held.rows["t"])[held.pending[undecided]]
             # The next row comes at the bound + 1 or later.
-            found[undecided] = oldest + within - 1
-        return found
+            deadlines[undecided] = oldest + within - 1
+        return deadlines
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,) = rows
@@ -99,22 +99,22 @@ class MatchOperator(WholeSections):
         names = [column.name for column in program.keys]
         keys = [table[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in names]
         numbers = read_numbers(sections.get(NUMBERS), names, keys, len(ordered.pending))
-        found = self.function(
+        scanned = self.function(
             program, Partitions(table, ordered.starts, ordered.pending, ordered.starts[1:], numbers, new)
         )
         if new != END_OF_TIME:
-            _check_undecided(program, ordered, found.scan, keys)
+            _check_undecided(program, ordered, scanned.scan, keys)
         marks: dict[str, pa.Array] = {}
         if asks_for_id(program):
             marks[ROW_ID] = table[ROW_ID].combine_chunks()
-        if found.covered is not None:
-            marks[COVERED] = pa.array(found.covered)
-        marks |= {name: pa.array(rows) for name, rows in zip(jumped_names(program), found.jumped, strict=True)}
+        if scanned.covered is not None:
+            marks[COVERED] = pa.array(scanned.covered)
+        marks |= {name: pa.array(rows) for name, rows in zip(jumped_names(program), scanned.jumped, strict=True)}
         stored = {}
         if asks_for_number(program):
-            stored[NUMBERS] = write_numbers(sections.get(NUMBERS), names, keys, found.numbers, found.numbers > 0)
-        counts = {name: getattr(found, name) for name in self.counters}
-        return Step(found.output, [Keep(found.scan, reach(program), marks)], stored, counts)
+            stored[NUMBERS] = write_numbers(sections.get(NUMBERS), names, keys, scanned.numbers, scanned.numbers > 0)
+        counts = {name: getattr(scanned, name) for name in self.counters}
+        return Step(scanned.output, [Keep(scanned.scan, reach(program), marks)], stored, counts)
 
 
 def _check_undecided(program: MatchProgram, ordered: OrderedRows, scan: np.ndarray, keys: Sequence[pa.Array]) -> None:
@@ -126,8 +126,8 @@ def _check_undecided(program: MatchProgram, ordered: OrderedRows, scan: np.ndarr
     if not len(undecided) or undecided.max() <= program.undecided_rows:
         return
     most = int(undecided.argmax())
-    told = [f"{column.sql} = {key[most].as_py()!r}" for column, key in zip(program.keys, keys, strict=True)]
-    where = f" of the key {', '.join(told)}" if told else ""
+    key_values = [f"{column.sql} = {key[most].as_py()!r}" for column, key in zip(program.keys, keys, strict=True)]
+    where = f" of the key {', '.join(key_values)}" if key_values else ""
     raise OperationalError(
         f"{undecided[most]} rows{where} wait for the end of a match, and {program.undecided_rows} may: each "
         "micro-batch would search all of them again",

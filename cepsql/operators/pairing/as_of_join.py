@@ -78,18 +78,18 @@ class AsOfJoinOperator(WholeSections):
         left, right = rows
         asked = [name for i, name in enumerate(self.left.key_names) if i not in self.null_safe]
         null = np.any([null_keys(side, asked) for side in rows if side is not None], axis=0)
-        kept = None if right is None or self.forward else Keep(self._kept(right, null, new))
+        keep = None if right is None or self.forward else Keep(self._kept(right, null, new))
         if left is None:
-            return Step(pa.table({}), [None, kept])
+            return Step(pa.table({}), [None, keep])
         partition = np.repeat(np.arange(len(left.starts) - 1), np.diff(left.starts))
-        found = self._nearest(left, right, partition, null)
-        waits = (found < 0) & ~null[partition] & self.forward & (new != END_OF_TIME)
+        nearest = self._nearest(left, right, partition, null)
+        waits = (nearest < 0) & ~null[partition] & self.forward & (new != END_OF_TIME)
         if self.tolerance is not None:
             waits &= integers(left.rows["t"]) + self.tolerance > new
-        met, lonely = np.flatnonzero(found >= 0), np.flatnonzero((found < 0) & ~waits)
+        met, lonely = np.flatnonzero(nearest >= 0), np.flatnonzero((nearest < 0) & ~waits)
         tables = []
         if len(met) and right is not None:
-            one, other = chosen_pairs(self.filter, left.rows, met, right.rows, found[met])
+            one, other = chosen_pairs(self.filter, left.rows, met, right.rows, nearest[met])
             # Wide rows are laid in order as they are put together, and not once more.
             order = stable_order(integers(left.rows["t"])[one])
             tables.append(pairs(self.sides, left.rows, one[order], right.rows, other[order]))
@@ -97,7 +97,7 @@ class AsOfJoinOperator(WholeSections):
             tables.append(alone(self.left, take_rows(left.rows, lonely), LEFT, self.columns))
         output = in_order(tables, LEFT + "t")
         counts = {"pairs": len(met), "unmatched": len(lonely)}
-        return Step(output, [self._waiting(left, waits), kept], counts=counts)
+        return Step(output, [self._waiting(left, waits), keep], counts=counts)
 
     def _nearest(
         self, left: OrderedRows, right: OrderedRows | None, partition: np.ndarray, null: np.ndarray
@@ -130,17 +130,17 @@ class AsOfJoinOperator(WholeSections):
     ) -> np.ndarray:
         """Return the nearest places, from these on, at which the condition holds, -1 for none."""
         assert self.condition is not None
-        found, place = np.full(len(place), -1), place.copy()
+        holding, place = np.full(len(place), -1), place.copy()
         asked = np.flatnonzero(there)
         while len(asked):
             holds = self.condition.holds(left.rows, asked, right.rows, place[asked])
-            found[asked[holds]] = place[asked[holds]]
+            holding[asked[holds]] = place[asked[holds]]
             if self.versions:
                 break
             asked = asked[~holds]
             place[asked] += 1 if self.forward else -1
             asked = asked[self._within(left, right, partition, place)[asked]]
-        return found
+        return holding
 
     def _kept(self, right: OrderedRows, null: np.ndarray, new: int) -> np.ndarray:
         """Return the first row of the right that is kept of each partition."""

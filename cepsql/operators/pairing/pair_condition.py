@@ -43,8 +43,8 @@ class PairCondition:
         Raises DataError where Spark fails, too.
         """
         pieces = [slice(begin, begin + _PIECE) for begin in range(0, len(one), _PIECE)]
-        found = [self._holds(left, one[piece], right, other[piece]) for piece in pieces]
-        return np.concatenate(found) if found else np.zeros(0, bool)
+        holds = [self._holds(left, one[piece], right, other[piece]) for piece in pieces]
+        return np.concatenate(holds) if holds else np.zeros(0, bool)
 
     def _holds(self, left: pa.Table, one: np.ndarray, right: pa.Table, other: np.ndarray) -> np.ndarray:
         sides = []
@@ -52,12 +52,12 @@ class PairCondition:
             names = sorted({leaf.name for leaf in self._leaves if leaf.side == number})
             sides.append(take_rows(table.select(names), places) if names else pa.table({}))
         if self._by_arrow:
-            found = evaluate(self.node, self._arrow_columns(sides), len(one), self.session)
-            return pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+            truth = evaluate(self.node, self._arrow_columns(sides), len(one), self.session)
+            return pc.fill_null(truth, False).to_numpy(zero_copy_only=False)
         values = [plain_values(table, table.column_names) for table in sides]
         tests = compile_rows(self.node, self._leaves, self.session)
-        found = tests([values[leaf.side][leaf.name] for leaf in self._leaves], len(one))
-        return np.fromiter((test is True for test in found), bool, len(one))
+        results = tests([values[leaf.side][leaf.name] for leaf in self._leaves], len(one))
+        return np.fromiter((test is True for test in results), bool, len(one))
 
     @property
     def _by_arrow(self) -> bool:

@@ -42,12 +42,12 @@ def alone(layout: RowLayout, rows: pa.Table, prefix: str, missing: pa.Schema | N
     """
     columns = {name: rows[name] for name in layout.key_names}
     columns["t"] = rows["t"]
-    given = {prefix + name: rows[name] for name in own_columns(layout, rows)}
+    own = {prefix + name: rows[name] for name in own_columns(layout, rows)}
     if missing is None:
-        return pa.table(columns | given)
+        return pa.table(columns | own)
     other = RIGHT if prefix == LEFT else LEFT
     nothing = {other + field.name: pa.nulls(rows.num_rows, field.type) for field in missing}
-    return pa.table(columns | (given | nothing if prefix == LEFT else nothing | given))
+    return pa.table(columns | (own | nothing if prefix == LEFT else nothing | own))
 
 
 def own_columns(layout: RowLayout, table: pa.Table) -> list[str]:

@@ -67,14 +67,14 @@ class ChangingWindows(WholeSections):
         else:
             output, published = self._changed(plain, after, over, published, old, new)
         due = self._due(after, published, new)
-        kept = due > new if new != END_OF_TIME else np.zeros(len(due), bool)
-        first = ordered.starts[:-1] + count_flags(~kept, ordered.starts)
+        stays = due > new if new != END_OF_TIME else np.zeros(len(due), bool)
+        first = ordered.starts[:-1] + count_flags(~stays, ordered.starts)
         marks = {_PUBLISHED: pa.array(published), _DUE: pa.array(due)}
         return Step(output, [Keep(first, marks=marks)])
 
-    def _open(self, found: Places, old: int) -> Places:
+    def _open(self, places: Places, old: int) -> Places:
         """Return the places in windows for which a row could still come; those of sessions hang on one another."""
-        return found if isinstance(self.windows, Gaps) else found.where(found.over + self.lateness > old)
+        return places if isinstance(self.windows, Gaps) else places.where(places.over + self.lateness > old)
 
     def _changed(
         self, ordered: OrderedRows, after: Places, over: np.ndarray, published: np.ndarray, old: int, new: int
@@ -107,9 +107,9 @@ class ChangingWindows(WholeSections):
         """Tell for each partition whether its groups may come out now."""
         if self.every is None or new == END_OF_TIME or new // self.every > old // self.every:
             return np.ones(count, bool)
-        found = np.zeros(count, bool)
-        found[partition[ending]] = True
-        return found
+        publishes = np.zeros(count, bool)
+        publishes[partition[ending]] = True
+        return publishes
 
     def _due(self, after: Places, published: np.ndarray, new: int) -> np.ndarray:
         """Return the bound at which each row must be seen again, `new` at most where it need not."""

@@ -111,13 +111,13 @@ class FillOperator(OneRelation):
         ends = self.grid.moved(filled[before], number + 1)
         names = [column.name for column in self.layout.values]
         made = self._made(ordered.rows, names, before, ends, times)
-        given = ordered.rows.filter(pa.array(fresh)).select(["t", *names])
-        output = stack([given, made]) if made.num_rows else given
+        fresh_rows = ordered.rows.filter(pa.array(fresh)).select(["t", *names])
+        output = stack([fresh_rows, made]) if made.num_rows else fresh_rows
         output = output.take(pa.array(stable_order(integers(output["t"]))))
         filled = self.grid.moved(filled, counts)
         ended = np.zeros(size, bool) if self.most is None else self._reached(times, self.most) <= new
-        kept = is_last & ~ended
-        pending = np.where(kept[ordered.starts[1:] - 1], ordered.starts[1:] - 1, ordered.starts[1:])
+        stays = is_last & ~ended
+        pending = np.where(stays[ordered.starts[1:] - 1], ordered.starts[1:] - 1, ordered.starts[1:])
         return Step(output, [Keep(pending, marks={_FILLED: pa.array(filled)})], counts={"filled": made.num_rows})
 
     def _reached(self, times: np.ndarray, most: int) -> np.ndarray:

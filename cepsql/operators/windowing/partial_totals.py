@@ -95,34 +95,34 @@ def totals_of(
     rows: pa.Table | pa.RecordBatch, calls: Sequence[RunningCall], ties: Sequence[str]
 ) -> dict[str, pa.Array]:
     """Return the totals of each row, but for calls that take each value once."""
-    found = {ROWS: pa.array(np.ones(rows.num_rows, np.int64))}
+    totals = {ROWS: pa.array(np.ones(rows.num_rows, np.int64))}
     if REPEATED in rows.schema.names:
-        found[COUNTED] = pa.array((~marked(rows, REPEATED)).astype(np.int64))
+        totals[COUNTED] = pa.array((~marked(rows, REPEATED)).astype(np.int64))
     for number, call in enumerate(calls):
         if call.column is None or call.distinct:
             continue
         column = _array(rows[call.column])
-        found |= {f"c{number}_{name}": part for name, part in value_totals(call, column).items()}
+        totals |= {f"c{number}_{name}": part for name, part in value_totals(call, column).items()}
         if call.function in ("first", "last"):
             chosen = column.is_valid() if call.ignore_nulls else pa.array(np.ones(len(column), bool))
-            found[f"c{number}_t"] = pc.if_else(chosen, _array(rows["t"]), pa.scalar(None, pa.int64()))
-            found |= {f"c{number}_tie{place}": _array(rows[name]) for place, name in enumerate(ties)}
-    return found
+            totals[f"c{number}_t"] = pc.if_else(chosen, _array(rows["t"]), pa.scalar(None, pa.int64()))
+            totals |= {f"c{number}_tie{place}": _array(rows[name]) for place, name in enumerate(ties)}
+    return totals
 
 
 def value_totals(call: RunningCall, column: pa.Array) -> dict[str, pa.Array]:
     """Return the totals of each value for a call, without the number that stands before their names."""
-    found: dict[str, pa.Array] = {}
+    totals: dict[str, pa.Array] = {}
     if call.function in ("count", "sum", "avg"):
-        found["count"] = pa.array(np.asarray(column.is_valid()).astype(np.int64))
+        totals["count"] = pa.array(np.asarray(column.is_valid()).astype(np.int64))
     if call.function in ("sum", "avg"):
         if is_added_exactly(column.type):
-            found |= {f"limb{place}": pa.array(limb) for place, limb in enumerate(limbs(column))}
+            totals |= {f"limb{place}": pa.array(limb) for place, limb in enumerate(limbs(column))}
         else:
-            found["sum"] = column.fill_null(0).cast(pa.float64())
+            totals["sum"] = column.fill_null(0).cast(pa.float64())
     if call.function in ("min", "max", "first", "last"):
-        found["value"] = column
-    return found
+        totals["value"] = column
+    return totals
 
 
 def joined_totals(
@@ -133,26 +133,26 @@ def joined_totals(
     totals: of their parts, those of a group one after another, in the order in which floating point is added.
     starts: where the parts of each group begin, none of which is empty, and how many parts there are.
     """
-    found: dict[str, pa.Array] = {}
+    merged: dict[str, pa.Array] = {}
     for name, column in totals.items():
         kind = name.rpartition("_")[2]
         if name in (ROWS, COUNTED) or kind == "count" or kind.startswith("limb"):
-            found[name] = pa.array(np.add.reduceat(integers(column.fill_null(0)), starts[:-1]))
+            merged[name] = pa.array(np.add.reduceat(integers(column.fill_null(0)), starts[:-1]))
         elif kind == "sum":
             added = Segments(starts).sums(column.fill_null(0).to_numpy(zero_copy_only=False))
-            found[name] = pa.array(added[starts[1:] - 1])
+            merged[name] = pa.array(added[starts[1:] - 1])
     for number, call in enumerate(calls):
         # What goes on for months must not fill its limbs.
         places = [name for name in totals if name.startswith(f"c{number}_limb")]
-        found |= zip(places, map(pa.array, carried([integers(found[name]) for name in places])), strict=True)
+        merged |= zip(places, map(pa.array, carried([integers(merged[name]) for name in places])), strict=True)
         if f"c{number}_value" not in totals:
             continue
         there, orders = _choice(totals, f"c{number}", call)
         place = greatest_places(orders, there, starts)
         chosen = pa.array(np.maximum(place, 0), mask=place < 0)
         mine = [name for name in totals if name.startswith(f"c{number}_")]
-        found |= {name: totals[name].take(chosen) for name in mine}
-    return {name: found[name] for name in totals}
+        merged |= {name: totals[name].take(chosen) for name in mine}
+    return {name: merged[name] for name in totals}
 
 
 def total_values(
@@ -188,12 +188,12 @@ def _sum_or_mean(
         total = one_chunk(totals[f"{name}_sum"])
         return total if call.function == "sum" else mean_of(total, count, kind)
     names = [column for column in totals.column_names if column.startswith(f"{name}_limb")]
-    given = [integers(totals[column]) for column in names]
+    parts = [integers(totals[column]) for column in names]
     if pa.types.is_decimal(kind):
-        return _decimals(call, kind, as_integers(given), count)
+        return _decimals(call, kind, as_integers(parts), count)
     if call.function == "avg":
-        return pa.array(as_doubles(given) / np.maximum(count, 1))
-    longs, outgrown = as_longs(given)
+        return pa.array(as_doubles(parts) / np.maximum(count, 1))
+    longs, outgrown = as_longs(parts)
     if outgrown.any() and not wraps:
         raise _overflow(call, "BIGINT")
     return pa.array(longs)
@@ -213,10 +213,10 @@ def _decimals(call: RunningCall, kind: pa.Decimal128Type, sums: np.ndarray, coun
 def _choice(totals: Mapping[str, pa.Array], name: str, call: RunningCall) -> tuple[np.ndarray, Iterator[np.ndarray]]:
     """Return where there is a value to choose, and by which numbers, one after another, the greatest is chosen."""
     timed = call.function in ("first", "last")
-    given = totals[f"{name}_t" if timed else f"{name}_value"]
-    numbers = _place_numbers(totals, name) if timed else iter([ordinals(given, equal_zeros=False)])
+    values = totals[f"{name}_t" if timed else f"{name}_value"]
+    numbers = _place_numbers(totals, name) if timed else iter([ordinals(values, equal_zeros=False)])
     downwards = call.function in ("min", "first")
-    return np.asarray(given.is_valid()), (~one if downwards else one for one in numbers)
+    return np.asarray(values.is_valid()), (~one if downwards else one for one in numbers)
 
 
 def _place_numbers(totals: Mapping[str, pa.Array], name: str) -> Iterator[np.ndarray]:
@@ -243,9 +243,9 @@ def greatest_places(orders: Iterator[np.ndarray], there: np.ndarray, starts: np.
             break
     places = np.flatnonzero(left)
     first = np.diff(segment[places], prepend=-1) != 0
-    found = np.full(len(starts) - 1, -1, np.int64)
-    found[segment[places[first]]] = places[first]
-    return found
+    chosen_place = np.full(len(starts) - 1, -1, np.int64)
+    chosen_place[segment[places[first]]] = places[first]
+    return chosen_place
 
 
 def _array(column: pa.Array | pa.ChunkedArray) -> pa.Array:

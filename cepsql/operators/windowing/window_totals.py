@@ -75,37 +75,37 @@ class WindowTotals(OneRelation):
         over = integers(every[_OVER])
         closed = np.flatnonzero(over <= new)
         left = every.filter(pa.array(over > new))
-        kept = {_OPEN: compact(left)} if left.num_rows else {}
+        sections = {_OPEN: compact(left)} if left.num_rows else {}
         ended = [one_chunk(every[name]).take(pa.array(closed)) for name in names] if values and len(closed) else []
         for column, distinct in values.items():
             if ended:
                 distinct.forget(ended)
-            if distinct.kept is not None and distinct.kept.num_rows:
-                kept[_once(column)] = compact(distinct.kept)
-        return Step(self._output(every, closed, over), [None], kept, deadlines=over[over > new])
+            if distinct.rows is not None and distinct.rows.num_rows:
+                sections[_once(column)] = compact(distinct.rows)
+        return Step(self._output(every, closed, over), [None], sections, deadlines=over[over > new])
 
     def _places(self, ordered: OrderedRows, old: int) -> Places:
         """Return the windows of rows that have not come out yet."""
         if PANE in ordered.rows.column_names:
             place = ordered.rows.schema.get_field_index("t")
             ordered = replace(ordered, rows=ordered.rows.set_column(place, "t", ordered.rows[PANE]))
-        found = self.windows.of(ordered, np.arange(ordered.rows.num_rows))
-        return found.where(found.over > old)
+        places = self.windows.of(ordered, np.arange(ordered.rows.num_rows))
+        return places.where(places.over > old)
 
-    def _grouped(self, ordered: OrderedRows, found: Places, stored: pa.Table | None) -> "_Grouped":
+    def _grouped(self, ordered: OrderedRows, in_windows: Places, stored: pa.Table | None) -> "_Grouped":
         """Lay the rows of each key and window together."""
-        partition = np.searchsorted(ordered.starts, found.place, "right") - 1
-        order = np.lexsort((found.place, found.begin, partition))
-        partition, begin = partition[order], found.begin[order]
+        partition = np.searchsorted(ordered.starts, in_windows.place, "right") - 1
+        order = np.lexsort((in_windows.place, in_windows.begin, partition))
+        partition, begin = partition[order], in_windows.begin[order]
         first = np.concatenate([[True], (np.diff(partition) != 0) | (np.diff(begin) != 0)])
         heads = np.flatnonzero(first)
         starts = np.append(heads, len(order))
-        places = found.place[order]
+        places = in_windows.place[order]
         values = take_rows(ordered.rows.drop_columns(self.layout.key_names), places)
         owners = pa.array(ordered.starts[:-1][partition[heads]])
         keys = [ordered.rows[name].chunk(0).take(owners) for name in self.layout.key_names]
         last = integers(values["t"])[starts[1:] - 1]
-        begins, ends, over = begin[heads], found.end[order][heads], found.over[order][heads]
+        begins, ends, over = begin[heads], in_windows.end[order][heads], in_windows.over[order][heads]
         if isinstance(self.windows, Gaps) and stored is not None and stored.num_rows:
             begins = self._continued(self.windows.gap, keys, begins, partition[heads], stored)
         return _Grouped(values, starts, [*keys, pa.array(begins)], ends, over, last)
@@ -124,22 +124,22 @@ class WindowTotals(OneRelation):
         last, first = integers(stored[_LAST]), integers(stored[START])
         goes_on = np.flatnonzero(place >= 0)
         goes_on = goes_on[begins[opening[place[goes_on]]] - last[goes_on] <= gap]
-        found = np.full(count, -1, np.int64)
-        found[opening[place[goes_on]]] = goes_on
-        return np.where(found < 0, begins, first[found])
+        continued = np.full(count, -1, np.int64)
+        continued[opening[place[goes_on]]] = goes_on
+        return np.where(continued < 0, begins, first[continued])
 
     def _totals(
         self, taken: "_Grouped", before: Remembered | None, names: list[str], values: Mapping[str, DistinctValues]
     ) -> pa.Table:
         """Return what to remember of the groups; their distinct values are added to `values`."""
-        given = taken.values
-        if ROWS in given.column_names:
-            mine = [name for name in given.column_names if name == ROWS or name.startswith("c")]
-            totals = {name: one_chunk(given[name]) for name in mine}
+        rows = taken.values
+        if ROWS in rows.column_names:
+            mine = [name for name in rows.column_names if name == ROWS or name.startswith("c")]
+            totals = {name: one_chunk(rows[name]) for name in mine}
         else:
-            totals = totals_of(given, self.calls, [column.name for column in self.layout.values])
+            totals = totals_of(rows, self.calls, [column.name for column in self.layout.values])
         for column, distinct in values.items():
-            once = distinct.take(one_chunk(given[column]), taken.starts, taken.keys)
+            once = distinct.take(one_chunk(rows[column]), taken.starts, taken.keys)
             for number, call in enumerate(self.calls):
                 if call.distinct and call.column == column:
                     totals |= {f"c{number}_{name}": part for name, part in value_totals(call, once).items()}

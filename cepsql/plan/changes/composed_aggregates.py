@@ -46,7 +46,7 @@ def is_of_one_row(call: exp.Expr) -> bool:
 
 
 def _running(call: exp.Expr) -> RunningCall | None:
-    return running_aggregate("", call.copy(), lambda _: exp.column("x"), Span(0, 0))
+    return running_aggregate("", copied(call), lambda _: exp.column("x"), Span(0, 0))
 
 
 def with_composed_aggregates(select: exp.Select, time: exp.Column | None, place: Span) -> exp.Select:
@@ -61,7 +61,7 @@ def with_composed_aggregates(select: exp.Select, time: exp.Column | None, place:
         return select
 
     def taken(node: exp.Expr) -> exp.Expr:
-        return composed[node].copy() if node in composed else node
+        return copied(composed[node]) if node in composed else node
 
     copy = copied(select)
     copy.set("expressions", [item.transform(taken) for item in copy.expressions])
@@ -85,7 +85,7 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall 
             column = take(where(taken.filter, argument)).name
             return GroupCall(name, function, column, taken.distinct, fraction)
     distinct = taken is not None and taken.distinct and len(taken.arguments) == 1
-    plain = call.copy()
+    plain = copied(call)
     if distinct:
         inner = next(plain.find_all(exp.Distinct))
         inner.replace(inner.expressions[0])

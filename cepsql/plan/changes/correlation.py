@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 
 from sqlglot import exp
 
+from cepsql.language.notes import copied
 from cepsql.plan.tree.join_order import relations
 
 
@@ -16,7 +17,7 @@ def outside_columns(query: exp.Expr) -> list[exp.Column]:
 
 def with_other_aliases(query: exp.Expr, taken: Collection[str], name: Callable[[str], str]) -> exp.Expr:
     """Return a copy of an expression with subqueries none of whose relations has a name that is taken, lower case."""
-    copy = query.copy()
+    copy = copied(query)
     inside = set(map(id, copy.find_all(exp.Select)))
     correlated: list[tuple[exp.Expr, str, list[exp.Column]]] = []
     for select in copy.find_all(exp.Select):

@@ -13,8 +13,8 @@ from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.changes.framed_rows import planned_window, same_rows, with_composed
 from cepsql.plan.operators.retracting_frames import PlannedWindow, RetractingFrames
 from cepsql.plan.rows.window_functions import named_item, own_aggregate, refuse_nested, window_calls, with_own_window
-from cepsql.plan.tree.nodes import Node, Sql
-from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, put_around, read_nodes
+from cepsql.plan.tree.nodes import Node, Sql, sql_over
+from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, put_around
 from cepsql.plan.tree.stand_ins import stand_in
 
 
@@ -92,7 +92,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, whole: boo
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
-    rows = Sql(inner, read_nodes(inner, nodes))
+    rows = sql_over(inner, nodes)
     shown = [name.name for name in columns.names.values()]
     for by, items, made in asked:
         name = f"__excluding_{len(nodes)}"

@@ -9,12 +9,13 @@ from cepsql.analysis.row_pattern.aggregate_calls import own_aggregates
 from cepsql.analysis.sql.plain_sql import spoken_type, sql_of
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span
+from cepsql.language.notes import copied
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import over_groups
 from cepsql.plan.operators.changing_groups import ChangingGroups
-from cepsql.plan.tree.nodes import Node, Sql
+from cepsql.plan.tree.nodes import Node, Sql, sql_over
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
-from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.tree.rows_below import RowsBelow, hoist_selects
 
 
 def hoist_changing_groups(below: Sql, place: Span, checked: Checked) -> Sql:
@@ -41,13 +42,13 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     group = select.args.get("group")
     keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
     names = {key: columns.take(key).name for key in keys}
-    planned_calls = [running_aggregate(f"__a{i}", call.copy(), columns.take, place) for i, call in enumerate(calls)]
+    planned_calls = [running_aggregate(f"__a{i}", copied(call), columns.take, place) for i, call in enumerate(calls)]
     planned = [one for one in planned_calls if one is not None]
     name = f"__groups_{len(nodes)}"
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
-    rows = checked(RowsAsTheyCome(place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
+    rows = checked(RowsAsTheyCome(place), sql_over(inner, nodes), "GROUP BY")
     aggregates = [
         (ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)
     ]
@@ -55,6 +56,6 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     groups = plan_group_changes(name, available, list(names.values()), aggregates, [sql_of(call) for call in calls])
     nodes[name] = ChangingGroups(groups, (rows,))
     named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
-    plain = select.copy()
+    plain = copied(select)
     plain.set("distinct", None)
     return over_groups(plain, named, None, name, whole=True).select(exp.column(OPERATION, table=name))

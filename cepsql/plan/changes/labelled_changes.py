@@ -20,7 +20,8 @@ def numbered(items: Sequence[exp.Expr]) -> list[exp.Expr]:
 
 def hidden_columns(columns: Sequence[exp.Expr], kind: exp.Expr) -> list[exp.Expr]:
     """Return IDENTITY and CHANGE of rows that columns tell from one another; `kind` is the number of a `Change`."""
-    identity = exp.func("to_json", exp.func("struct", *columns)) if columns else exp.Literal.string("")
+    struct = exp.func("struct", *map(copied, columns), copy=False)
+    identity = exp.func("to_json", struct, copy=False) if columns else exp.Literal.string("")
     change = exp.cast(kind, exp.DType.TINYINT, dialect="spark")
     return [exp.alias_(identity, IDENTITY, copy=False), exp.alias_(change, CHANGE, copy=False)]
 
@@ -32,8 +33,9 @@ def labelled_query(rows: Sql, names: Sequence[str], around: Mapping[str, exp.Exp
     names:  of the columns.
     around: clauses of the SELECT, such as its LIMIT.
     """
-    columns = [exp.alias_(exp.column(f"__{i}", table=_RESULT), name, quoted=True) for i, name in enumerate(names)]
-    outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(relation(_RESULT))
+    numbers = [exp.column(f"__{i}", table=_RESULT) for i in range(len(names))]
+    columns = [exp.alias_(one, name, quoted=True, copy=False) for one, name in zip(numbers, names, strict=True)]
+    outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(relation(_RESULT), copy=False)
     for part, clause in around.items():
         outer.set(part, clause)
     return Sql(outer, {_RESULT: LabelledChanges(_RESULT, rows)})

@@ -12,13 +12,14 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY
 from cepsql.analysis.sql.resolve import flat_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, answer
+from cepsql.language.notes import copied
 from cepsql.operators.changing.ranked_rows import Ranking
 from cepsql.plan.changes.rank_limits import rank_limit
 from cepsql.plan.operators.ranked_rows import RankedRows
 from cepsql.plan.rows.window_functions import own_aggregate, window_calls, with_own_window
-from cepsql.plan.tree.nodes import Node, Sql, walk
+from cepsql.plan.tree.nodes import Node, Sql, sql_over, walk
 from cepsql.plan.tree.reader import Checked
-from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
+from cepsql.plan.tree.rows_below import RowsBelow
 
 _RANKINGS: dict[type[exp.Expr], Ranking] = {
     exp.RowNumber: Ranking.ROW_NUMBER,
@@ -88,12 +89,12 @@ def ranked_select(
     outer = exp.select().from_(relation(name))
 
     def over(part: exp.Expr) -> exp.Expr:
-        ranked = part.copy().transform(lambda one: exp.column(_RANK, table=name) if is_rank(one) else one)
+        ranked = copied(part).transform(lambda one: exp.column(_RANK, table=name) if is_rank(one) else one, copy=False)
         return columns.replace_in(ranked, name)
 
     outer.set("expressions", [over(item) for item in select.expressions])
     if further:
-        outer.set("where", exp.Where(this=exp.and_(*map(over, further))))
+        outer.set("where", exp.Where(this=exp.and_(*map(over, further), copy=False)))
     if select.args.get("distinct"):
         outer.set("distinct", select.args["distinct"].copy())
     used = list(dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False)))
@@ -122,7 +123,7 @@ def _changes(
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
-    rows = Sql(inner, read_nodes(inner, nodes))
+    rows = sql_over(inner, nodes)
     if answer(lambda: rows.resolved.streaming) is not True:
         return False
     if first is not None and not order[0].args.get("desc") and followed(rows, first):

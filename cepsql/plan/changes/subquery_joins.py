@@ -5,7 +5,7 @@ columns that it equates with those, else by the different values that these have
 each row; EXISTS and IN that must hold are semi-joins.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeGuard
@@ -48,7 +48,7 @@ class SubqueryJoins:
     place:      where the query stands.
     """
 
-    streams: Collection[str]
+    streams: Container[str]
     name: Callable[[str], str]
     never_null: Callable[[exp.Expr, exp.Select], bool]
     place: Span
@@ -520,18 +520,18 @@ class SubqueryJoins:
         items = []
         for prefix, parts in (("__g", _keys(select)), ("__a", own_aggregates(select))):
             for number, part in enumerate(parts):
-                places.setdefault(part.copy(), _column(name, f"{prefix}{number}"))
-                items.append(exp.alias_(part.copy(), f"{prefix}{number}", quoted=True))
+                places.setdefault(part, _column(name, f"{prefix}{number}"))
+                items.append(exp.alias_(copied(part), f"{prefix}{number}", quoted=True, copy=False))
         inner.set("expressions", items)
         inner.set("distinct", None)
         inner.set("qualify", None)
         having = conjuncts(select.args["having"].this if select.args.get("having") else None)
         asked = [part for part in having if self._next([part]) is not None]
-        rest = [part.copy() for part in without_parts(having, asked)]
-        inner.set("having", exp.Having(this=exp.and_(*rest)) if rest else None)
+        rest = [copied(part) for part in without_parts(having, asked)]
+        inner.set("having", exp.Having(this=exp.and_(*rest, copy=False)) if rest else None)
         for clause in ("joins", "where", "group", "having", "laterals"):
             outer.set(clause, None)
-        outer.set("from_", exp.From(this=inner.subquery(name)))
+        outer.set("from_", exp.From(this=inner.subquery(name, copy=False)))
 
         keys = _keys(select)
 
@@ -541,12 +541,12 @@ class SubqueryJoins:
             return places[node].copy() if own else node
 
         def over(part: exp.Expr) -> exp.Expr:
-            return part.copy().transform(taken)
+            return copied(part).transform(taken, copy=False)
 
         outer.set("expressions", [_named(over(item), item) for item in select.expressions])
         if select.args.get("qualify") is not None:
             outer.set("qualify", over(select.args["qualify"]))
-        outer.set("where", exp.Where(this=exp.and_(*map(over, asked))) if asked else None)
+        outer.set("where", exp.Where(this=exp.and_(*map(over, asked), copy=False)) if asked else None)
         return outer
 
     def _refused(self, part: exp.Expr, construct: str) -> NotSupportedError:
@@ -582,7 +582,7 @@ class _Keyed:
 
     def relation(self) -> exp.Subquery:
         """Return what stands for it in FROM."""
-        return copied(self.query).subquery(self.name)
+        return copied(self.query).subquery(self.name, copy=False)
 
     def grouped(self, name: str, items: list[exp.Expr]) -> "_Keyed":
         """Return aggregates of its rows, for each key."""
@@ -727,8 +727,8 @@ def _keys(select: exp.Select) -> list[exp.Expr]:
 
 def _without_aggregates(part: exp.Expr) -> exp.Expr:
     """Return a part of a SELECT in which nothing stands for the aggregates."""
-    calls = own_aggregates(exp.select(copied(part.unalias())))
-    return copied(part).transform(lambda node: exp.null() if node in calls else node)
+    calls = own_aggregates(exp.Select(expressions=[copied(part.unalias())]))
+    return copied(part).transform(lambda node: exp.null() if node in calls else node, copy=False)
 
 
 def _named(item: exp.Expr, before: exp.Expr) -> exp.Expr:

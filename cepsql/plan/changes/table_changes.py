@@ -1,6 +1,6 @@
 """A query with EMIT CHANGES over tables that change becomes operators over their changes."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -70,9 +70,9 @@ from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.join_order import own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, is_stream, reads, walk, with_known
+from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, is_stream, reads, sql_over, walk, with_known
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
-from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
+from cepsql.plan.tree.rows_below import RowsBelow
 
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
 _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
@@ -81,6 +81,9 @@ _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
 _HIDDEN = (IDENTITY, CHANGE)
 _ADDED = (ColumnDefinition(IDENTITY, "unknown"), ColumnDefinition(CHANGE, "tinyint"))
 """The hidden columns of rows that are only added."""
+
+_ASKING = (exp.Func, exp.Window, exp.Dot, exp.Paren)
+"""What may be a call."""
 
 _CLAUSES = {
     "order": "ORDER BY", "sort": "SORT BY", "cluster": "CLUSTER BY", "limit": "LIMIT", "offset": "OFFSET",
@@ -119,12 +122,9 @@ def _planned(flat: Sql, place: Span, checked: Checked, frames: bool) -> Sql:
     planner = _TableChanges(nodes, place, checked, frames, now_of(flat, place))
     whole = with_columns_named(_outermost(flat.inlined.qualified), planner.nodes)
     names = [named_item(item).alias_or_name for item in whole.selects]
-    query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
-    limit = query.args.get("limit")
-    if limit is not None:
-        query = copied(query)
-        query.set("limit", None)
-    return labelled_query(planner.rows(_numbered(query, place)), names, {"limit": limit})
+    query = _numbered(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking), place)
+    limit = query.args.pop("limit", None)
+    return labelled_query(planner.rows(query), names, {"limit": limit})
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,17 @@ class _Pairing:
     keys: list[tuple[exp.Expr, exp.Expr]]
     null_safe: frozenset[int]
     condition: exp.Expr | None
+
+
+class _Streams(Container[str]):
+    """The names that mean streams."""
+
+    def __init__(self, nodes: Mapping[str, Node]):
+        self._nodes = nodes
+
+    def __contains__(self, name: object) -> bool:
+        node = self._nodes.get(name) if isinstance(name, str) else None
+        return node is not None and is_stream(node)
 
 
 @dataclass
@@ -181,7 +192,7 @@ class _TableChanges:
 
     def _selected(self, query: exp.Select) -> Sql:
         """Return what `rows` does of a SELECT."""
-        query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
+        query = with_value_joins(with_semi_joins(query, self._streams), self._streams)
         query = self._without_subqueries(query)
         if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
             query = with_whole_partitions(query, self._name, frozenset({OPERATION, *_HIDDEN}))
@@ -203,7 +214,7 @@ class _TableChanges:
 
     def _without_subqueries(self, select: exp.Select) -> exp.Select:
         """Return a SELECT that joins what its subqueries over streams give."""
-        return SubqueryJoins(self._streams(), self._name, self._is_never_null, self.place).without_subqueries(select)
+        return SubqueryJoins(self._streams, self._name, self._is_never_null, self.place).without_subqueries(select)
 
     def _is_never_null(self, value: exp.Expr, select: exp.Select) -> bool:
         """Tell whether a value is a column of the primary key of a table that a SELECT reads, which has no NULL."""
@@ -240,6 +251,8 @@ class _TableChanges:
         planned = {id(call) for part in own if part is not None for call in part.find_all(exp.Window)}
         by_time = {id(part) for condition in asking_conditions(select) for part in condition.walk()}
         for part in self._own_parts(select):
+            if not isinstance(part, _ASKING):
+                continue
             if is_clock(part) and id(part) in by_time:
                 continue
             if is_clock(part) and (self.now is not None or is_fleeting(part)):
@@ -259,9 +272,9 @@ class _TableChanges:
 
     def _check_uses(self, select: exp.Select, item: exp.Expr) -> None:
         """Refuse streams elsewhere than in the relation that changes."""
-        inside, names = {id(table) for table in item.find_all(exp.Table)}, self._streams()
+        inside = {id(table) for table in item.find_all(exp.Table)}
         for table in catalog_tables(select):
-            if id(table) not in inside and table_name(table) in names:
+            if id(table) not in inside and table_name(table) in self._streams:
                 part = "a condition" if table.find_ancestor(exp.Where, exp.Join, exp.Filter) else "SELECT"
                 raise NotSupportedError(
                     f"a stream in a subquery of {part} over a table that changes is not supported",
@@ -401,7 +414,7 @@ class _TableChanges:
         return name
 
     def _joined(self, select: exp.Select) -> exp.Select:
-        """Return a SELECT that reads changes once, and tables that do not change."""
+        """Return a new SELECT that reads changes once, and tables that do not change."""
         joined = answer(lambda: self._joined_at_rest(select))
         added = self._with_added_rows(select) if isinstance(joined, NotSupportedError) else None
         return granted(joined) if added is None else self._joined_at_rest(added)
@@ -424,22 +437,23 @@ class _TableChanges:
         return copy if tables else None
 
     def _joined_at_rest(self, select: exp.Select) -> exp.Select:
-        """Return a SELECT that reads changes once, and tables at rest beside it."""
-        while True:
-            select = streams_first(select, self._reads_stream)
-            streams = [item for item in relations(select) if self._reads_stream(item)]
-            if len(streams) < 2:
-                break
-            select = self._join(select)
+        """Return a new SELECT that reads changes once, and tables at rest beside it."""
+        select = copied(select)
+        # Each join puts one stream in place of two.
+        for _ in range(sum(map(self._reads_stream, relations(select))) - 1):
+            select = self._join(streams_first(select, self._reads_stream))
+        joins = select.args.get("joins")
+        if not joins:
+            return select
         place = next(i for i, item in enumerate(relations(select)) if self._reads_stream(item))
-        for number, join in enumerate(select.args.get("joins") or [], 1):
+        for number, join in enumerate(joins, 1):
             allowed = _AFTER_TABLES if number == place else _WITH_TABLES
             if number >= place and join_kind(join) not in allowed:
                 raise self._refused(join, f"{join_kind(join)} JOIN with a table at rest")
         return select
 
     def _join(self, select: exp.Select) -> exp.Select:
-        """Put an operator in place of the first two relations, which both change."""
+        """Put an operator in place of the first two relations, which both change; the SELECT is changed."""
         joined = select.args["joins"][0]
         kind, (left, right) = join_kind(joined), relations(select)[:2]
         if kind not in KINDS or joined.args.get("using") or joined.args.get("method"):
@@ -478,8 +492,7 @@ class _TableChanges:
             refuse_now(asked_part, self.place)
         # Without a key all rows meet under one.
         keys = keys or [(exp.true(), exp.true())]
-        select = copied(select)
-        select.set("where", exp.Where(this=exp.and_(*(copied(part) for part in rest))) if rest else None)
+        select.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
         del select.args["joins"][0]
         return self._over_join(select, (left, right), _Pairing(KINDS[kind], keys, null_safe, condition), filters)
 
@@ -490,7 +503,7 @@ class _TableChanges:
         """
         if not parts:
             return None
-        condition = exp.and_(*(copied(part) for part in parts))
+        condition = exp.and_(*(copied(part) for part in parts), copy=False)
         for column in condition.find_all(exp.Column):
             if column.table.lower() in aliases:
                 column.set("table", exp.to_identifier(SIDES[aliases.index(column.table.lower())]))
@@ -504,14 +517,15 @@ class _TableChanges:
         pairing: "_Pairing",
         filters: list[list[exp.Expr]],
     ) -> exp.Select:
-        """Return a SELECT over the join of two relations in place of the first one."""
+        """Return the SELECT over the join of two relations in place of the first one."""
         name = self._name("__join")
         columns_of: list[tuple[str, ...]] = []
         inputs = []
         select.set("from_", exp.From(this=relation(name)))
+        own = own_columns(select)
         for number, (item, prefix) in enumerate(zip(sides, (LEFT, RIGHT), strict=True)):
             alias = item.alias_or_name.lower()
-            columns = [column for column in own_columns(select) if column.table.lower() == alias]
+            columns = [column for column in own if column.table.lower() == alias]
             columns_of.append(tuple(dict.fromkeys(column.name.lower() for column in columns)))
             compared = [c for pair in pairing.keys for c in pair[number].find_all(exp.Column)]
             asked = [c for part in filters[number] for c in part.find_all(exp.Column)]
@@ -520,7 +534,7 @@ class _TableChanges:
                 compared += [c for c in pairing.condition.find_all(exp.Column) if c.table == SIDES[number]]
             names = dict.fromkeys([*columns_of[-1], *(c.name.lower() for c in compared)])
             every = dict.fromkeys([*names, *(c.name.lower() for c in asked)])
-            inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names))
+            inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names), copy=False)
             inner.from_(self._item(item, frozenset(every)), copy=False)
             for part in filters[number]:
                 inner.where(copied(part), copy=False)
@@ -553,17 +567,16 @@ class _TableChanges:
         return keys, own, further
 
     def _changing(self, select: exp.Select) -> Sql:
-        """Return a SELECT over one relation that changes, with its hidden columns."""
+        """Return a SELECT over one relation that changes, with its hidden columns; the one given is changed."""
         where = select.args.get("where")
         if self.now is not None and where is not None and asking_parts(where.this):
             select = self._while_time_lasts(select, self.now)
-        copy = copied(select)
-        item = next(item for item in relations(copy) if self._reads_stream(item))
-        self._check_uses(copy, item)
+        item = next(item for item in relations(select) if self._reads_stream(item))
+        self._check_uses(select, item)
         alias = item.alias_or_name
-        needed = {c.name.lower() for c in copy.find_all(exp.Column) if c.table.lower() == alias.lower()}
+        needed = {c.name.lower() for c in select.find_all(exp.Column) if c.table.lower() == alias.lower()}
         item.replace(self._item(item, frozenset(needed)))
-        return self._sql(copy.select(*(exp.column(name, table=alias) for name in _HIDDEN), copy=False))
+        return self._sql(select.select(*(exp.column(name, table=alias) for name in _HIDDEN), copy=False))
 
     def _while_time_lasts(self, select: exp.Select, now: Now) -> exp.Select:
         """Return a SELECT over the operator by which rows leave that do not fulfil its conditions any more."""
@@ -582,11 +595,11 @@ class _TableChanges:
         else:
             node = self.nodes[item.name.lower()]
             if node.properties.changes:
-                return exp.alias_(relation(item.name), alias, table=True)
+                return exp.alias_(relation(item.name), alias, table=True, copy=False)
             changes = (
                 Upserts(item.name, (node,), needed) if is_changelog(node) else self._added(item.name, node, needed)
             )
-        return exp.alias_(relation(self._enter("__rows", changes)), alias, table=True)
+        return exp.alias_(relation(self._enter("__rows", changes)), alias, table=True, copy=False)
 
     def _rows_below(self, query: exp.Query, needed: frozenset[str]) -> Sql:
         """Return the rows of a subquery as changes; those of one that can only be asked of events are added."""
@@ -624,10 +637,10 @@ class _TableChanges:
         tells = self.now is not None and self.now.clock == Clock.EVENT_TIME and mark is not None
         if mark is not None and tells and mark.column.lower() not in {column.lower() for column in columns}:
             hidden = [exp.column(mark.column, table=name, quoted=True), *hidden]
-        query = exp.select(*(copied(c) for c in named), *hidden).from_(relation(name), copy=False)
+        query = _selected_from(name, [*map(copied, named), *hidden])
         inputs, rows_known = {name.lower(): node}, None
         if named and not tells:
-            rows = Sql(exp.select(*map(copied, named)).from_(relation(name), copy=False), inputs).properties
+            rows = Sql(_selected_from(name, named), inputs).properties
             rows_known = replace(rows, columns=(*rows.columns, *_ADDED), changes=True)
         added = with_known(Sql(query, inputs), rows_known)
         return self._telling(added, columns) if tells else added
@@ -638,7 +651,7 @@ class _TableChanges:
         self.nodes[name] = TemporalFilter(name, (rows,), False, False, Clock.EVENT_TIME)
         columns_of = [exp.column(column, table=name, quoted=True) for column in columns]
         hidden = [exp.column(column, table=name) for column in _HIDDEN]
-        return self._sql(exp.select(*columns_of, *hidden).from_(relation(name)))
+        return self._sql(_selected_from(name, [*columns_of, *hidden]))
 
     def _over(self, select: exp.Select) -> exp.Select:
         """Return a SELECT over an operator that ranks the rows of a SELECT, or computes window functions over them."""
@@ -682,10 +695,9 @@ class _TableChanges:
         texts = tuple(map(sql_of, calls))
         keyed = tuple(types[key] for key in dict.fromkeys(names.values()))
         self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(aggregates), texts, listed=tuple(listed))
-        plain = copied(select)
-        plain.set("distinct", None)
+        select.set("distinct", None)
         named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
-        return self._changing(over_groups(plain, named, None, name))
+        return self._changing(over_groups(select, named, None, name))
 
     def _time(self, select: exp.Select) -> exp.Column | None:
         """Return the event time of the rows of a SELECT, None if they have none or several."""
@@ -696,15 +708,15 @@ class _TableChanges:
                 times.append(exp.column(node.properties.watermark.column, table=item.alias_or_name, quoted=True))
         return times[0] if len(times) == 1 else None
 
-    def _streams(self) -> set[str]:
-        return {name for name, node in self.nodes.items() if is_stream(node)}
-
     def _reads_stream(self, item: exp.Expr) -> bool:
-        read = (self.nodes.get(table_name(table)) for table in catalog_tables(item))
-        return any(node is not None and is_stream(node) for node in read)
+        return any(table_name(table) in self._streams for table in catalog_tables(item))
+
+    @property
+    def _streams(self) -> "_Streams":
+        return _Streams(self.nodes)
 
     def _sql(self, query: exp.Query) -> Sql:
-        return Sql(query, read_nodes(query, self.nodes))
+        return sql_over(query, self.nodes)
 
     def _name(self, kind: str) -> str:
         self.made += 1
@@ -714,6 +726,11 @@ class _TableChanges:
         name = self._name(kind)
         self.nodes[name] = node.called(name) if isinstance(node, Ordered) else node
         return name
+
+
+def _selected_from(name: str, items: Sequence[exp.Expr]) -> exp.Select:
+    """Return the SELECT of items from a relation."""
+    return exp.Select(expressions=list(items), from_=exp.From(this=relation(name)))
 
 
 def is_union_all(query: exp.Expr) -> bool:
@@ -744,7 +761,9 @@ def _outermost(query: exp.Expr) -> exp.Query:
 
 def _numbered(query: exp.Expr, place: Span) -> exp.Query:
     """Return a copy of a query whose columns are called __0, __1, ...; it may go by their names before."""
-    copy = copied(with_first_rows_ranked(_outermost(query), place))
+    query = _outermost(query)
+    ranked = with_first_rows_ranked(query, place)
+    copy = copied(ranked) if ranked is query else ranked
     if isinstance(copy, exp.SetOperation):
         copy.set("this", _numbered(copy.left, place))
         return copy

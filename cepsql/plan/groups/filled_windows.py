@@ -15,9 +15,9 @@ from cepsql.plan.groups.assigned_windows import read_windows
 from cepsql.plan.operators.fill import Fill
 from cepsql.plan.rows.top_rows import place_of_selected
 from cepsql.plan.rows.window_functions import named_item, window_calls
-from cepsql.plan.tree.nodes import Node, RowWindows, Sql
+from cepsql.plan.tree.nodes import Node, RowWindows, Sql, sql_over
 from cepsql.plan.tree.reader import Checked, RowsInOrder
-from cepsql.plan.tree.rows_below import hoist_selects, read_nodes
+from cepsql.plan.tree.rows_below import hoist_selects
 
 _BOUNDS = {START: FillKind.START, END: FillKind.END, TIME: FillKind.TIME}
 
@@ -86,7 +86,7 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
     for item in inner.expressions:
         if kinds[item.alias_or_name].kind == FillKind.LINEAR:
             item.set("this", exp.cast(item.this.copy(), "double"))
-    rows = Sql(inner, read_nodes(inner, nodes))
+    rows = sql_over(inner, nodes)
     if rows.resolved.streaming:
         by_end = exp.Ordered(this=exp.column(exp.to_identifier(time, quoted=True)), nulls_first=True)
         rows = checked(RowsInOrder((by_end,), place), rows, "FILL")

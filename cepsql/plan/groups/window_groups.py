@@ -44,7 +44,7 @@ from cepsql.plan.rows.offers import OF_WINDOWS, offers, pick
 from cepsql.plan.rows.window_functions import named_item
 from cepsql.plan.tree.join_order import is_of_subquery
 from cepsql.plan.tree.markers import without_ctes
-from cepsql.plan.tree.nodes import Node, Ordered, Read, Sql
+from cepsql.plan.tree.nodes import Node, Ordered, Read, Sql, sql_over
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
 from cepsql.plan.tree.stand_ins import stand_in
@@ -173,7 +173,7 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
             columns = RowsBelow()
             time = columns.take(key)
             inner = columns.select(select)
-            rows = Sql(inner, read_nodes(inner, nodes))
+            rows = sql_over(inner, nodes)
             asked = checked.followed_by(time.name, rows, span_of(select) or Span(0, 0), "GROUP BY")
             if asked is not None:
                 ends.append((asked.properties.event_time.delay, key))
@@ -236,7 +236,7 @@ def _hoisted(
     counted = {name: with_counted_rows(node) for name, node in nodes.items()} if bounds else nodes
     inner = columns.select(select)
     in_order = RowsInOrder((exp.Ordered(this=time.copy(), nulls_first=True),), place)
-    rows = checked.answer(in_order, Sql(inner, read_nodes(inner, counted)), "GROUP BY")
+    rows = checked.answer(in_order, sql_over(inner, counted), "GROUP BY")
     if isinstance(rows, NotSupportedError):
         return rows
     if isinstance(rows, Error):
@@ -478,14 +478,14 @@ def over_groups(
     bounds = {"start": START, "end": END, **{name: name for name in _BOUNDS}}
     asked = exp.select(*(_named_subquery(named_item(item) if whole else item) for item in select.expressions))
     if select.args.get("having") is not None:
-        asked.set("where", exp.Where(this=select.args["having"].this.copy()))
+        asked.set("where", exp.Where(this=copied(select.args["having"].this)))
     within = _within_subqueries(asked)
 
     def taken(node: exp.Expr) -> exp.Expr:
         if id(node) in within:
             return node
         if node in names:
-            return stand_in(exp.column(names[node], table=table), sql_of(without_tables(node)))
+            return stand_in(exp.column(names[node], table=table), sql_of(without_tables(node), keep=False))
         if (
             call is not None
             and isinstance(node, exp.Dot)
@@ -507,7 +507,7 @@ def over_groups(
     outer.set("from_", exp.From(this=relation(table)))
     for part in AROUND:
         if select.args.get(part) is not None:
-            outer.set(part, select.args[part].copy())
+            outer.set(part, copied(select.args[part]))
     return outer
 
 

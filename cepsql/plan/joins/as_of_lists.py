@@ -7,8 +7,7 @@ from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.joins.as_of_condition import AsOfCondition, equality
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import Node, Sql
-from cepsql.plan.tree.rows_below import read_nodes
+from cepsql.plan.tree.nodes import Node, sql_over
 
 _ROWS, _ROW, _KEY = "__rows", "__row", "__key"
 _UNORDERED = ("map", "variant")
@@ -29,7 +28,7 @@ def find_in_lists(
     """
     right, time = join.this.alias_or_name.lower(), condition.times[1]
     inner = exp.select("*").from_(join.this.copy())
-    columns = Sql(inner, read_nodes(inner, nodes)).properties.columns
+    columns = sql_over(inner, nodes).properties.columns
     nested = next((column for column in columns if column.type.lower().startswith(_UNORDERED)), None)
     if nested is not None:
         raise NotSupportedError(

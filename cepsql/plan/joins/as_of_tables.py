@@ -24,8 +24,7 @@ from cepsql.plan.names.hidden_column import carry_column
 from cepsql.plan.tree.arrival_order import keeps_arrival
 from cepsql.plan.tree.join_order import relations
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import Node, Read, Sql
-from cepsql.plan.tree.rows_below import read_nodes
+from cepsql.plan.tree.nodes import Node, Read, Sql, sql_over
 
 _PROCESSING_TIME = re.compile(r"\s*(?:proctime|now|current_timestamp)\s*\(\s*\)\s*|current_timestamp", re.IGNORECASE)
 """An expression that is the time at which a row is processed."""
@@ -76,7 +75,7 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
                 )
             _rewrite(select, join, nodes, span_of(join, place) or place)
             changed = True
-    return Sql(query, read_nodes(query, nodes), below.view) if changed else below
+    return sql_over(query, nodes, below.view) if changed else below
 
 
 def _is_lookup(select: exp.Select, parts: list[exp.Expr], nodes: dict[str, Node]) -> bool:
@@ -117,7 +116,7 @@ def _rewrite(select: exp.Select, join: exp.Join, nodes: dict[str, Node], place: 
         find_in_lists(select, join, condition, left, nodes, place)
         return
     inner = exp.select("*").from_(join.this.copy())
-    rows = Sql(inner, read_nodes(inner, nodes)).properties
+    rows = sql_over(inner, nodes).properties
     names = [
         c.name for c in rows.columns if not c.type.lower().startswith(_NESTED) and c.name.lower() != _last(condition)
     ]

@@ -1,6 +1,6 @@
 """Conditions that ask whether another stream has a row, EXISTS and IN, are written as SEMI and ANTI joins."""
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from sqlglot import exp
 
@@ -13,7 +13,7 @@ from cepsql.plan.tree.join_order import relations
 _FURTHER = ("joins", "group", "having", "limit", "offset", "laterals", "distinct", "qualify", "with_")
 
 
-def with_semi_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
+def with_semi_joins(select: exp.Select, streams: Container[str]) -> exp.Select:
     """Return a SELECT without the conditions of its WHERE that ask whether a stream has a row, and with joins for
     them; the same SELECT if it has none that can be written so.
 
@@ -26,13 +26,13 @@ def with_semi_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
     if not any(joins):
         return select
     copy = copied(select)
-    rest = [part.copy() for part, join in zip(parts, joins, strict=True) if join is None]
-    copy.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+    rest = [copied(part) for part, join in zip(parts, joins, strict=True) if join is None]
+    copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
     copy.set("joins", [*(copy.args.get("joins") or []), *filter(None, joins)])
     return copy
 
 
-def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp.Join | None:
+def _join(condition: exp.Expr, streams: Container[str], taken: set[str]) -> exp.Join | None:
     """Return the join that a condition is, None for other conditions; its relation has a name that is not taken."""
     kind, asked = "SEMI", condition
     if isinstance(condition, exp.Not):
@@ -58,8 +58,8 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
     item, conditions = _renamed(item, conditions, taken)
     if isinstance(asked, exp.In):
         # What stands before IN means the relations outside, whatever they are called.
-        conditions[0] = exp.EQ(this=asked.this.copy(), expression=conditions[0])
-    on = exp.and_(*(part.copy() for part in conditions)) if conditions else exp.true()
+        conditions[0] = exp.EQ(this=copied(asked.this), expression=conditions[0])
+    on = exp.and_(*conditions, copy=False) if conditions else exp.true()
     return exp.Join(this=item, side="LEFT", kind=kind, on=on)
 
 
@@ -83,7 +83,7 @@ def _renamed(item: exp.Expr, conditions: list[exp.Expr], taken: set[str]) -> tup
     before = item.alias_or_name.lower()
     name = before if before not in taken else f"__exists_{len(taken)}"
     taken.add(name)
-    conditions = [part.copy() for part in conditions]
+    conditions = [copied(part) for part in conditions]
     for part in conditions:
         for column in part.find_all(exp.Column):
             if column.table.lower() == before:

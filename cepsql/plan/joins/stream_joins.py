@@ -41,7 +41,7 @@ from cepsql.plan.rows.offers import OF_JOINS, offers, pick
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.join_order import relations, streams_first
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import Node, Sql, missing_time
+from cepsql.plan.tree.nodes import Node, Sql, missing_time, sql_over
 from cepsql.plan.tree.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.tree.rows_below import hoist_selects, read_nodes, rows_read
 from cepsql.plan.tree.stand_ins import stand_in
@@ -98,7 +98,7 @@ def joined_events(
 ) -> Sql | Error:
     """Return `items` of the rows of streams that a SELECT joins within a time, or why it does not."""
     read = rows_read(select, items)
-    rows = Sql(read, read_nodes(read, nodes))
+    rows = sql_over(read, nodes)
     return answer(lambda: hoist_joins(rows, None, checked, place))
 
 
@@ -331,7 +331,7 @@ class _Joining:
 
     def _side(self, item: exp.Expr, joined: exp.Join, place: Span) -> _JoinSide:
         query = exp.select("*").from_(copied(item))
-        side = Sql(query, read_nodes(query, self.nodes))
+        side = sql_over(query, self.nodes)
         node = next(iter(side.inputs.values()))
         if isinstance(item, exp.Table) and isinstance(node, StreamJoin) and item.name.startswith(_NAME):
             name = next(iter(side.inputs))

@@ -1,6 +1,6 @@
 """Comparisons with the value of a subquery over a stream are written as joins with the row, or group, that has it."""
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from sqlglot import exp
 
@@ -31,7 +31,7 @@ _OF_TIMES = (exp.DateAdd, exp.DateSub, exp.DateTrunc, exp.AddMonths, exp.Timesta
 _VALUE = "__value"
 
 
-def with_value_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
+def with_value_joins(select: exp.Select, streams: Container[str]) -> exp.Select:
     """Return a SELECT that joins what its WHERE compares with; the same one if it compares with no such subquery.
 
     select: with the table of every column.
@@ -47,17 +47,19 @@ def with_value_joins(select: exp.Select, streams: Collection[str]) -> exp.Select
         asked = _asked(part, streams)
         join = None if asked is None else _joined(asked.this, f"__compared_{len(joins)}")
         if join is None:
-            conditions.append(part.copy())
+            conditions.append(copied(part))
             continue
         joins.append(join)
         value = exp.column(_VALUE, table=join.alias_or_name, quoted=True)
-        conditions.append(part.transform(lambda node, asked=asked, value=value: value if node == asked else node))
+        conditions.append(
+            copied(part).transform(lambda node, asked=asked, value=value: value if node == asked else node, copy=False)
+        )
     copy.set("joins", joins)
-    copy.set("where", exp.Where(this=exp.and_(*conditions)))
+    copy.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
     return copy
 
 
-def _asked(part: exp.Expr, streams: Collection[str]) -> exp.Subquery | None:
+def _asked(part: exp.Expr, streams: Container[str]) -> exp.Subquery | None:
     """Return the subquery over a stream with which a condition compares."""
     sides = (part.this, part.expression) if isinstance(part, _COMPARISONS) else ()
     subqueries = [side for side in sides if isinstance(side, exp.Subquery)]
@@ -77,7 +79,7 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
     for part in conjuncts(query.args["where"].this if query.args.get("where") else None):
         tables = {column.table.lower() for column in part.find_all(exp.Column)}
         if tables <= inside:
-            rest.append(part.copy())
+            rest.append(copied(part))
             continue
         sides = [part.this, part.expression] if isinstance(part, exp.EQ) else []
         own = [side for side in sides if {column.table.lower() for column in side.find_all(exp.Column)} <= inside]
@@ -86,14 +88,17 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
             return None
         keys.append((own[0], outer[0]))
     inner = copied(query)
-    inner.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
-    named = [exp.alias_(own.copy(), f"__key_{i}", quoted=True) for i, (own, _) in enumerate(keys)]
-    inner.set("expressions", [exp.alias_(query.selects[0].unalias().copy(), _VALUE, quoted=True), *named])
+    inner.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+    named = {f"__key_{i}": own for i, (own, _) in enumerate(keys)}
+    values = {_VALUE: query.selects[0].unalias(), **named}
+    items = [exp.alias_(copied(value), called, quoted=True, copy=False) for called, value in values.items()]
+    inner.set("expressions", items)
     if keys:
-        inner.set("group", exp.Group(expressions=[own.copy() for own, _ in keys]))
-    equal = [exp.EQ(this=outer.copy(), expression=exp.column(f"__key_{i}", table=name, quoted=True))
+        inner.set("group", exp.Group(expressions=[copied(own) for own, _ in keys]))
+    equal = [exp.EQ(this=copied(outer), expression=exp.column(f"__key_{i}", table=name, quoted=True))
              for i, (_, outer) in enumerate(keys)]  # fmt: skip
-    return exp.Join(this=inner.subquery(name), kind="INNER", on=exp.and_(*equal) if equal else exp.true())
+    on = exp.and_(*equal, copy=False) if equal else exp.true()
+    return exp.Join(this=inner.subquery(name, copy=False), kind="INNER", on=on)
 
 
 def _is_null_of_nothing(value: exp.Expr) -> bool:

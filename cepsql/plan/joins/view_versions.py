@@ -13,8 +13,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.rewriting.temporal_joins import VERSION_AT, temporal_call
 from cepsql.plan.joins.as_of_condition import equality, version_condition
 from cepsql.plan.tree.markers import join_kind
-from cepsql.plan.tree.nodes import Node, Read, Sql
-from cepsql.plan.tree.rows_below import read_nodes
+from cepsql.plan.tree.nodes import Node, Read, sql_over
 
 
 def view_read(item: exp.Expr, nodes: dict[str, Node]) -> ViewSource | None:
@@ -107,6 +106,6 @@ def _time_type(join: exp.Join, left: Sequence[exp.Expr], nodes: dict[str, Node])
     if item is None:
         return "timestamp"
     query = exp.select("*").from_(item.copy())
-    columns = Sql(query, read_nodes(query, nodes)).properties.columns
+    columns = sql_over(query, nodes).properties.columns
     kind = next((column.type for column in columns if column.name.lower() == time.name.lower()), "timestamp")
     return kind if kind.lower() == "timestamp_ntz" else "timestamp"

@@ -306,7 +306,7 @@ def put_in_place(table: exp.Table, body: exp.Query, columns: list[exp.Identifier
     if columns and not alias.columns:
         alias.set("columns", [column.copy() for column in columns])
     further = {name: table.args[name] for name in _FURTHER if table.args.get(name)}
-    table.replace(exp.Subquery(this=body, alias=alias.copy(), **further))
+    table.replace(exp.Subquery(this=body, alias=alias, **further))
 
 
 def _relations_named(query: ParsedQuery) -> list[exp.Table]:

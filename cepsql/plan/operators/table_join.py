@@ -133,7 +133,7 @@ def table_join_layout(node: TableJoin, kinds: Sequence[str]) -> TableJoinLayout:
     names: tuple[dict[str, str], dict[str, str]] = ({}, {})
 
     def take(side: str, expression: exp.Expr) -> PairColumn:
-        number, sql = int(side == "right"), sql_of(without_tables(expression))
+        number, sql = int(side == "right"), sql_of(without_tables(expression), keep=False)
         place = len(node.columns[number]) + len(names[number])
         return PairColumn(number, names[number].setdefault(sql, f"v{place}"))
 

@@ -10,8 +10,8 @@ from sqlglot import exp
 from cepsql.analysis.sql.positions import span_of
 from cepsql.errors import ProgrammingError
 from cepsql.language.statements import MatchClause
-from cepsql.plan.tree.nodes import Node, Sql
-from cepsql.plan.tree.rows_below import RowsBelow, read_nodes
+from cepsql.plan.tree.nodes import Node, sql_over
+from cepsql.plan.tree.rows_below import RowsBelow
 
 N = TypeVar("N", bound=exp.Expr)
 
@@ -115,7 +115,7 @@ def pattern_rows(select: exp.Select, nodes: Mapping[str, Node]) -> PatternRows:
     """Return the columns that a SELECT over nodes, its names resolved, can read."""
     everything = RowsBelow().select(select)
     everything.set("expressions", [exp.Star()])
-    readable = Sql(everything, read_nodes(everything, nodes))
+    readable = sql_over(everything, nodes)
     named = [item for item in readable.resolved.qualified.selects if isinstance(item, exp.Alias)]
     counts = Counter(item.alias.lower() for item in named)
     unclear = frozenset(name for name, count in counts.items() if count > 1)

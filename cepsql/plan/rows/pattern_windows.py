@@ -21,8 +21,8 @@ from cepsql.plan.rows.pattern_rows import PatternRows, own_nodes, pattern_rows
 from cepsql.plan.rows.sought_matches import of_sought_rows
 from cepsql.plan.rows.window_functions import own_aggregate, refuse_nested, window_calls, with_own_window
 from cepsql.plan.tree.join_order import relations
-from cepsql.plan.tree.nodes import Node, Sql
-from cepsql.plan.tree.rows_below import AROUND, hoist_selects, read_nodes
+from cepsql.plan.tree.nodes import Node, Sql, sql_over
+from cepsql.plan.tree.rows_below import AROUND, hoist_selects
 from cepsql.plan.tree.stand_ins import stand_in, with_written
 
 Planned = Callable[[MatchClause, Sql], Match]
@@ -157,7 +157,7 @@ def _hoisted(
         rows.take_named(window.clause)
     inner = rows.below.select(select)
     # The relations of FROM may have such windows, too.
-    below = hoist_patterns(Sql(inner, read_nodes(inner, nodes)), window_patterns.values(), planned, place)
+    below = hoist_patterns(sql_over(inner, nodes), window_patterns.values(), planned, place)
     clauses = {name: window.whole(rows.names) for name, window in windows.items()}
     for unread in clauses.keys() - used.keys():
         # Only what is wrong with it is told.

@@ -10,9 +10,8 @@ from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.plan.operators.sort import Sort
 from cepsql.plan.rows.top_rows import order_of_selected, place_of_selected, spread_order
 from cepsql.plan.rows.window_functions import named_item
-from cepsql.plan.tree.nodes import Sql
+from cepsql.plan.tree.nodes import Sql, sql_over
 from cepsql.plan.tree.reader import Checked, RowsInOrder
-from cepsql.plan.tree.rows_below import read_nodes
 
 _SORTED = "__sorted"
 
@@ -37,7 +36,7 @@ def hoist_order(root: Sql, place: Span, checked: Checked) -> Sql:
     query.set("expressions", [named_item(item) for item in written])
     names = [item.alias_or_name for item in query.selects]
     items = [_column_of(item, query, written, extended, place) for item in order.expressions]
-    rows = Sql(query, read_nodes(query, nodes), root.view)
+    rows = sql_over(query, nodes, root.view)
     rows, time = _followed(items[0], query, rows, checked, place)
     further = [replaced for replaced, _ in items[1:]]
     sort = Sort(plan_order(_SORTED, rows.properties.columns, time, further), (rows,))

@@ -74,15 +74,15 @@ def order_of_selected(item: exp.Expr, selected: list[exp.Expr]) -> exp.Expr:
     """Return an item of ORDER BY that names what it goes by, not columns of the result."""
     selected_place = place_of_selected(item.this, selected)
     if selected_place is not None:
-        copy = item.copy()
-        copy.set("this", selected[selected_place].unalias().copy())
+        copy = copied(item)
+        copy.set("this", copied(selected[selected_place].unalias()))
         return copy
 
     def named(node: exp.Expr) -> exp.Expr:
         place = place_of_selected(node, selected) if isinstance(node, exp.Column) and not node.table else None
-        return node if place is None else selected[place].unalias().copy()
+        return node if place is None else copied(selected[place].unalias())
 
-    return item.transform(named)
+    return copied(item).transform(named, copy=False)
 
 
 def place_of_selected(key: exp.Expr, selected: list[exp.Expr]) -> int | None:
@@ -108,15 +108,16 @@ def _around(query: exp.Query, order: exp.Order, place: Span) -> exp.Select:
                 span_of(item, place) or place,
                 "select it, too",
             )
-        items.append(item.copy())
+        items.append(copied(item))
         items[-1].set("this", exp.column(f"__{selected_place}", table=_TOP))
     names = [item.alias_or_name for item in selected]
     inner = query
     while isinstance(inner, exp.SetOperation):
         inner = inner.this.unnest()
-    inner.set("expressions", [exp.alias_(item.unalias(), f"__{i}") for i, item in enumerate(inner.selects)])
+    numbered = [exp.alias_(item.unalias(), f"__{i}", copy=False) for i, item in enumerate(inner.selects)]
+    inner.set("expressions", numbered)
     columns = [exp.alias_(exp.column(f"__{i}", table=_TOP), name, quoted=True) for i, name in enumerate(names)]
-    outer = exp.select(*columns).from_(query.subquery(_TOP))
+    outer = exp.select(*columns).from_(query.subquery(_TOP, copy=False), copy=False)
     outer.set("order", exp.Order(expressions=items))
     return outer
 

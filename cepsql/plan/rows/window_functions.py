@@ -18,9 +18,9 @@ from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, answ
 from cepsql.language.notes import copied
 from cepsql.language.rewriting.bloom_filters import is_seen
 from cepsql.plan.operators.over import Over
-from cepsql.plan.tree.nodes import Node, Sql
+from cepsql.plan.tree.nodes import Node, Sql, sql_over
 from cepsql.plan.tree.reader import Checked
-from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.tree.rows_below import AROUND, RowsBelow, hoist_selects
 from cepsql.plan.tree.stand_ins import stand_in
 
 
@@ -113,7 +113,7 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
     results = {call: f"__w{number}" for number, call in enumerate(calls)}
     outer = _outer(select, columns, results, f"__over_{len(nodes) + len(groups) - 1}", whole)
     inner = columns.select(select)
-    rows = Sql(inner, read_nodes(inner, nodes))
+    rows = sql_over(inner, nodes)
     for group in groups.values():
         name, first = f"__over_{len(nodes)}", alone[group[0]]
         keys = [exp.Ordered(this=key.copy(), nulls_first=True) for key in first.keys]

@@ -27,11 +27,10 @@ def _without_star(below: Node) -> Node:
 
 def _whole_relation(query: exp.Query) -> exp.Table | None:
     """Return the relation of `SELECT * FROM relation`, None for another query."""
-    if given_clauses(query) != {"expressions", "from_"}:
+    if given_clauses(query) != {"expressions", "from_"} or query.expressions != [exp.Star()]:
         return None
     tables = catalog_tables(query)
-    whole = len(tables) == 1 and query.args["from_"].this is tables[0] and query.expressions == [exp.Star()]
-    return tables[0] if whole else None
+    return tables[0] if len(tables) == 1 and query.args["from_"].this is tables[0] else None
 
 
 def _renames(table: exp.Table) -> bool:

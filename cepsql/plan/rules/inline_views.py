@@ -28,7 +28,8 @@ def _inlined(node: Node, windows: bool) -> Node:
     query, inlined_query = node.query, set(node.inputs)
     for name, view in views.items():
         if not _hides_names(query, name, view):
-            query = _with_body(query, name, view.query)
+            query = copied(query) if query is node.query else query
+            _put_body(query, name, view.query)
             inlined_query.discard(name)
     if query is node.query:
         return node
@@ -64,11 +65,10 @@ def _hides_names(query: exp.Query, name: str, view: Sql) -> bool:
     return not hidden.isdisjoint(view.inputs)
 
 
-def _with_body(query: exp.Query, name: str, body: exp.Query) -> exp.Query:
-    copy = copied(query)
-    for table in catalog_tables(copy):
+def _put_body(query: exp.Query, name: str, body: exp.Query) -> None:
+    """Put the query of a view in place of its name; the query that reads it is changed."""
+    for table in catalog_tables(query):
         if table_name(table) == name:
             if table.args.get("alias") is None:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
             put_in_place(table, copied(body), [])
-    return copy

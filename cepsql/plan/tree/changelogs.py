@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import conjuncts
-from cepsql.analysis.sql.resolve import catalog_tables, table_name
+from cepsql.analysis.sql.resolve import table_name
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, Span
 from cepsql.language.rewriting.temporal_joins import temporal_call
@@ -69,4 +69,4 @@ def _read_rows(root: Sql) -> list[Node]:
         for join in root.query.find_all(exp.Join)
         if any(temporal_call(part) for part in conjuncts(join.args.get("on")))
     }
-    return [root.inputs[table_name(t)] for t in catalog_tables(root.query) if id(t) not in versions]
+    return [root.inputs[table_name(t)] for t in root.tables if id(t) not in versions]

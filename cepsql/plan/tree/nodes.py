@@ -11,7 +11,7 @@ from cepsql.analysis.clauses.assigned_window_calls import AssignedWindows
 from cepsql.analysis.clauses.emit_clause import OPERATION
 from cepsql.analysis.row_pattern.match_clause import MatchPlan
 from cepsql.analysis.sql.properties import CHANGE, IDENTITY, Properties
-from cepsql.analysis.sql.resolve import Resolved, flat_name, resolve, table_name
+from cepsql.analysis.sql.resolve import Resolved, catalog_tables, flat_name, resolve, table_name
 from cepsql.analysis.sql.written import Written
 from cepsql.base.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Registered, Source
@@ -69,9 +69,14 @@ class Sql:
         return any(map(is_stream, self.inputs.values()))
 
     @cached_property
+    def tables(self) -> Sequence[exp.Table]:
+        """Where the query names its inputs; see `catalog_tables`."""
+        return catalog_tables(self.query)
+
+    @cached_property
     def resolved(self) -> Resolved:
         """The query with its names resolved; raises ProgrammingError for unknown ones."""
-        return resolve(self.query, lambda table: self.inputs[table_name(table)].properties)
+        return resolve(self.query, lambda table: self.inputs[table_name(table)].properties, self.tables)
 
     @cached_property
     def inlined(self) -> Resolved:
@@ -81,10 +86,14 @@ class Sql:
             return self.resolved
         return resolve(query, lambda table: self.inputs[table_name(table)].properties)
 
+    @property
+    def _reads_ordered(self) -> bool:
+        return any(node.properties.ordered for node in self.inputs.values())
+
     @cached_property
     def _state(self) -> bool | Error:
         """Whether Spark keeps state for the query, or why it is refused."""
-        if not any(node.properties.ordered for node in self.inputs.values()) or self.inlined.projection is not None:
+        if not self._reads_ordered or self.inlined.projection is not None:
             return False
         flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
         words = {flat_name(name): row_words(node) for name, node in self.inputs.items()}
@@ -103,22 +112,25 @@ class Sql:
 
         Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
         """
+        rows = known_rows(self)
+        if rows is not None:
+            return not rows.ordered and self._reads_ordered
         return granted(self._state)
 
     @cached_property
     def properties(self) -> Properties:
         """What is known of the rows; raises what `resolved` and `stateful` raise."""
         resolved = self.resolved
-        ordered = any(node.properties.ordered for node in self.inputs.values())
+        stateful = self.stateful
         return Properties(
             self.view or "",
             resolved.columns,
             resolved.streaming,
-            None if self.stateful else resolved.watermark,
-            ordered and not self.stateful,
+            None if stateful else resolved.watermark,
+            self._reads_ordered and not stateful,
             resolved.merged or any(node.properties.merged for node in self.inputs.values()),
             any(column.name == CHANGE for column in resolved.columns),
-            () if self.stateful else resolved.others,
+            () if stateful else resolved.others,
         )
 
     def _missing_time(self, name: str, follower: str, place: Span | None) -> Error:
@@ -399,6 +411,8 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             changed: Node = replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
+            if "tables" in node.__dict__:
+                changed.__dict__["tables"] = node.tables
         case SparkWatermark() | LabelledChanges() | AddedRows():
             return replace(node, input=after[0])
         case Read():
@@ -419,6 +433,14 @@ def with_known(node: N, rows: Properties | None) -> N:
     if rows is not None:
         node.__dict__["properties"] = rows
     return node
+
+
+def sql_over(query: exp.Query, nodes: Mapping[str, Node], view: str | None = None) -> Sql:
+    """Return plain SQL over those of the nodes that a query reads, in the order in which it names them."""
+    tables = catalog_tables(query)
+    made = Sql(query, {name: nodes[name] for name in dict.fromkeys(map(table_name, tables))}, view)
+    made.__dict__["tables"] = tables
+    return made
 
 
 def known_rows(node: Node) -> Properties | None:

@@ -13,7 +13,7 @@ from cepsql.analysis.sql.positions import span_of
 from cepsql.analysis.sql.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, ProgrammingError, Span
 from cepsql.language.notes import copied
-from cepsql.plan.tree.nodes import Node, Sql
+from cepsql.plan.tree.nodes import Node, Sql, sql_over
 
 T = TypeVar("T", bound=exp.Expr)
 
@@ -80,9 +80,7 @@ class RowsBelow:
         """Return the SELECT of these columns from what `select` reads."""
         read = {part: value for part, value in select.args.items() if value and part not in _LEFT_OUT}
         inner = exp.Select(**{part: _copied(value) for part, value in read.items()})
-        inner.set(
-            "expressions", [exp.alias_(copied(value), copied(name), copy=False) for value, name in self.names.items()]
-        )
+        inner.set("expressions", [exp.alias_(copied(value), name, copy=False) for value, name in self.names.items()])
         return without_types(inner)
 
 
@@ -183,7 +181,7 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
     if not hoisted_query:
         return below
     query = without_types(query)
-    return Sql(query, read_nodes(query, nodes), below.view)
+    return sql_over(query, nodes, below.view)
 
 
 def in_sql_inputs(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
