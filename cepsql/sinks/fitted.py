@@ -168,7 +168,7 @@ class FittedSink(BatchSink):
 
     def collected(self, frame: DataFrame) -> Pieces:
         """Return the rows of a frame; those of one frame at a time."""
-        return self._collector.collect(frame)
+        return self._collector.collect(frame, self.task_writer)
 
     def close(self) -> None:
         """Let a batch that waits fail."""

@@ -199,5 +199,5 @@ def _field(name: str, kind: str):
 if __name__ == "__main__":
     cepsql.sinks.files.Observation = lambda: type("Observed", (), {})()
     cepsql.sinks.files.F = unittest.mock.MagicMock()
-    PieceCollector.collect = lambda _, frame: Pieces(frame)
+    PieceCollector.collect = lambda _, frame, writer=None: Pieces(frame)
     print(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]))

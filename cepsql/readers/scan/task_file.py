@@ -12,12 +12,19 @@ from cepsql.readers.scan.plain import READ
 from cepsql.scalar.zone import Zone
 
 _ROWS_AT_ONCE = 65_536
-_NAME = re.compile(r"part-\d+-(\d+)rows\.csv")
+_CSV, _ARROW = "csv", "arrow"
+_NAME = re.compile(r"part-(\d+)-(\d+)rows\.(csv|arrow)")
 
 
 def written_rows(folder: Path) -> int:
-    """Return how many rows tasks have written to files in a folder."""
-    return sum(int(found[1]) for found in map(_NAME.fullmatch, os.listdir(folder)) if found)
+    """Return how many rows tasks have written to files of CSV in a folder."""
+    return sum(int(found[2]) for found in map(_NAME.fullmatch, os.listdir(folder)) if found and found[3] == _CSV)
+
+
+def arrow_files(folder: Path) -> list[tuple[Path, int]]:
+    """Return the Arrow streams that tasks have written in a folder, in the order of the tasks, each with its rows."""
+    found = map(_NAME.fullmatch, sorted(os.listdir(folder)))
+    return [(folder / one[0], int(one[2])) for one in found if one and one[3] == _ARROW]
 
 
 def write_rows(
@@ -34,14 +41,43 @@ def write_rows(
         for batch in batches:
             for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
                 piece = batch.slice(start, _ROWS_AT_ONCE)
-                counts = READ in piece.schema.names and piece[READ].is_valid()[0].as_py()
-                lines = None if counts else csv_lines(piece.select(range(columns)), zone)
+                lines = None if _only_counts(piece) else csv_lines(piece.select(range(columns)), zone)
                 if lines is None:
                     yield piece
                 else:
                     file.write(lines)
                     rows += piece.num_rows
+    _end(begun, task, rows, _CSV)
+
+
+def write_arrow(
+    folder: Path, task: int, attempt: int, columns: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Write rows to the file of a task, as an Arrow stream; yield the one that only counts. As `write_rows`."""
+    begun, rows = folder / f".{task}-{attempt}", 0
+    writer: pa.RecordBatchStreamWriter | None = None
+    try:
+        for batch in batches:
+            if batch.num_rows and _only_counts(batch):
+                yield batch
+                continue
+            piece = batch.select(range(columns))
+            writer = writer or pa.ipc.new_stream(str(begun), piece.schema)
+            writer.write_batch(piece)
+            rows += piece.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is not None:
+        _end(begun, task, rows, _ARROW)
+
+
+def _only_counts(batch: pa.RecordBatch) -> bool:
+    return READ in batch.schema.names and batch[READ].is_valid()[0].as_py()
+
+
+def _end(begun: Path, task: int, rows: int, ending: str) -> None:
     if rows:
-        begun.rename(begun.with_name(f"part-{task:05}-{rows}rows.csv"))
+        begun.rename(begun.with_name(f"part-{task:05}-{rows}rows.{ending}"))
     else:
         begun.unlink()

@@ -7,19 +7,23 @@ this process ever holds all rows.
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from cepsql.base.temporary import remove_temporary, temporary_folder
+from cepsql.readers.scan.task_file import arrow_files
 from cepsql.spark.frames.arrow_rows import arrow_columns, has_plain_names, in_zone, map_rows, serialized, zone_of
+from cepsql.spark.frames.task_files import writing_tasks
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.jvm.lent_settings import tasks_share_files
-from cepsql.spark.jvm.task_function import TaskFunction
+from cepsql.spark.jvm.task_function import TaskFunction, collected_batches
 
 PIECE_BYTES = 4 * 2**20
 """Bytes of rows that come along with the result of a task."""
@@ -30,16 +34,37 @@ _HANDED = StructType(
 )
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Rows as an Arrow stream, in memory or in a file.
+
+    schema: what its columns are called in the frame, and are; None: as they are called there.
+    """
+
+    rows: int
+    data: bytes | None
+    file: str | None
+    schema: pa.Schema | None = None
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the rows."""
+        source = pa.py_buffer(self.data) if self.file is None else pa.memory_map(self.file)
+        with pa.ipc.open_stream(source) as reader:
+            for batch in reader:
+                if batch.num_rows:
+                    rows = pa.Table.from_batches([batch])
+                    yield rows if self.schema is None else rows.rename_columns(self.schema.names).cast(self.schema)
+
+
 class Pieces:
     """The rows of a frame, which `collect_pieces` gives: tables of some rows, in order, as often as they are asked for.
 
     As a context manager it removes its files at the end.
     """
 
-    def __init__(self, zone: str, handed: pa.Table, remove: Callable[[], None]):
-        self._zone, self._remove = zone, remove
-        self._handed = handed.to_pylist()
-        self.rows: int = sum(row["rows"] for row in self._handed)
+    def __init__(self, zone: str, parts: Sequence[_Part], remove: Callable[[], None]):
+        self._zone, self._parts, self._remove = zone, parts, remove
+        self.rows = sum(part.rows for part in parts)
 
     def __enter__(self) -> "Pieces":
         return self
@@ -48,12 +73,7 @@ class Pieces:
         self._remove()
 
     def __iter__(self) -> Iterator[pa.Table]:
-        for row in self._handed:
-            source = pa.py_buffer(row["data"]) if row["file"] is None else pa.memory_map(row["file"])
-            with pa.ipc.open_stream(source) as reader:
-                for batch in reader:
-                    if batch.num_rows:
-                        yield in_zone(pa.Table.from_batches([batch]), self._zone)
+        return (in_zone(table, self._zone) for part in self._parts for table in part.tables())
 
 
 def collect_pieces(frame: DataFrame) -> Pieces:
@@ -69,22 +89,30 @@ def collect_pieces(frame: DataFrame) -> Pieces:
 
     try:
         handed = map_rows(arrow_columns(frame), partial(_hand_over, folder), _HANDED).toArrow()
-        return Pieces(zone_of(frame), handed, remove)
+        return Pieces(zone_of(frame), _parts(handed), remove)
     except BaseException:
         remove()
         raise
 
 
 class PieceCollector:
-    """Collects the micro-batches of one query as `collect_pieces` does, one by one; Spark is told once what to do."""
+    """Collects the micro-batches of one query as `collect_pieces` does, one by one; Spark is told once what to do.
+
+    Where the last step of a query is a function of ours, its tasks write the rows, and there is no further step.
+    """
 
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._handing: TaskFunction | None = None
         self._zone: str | None = None
+        # Known from the first batch with rows on.
+        self._by_tasks = False
 
-    def collect(self, frame: DataFrame) -> Pieces:
-        """Return the rows of a frame."""
+    def collect(self, frame: DataFrame, writer: str | None = None) -> Pieces:
+        """Return the rows of a frame.
+
+        writer: whose tasks may write them, as of `cepsql.spark.frames.task_files.written_or_given`; None: nobody's.
+        """
         found = arrow_columns(frame)
         if not has_plain_names(found.columns):
             return collect_pieces(frame)
@@ -95,7 +123,9 @@ class PieceCollector:
             self._handing = TaskFunction(partial(_hand_over, folder), _HANDED)
         try:
             self._zone = self._zone or zone_of(frame)
-            return Pieces(self._zone, self._handing.collected(found), self._remove_files)
+            if writer is None or self._folder is None or found is not frame:
+                return Pieces(self._zone, _parts(self._handing.collected(found)), self._remove_files)
+            return Pieces(self._zone, self._written(frame, writer, self._handing, self._folder), self._remove_files)
         except BaseException:
             self._remove_files()
             raise
@@ -106,9 +136,26 @@ class PieceCollector:
         if folder is not None:
             remove_temporary(folder)
 
+    def _written(self, frame: DataFrame, writer: str, handing: TaskFunction, folder: Path) -> list[_Part]:
+        """Return the rows that tasks write, and those that come out all the same."""
+        with writing_tasks(frame.sparkSession, writer, folder, arrow=True):
+            if self._by_tasks:
+                given = [_Part(rows.num_rows, serialized(rows), None) for rows in collected_batches(frame)]
+            else:
+                given = _parts(handing.collected(frame))
+        kinds = to_arrow_schema(frame.schema, timezone="UTC")
+        files = [_Part(rows, None, str(path), kinds) for path, rows in arrow_files(folder)]
+        rest = [part for part in given if part.rows]
+        self._by_tasks = not rest and (self._by_tasks or bool(files))
+        return files + rest
+
     def _remove_files(self) -> None:
         for path in self._folder.iterdir() if self._folder is not None else ():
             path.unlink(missing_ok=True)
+
+
+def _parts(handed: pa.Table) -> list[_Part]:
+    return [_Part(**row) for row in handed.to_pylist()]
 
 
 def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,5 @@
-"""Rows that tasks write to files by themselves, where the sink of their query lets them."""
+"""Rows that tasks write to files by themselves, where the sink of their query lets them: its own, or those in which it
+gets rows."""
 
 import contextlib
 from collections.abc import Iterator
@@ -8,23 +9,28 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from cepsql.readers.scan.task_file import write_rows
+from cepsql.readers.scan.task_file import write_arrow, write_rows
 from cepsql.scalar.zone import Zone
 
 _FOLDER = "cepsql.taskFolder."
 """What the local property of Spark's is called that says where tasks write, before the name of who writes."""
 
+_ARROW_FOLDER = "cepsql.taskArrowFolder."
+
 
 @contextlib.contextmanager
-def writing_tasks(spark: SparkSession, writer: str, folder: Path) -> Iterator[None]:
-    """Let the tasks of this writer that run in this block write CSV into a local folder; rows that they cannot write
-    come out."""
-    context = spark.sparkContext
-    context.setLocalProperty(_FOLDER + writer, str(folder))
+def writing_tasks(spark: SparkSession, writer: str, folder: Path, arrow: bool = False) -> Iterator[None]:
+    """Let the tasks of this writer that run in this block write into a local folder; rows that they cannot write come
+    out.
+
+    arrow: they write Arrow streams, not CSV.
+    """
+    context, name = spark.sparkContext, (_ARROW_FOLDER if arrow else _FOLDER) + writer
+    context.setLocalProperty(name, str(folder))
     try:
         yield
     finally:
-        context.setLocalProperty(_FOLDER + writer, None)  # type: ignore[arg-type]
+        context.setLocalProperty(name, None)  # type: ignore[arg-type]
 
 
 def written_or_given(
@@ -35,7 +41,11 @@ def written_or_given(
     writer: whose rows they are; None: they are nobody's who could write them.
     """
     context = TaskContext.get()
-    folder = None if context is None or writer is None else context.getLocalProperty(_FOLDER + writer)
-    if context is None or folder is None:
+    if context is None or writer is None:
         return rows
-    return write_rows(Path(folder), context.partitionId(), context.taskAttemptId(), columns, zone, rows)
+    task = context.partitionId(), context.taskAttemptId()
+    if (folder := context.getLocalProperty(_ARROW_FOLDER + writer)) is not None:
+        return write_arrow(Path(folder), *task, columns, rows)
+    if (folder := context.getLocalProperty(_FOLDER + writer)) is not None:
+        return write_rows(Path(folder), *task, columns, zone, rows)
+    return rows

@@ -17,6 +17,13 @@ from pyspark.util import PythonEvalType
 from cepsql.spark.jvm.classic import frame_has_java
 
 
+def collected_batches(frame: DataFrame) -> list[pa.RecordBatch]:
+    """Return the rows of a frame that has Java, as Spark's tasks give them."""
+    found: Any = frame
+    batches: list[pa.RecordBatch] = found._collect_as_arrow()
+    return batches
+
+
 class TaskFunction:
     """Maps the rows of each task of frames of one session, whose columns have plain names.
 
@@ -32,11 +39,10 @@ class TaskFunction:
 
         No column is of a type that Arrow has otherwise than Spark.
         """
-        made: Any = self.over(frame)
+        made = self.over(frame)
         if not frame_has_java(frame):
-            rows: pa.Table = made.toArrow()
-            return rows
-        batches = made._collect_as_arrow()
+            return made.toArrow()
+        batches = collected_batches(made)
         return pa.Table.from_batches(batches) if batches else pa.table({})
 
     def over(self, frame: DataFrame) -> DataFrame:
