@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.ordered.keyed.key_hashes import key_hashes
-from cepsql.ordered.keyed.level import IndexedRows, Level, index_rows, ranges
-from cepsql.ordered.keyed.sorted_hashes import contained, distinct, places_of, sorted_hashes
+from cepsql.ordered.keyed.level import IndexedRows, Level, index_rows
+from cepsql.ordered.keyed.sorted_hashes import contained, distinct, places_of, ranges, sorted_hashes
 from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.plain_columns import one_chunk, stack
 
