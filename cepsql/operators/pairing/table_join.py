@@ -21,7 +21,7 @@ from cepsql.operators.pairing.null_keys import null_keys
 from cepsql.operators.pairing.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
 from cepsql.ordered.keyed.sorted_hashes import ranges
-from cepsql.ordered.keys import find_keys, key_codes, numbered_among
+from cepsql.ordered.keys import find_keys, key_codes, numbered_among, partition_keys
 from cepsql.ordered.operator import NEVER, KeyedSections, OrderedRows, Step
 from cepsql.ordered.plain_columns import integers, one_chunk, stack, take_rows
 from cepsql.ordered.row_layout import RowLayout
@@ -103,16 +103,9 @@ class TableJoinOperator(KeyedSections):
         names = self.left.key_names
         there = [side for side in rows if side is not None and side.rows.num_rows]
         count = len(there[0].starts) - 1
-        table = stack([side.rows.select([*names, "t"]) for side in there])
-        place = np.zeros(count, np.int64)
-        offset = 0
-        for side in there:
-            filled = np.diff(side.starts) > 0
-            place[filled] = side.starts[:-1][filled] + offset
-            offset += side.rows.num_rows
         plain = [name for number, name in enumerate(names) if number not in self.null_safe]
         null = np.any([null_keys(side, plain) for side in there], axis=0) if plain else np.zeros(count, bool)
-        return [one_chunk(table[name]).take(pa.array(place)) for name in names], null
+        return partition_keys(names, there), null
 
     def _pairs(self, left: "_SideRows", right: "_SideRows", null: np.ndarray) -> np.ndarray:
         """Return the pairs with a row whose number changes: the place of the left, of the right, and the change."""

@@ -1,5 +1,6 @@
 """Hashes in their order, which are looked up by bisection."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,8 +48,18 @@ def ranges(begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 def distinct(hashes: np.ndarray) -> np.ndarray:
     """Return the hashes, each once, in ascending order."""
-    ordered = np.sort(hashes)
-    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]]
+    return _once(np.sort(hashes))
+
+
+def united(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return ascending hashes of several parts, each once, in ascending order."""
+    parts = [np.zeros(0, np.uint32), *map(_once, parts)]
+    # A stable sort merges what is ascending.
+    return _once(np.sort(np.concatenate(parts), kind="stable"))
+
+
+def _once(ordered: np.ndarray) -> np.ndarray:
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
 
 def contained(hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
