@@ -1,8 +1,10 @@
 """Whichever way a block of CSV is read, the rows are those of its lines one by one."""
 
+from dataclasses import replace
+
 from chance import draws, examples
 
-from cepsql.readers.scan import csv
+from cepsql.readers.scan import blocks, csv
 from cepsql.readers.scan.layout import FileLayout
 from cepsql.scalar.types import BIGINT, STRING, parse_type
 from cepsql.scalar.zone import Zone
@@ -25,6 +27,38 @@ def test_quotes_and_line_feeds_anywhere():
             assert found(csv._read_block(block, layout, Zone())) == found(expected), block
             fast += csv._splits_alike(block, layout) and csv._split_by_arrow(block, layout) is not None
     assert fast > 100
+
+
+def test_files_that_are_read_together(tmp_path, monkeypatch):
+    random = draws("csv files")
+    monkeypatch.setattr(csv, "_TOGETHER", 40)
+    together = 0
+    for _ in range(examples(300)):
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", random.choice((16, 2**20)))
+        signs = random.choice((SIGNS, ("1", "x,", "\n", ",1\n"), ("x,1\n", "7,\n", ",\n")))
+        paths = [tmp_path / str(number) for number in range(5)]
+        for path in paths:
+            path.write_text("".join(random.choice(signs) for _ in range(random.choice((0, 1, 3, 5, 30)))))
+        layout = replace(random.choice(LAYOUTS), header=random.random() < 0.2)
+        expected = [[found(chunk) for chunk in csv.read_csv(str(path), layout, Zone())] for path in paths]
+        for apart in (False, True):
+            chunks = list(csv.read_csv_files(map(str, paths), layout, Zone(), apart))
+            assert [number for number, _ in chunks] == sorted(number for number, _ in chunks)
+            if apart:
+                mine = [[found(chunk) for number, chunk in chunks if number == at] for at in range(len(paths))]
+                assert mine == expected
+            else:
+                assert added(found(chunk) for _, chunk in chunks) == added(chunk for own in expected for chunk in own)
+                together += len(chunks) < sum(map(bool, expected))
+    assert together > 50
+
+
+def added(chunks):
+    columns, counts = {"a": [], "b": []}, [0, 0]
+    for values, rows, malformed in chunks:
+        columns = {name: columns[name] + values[name] for name in columns}
+        counts = [counts[0] + rows, counts[1] + malformed]
+    return columns, counts
 
 
 def test_spaces_at_the_ends_of_values():

@@ -1,8 +1,10 @@
 """CSV as Spark reads it: fast where Arrow's reader is known to agree, value by value where it might not."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from string import ascii_lowercase
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,8 @@ _BLANK = bytes(range(33))
 _QUOTE, _LINE_FEED = ord('"'), ord("\n")
 _PIECE = 2**17
 """So many bytes are compared at a time: all that this makes of them fits the processor's cache."""
+_TOGETHER = 2**20
+"""So many bytes of small files are read together."""
 _SMALL = 0x20
 """What a small letter of ASCII has beside a capital one."""
 _QUOTED = re.compile(rb'"[^"]*("|$)')
@@ -55,17 +59,81 @@ _IS_DOUBTED = _doubted_ends()
 
 
 def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
-    """Yield the rows of a file, about a hundred thousand at a time.
+    """Return the rows of a file, about a hundred thousand at a time.
 
     A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: too few or
     too many values, or one that is none of its column's type.
     Raises OperationalError if the file cannot be read.
     """
+    return _read_blocks(line_blocks(path, layout.longest), layout, zone)
+
+
+def _read_blocks(blocks: Iterable[Block], layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     header = layout.header
-    for block in line_blocks(path, layout.longest):
+    for block in blocks:
         rows, header = _without_header(block) if header else (block, False)
         if rows:
             yield _read_block(rows, layout, zone)
+
+
+def read_csv_files(
+    paths: Iterable[str], layout: FileLayout, zone: Zone, apart: bool = False
+) -> Iterator[tuple[int, Chunk]]:
+    """Yield the rows of files as `read_csv` does, small ones together, with the number of the path of the first row.
+
+    apart: no chunk has rows of two files.
+    """
+    small: list[_SmallFile] = []
+    for number, path in enumerate(paths):
+        blocks = line_blocks(path, layout.longest)
+        first = next(blocks, b"")
+        is_large = len(first) > _TOGETHER
+        more = [] if is_large else list(islice(blocks, 1))
+        if is_large or more:
+            yield from _read_small(small, layout, zone, apart)
+            small = []
+            yield from ((number, chunk) for chunk in _read_blocks(chain([first], more, blocks), layout, zone))
+            continue
+        if layout.header:
+            first, _ = _without_header(first)
+        if sum(len(file.lines) for file in small) + len(first) > _TOGETHER:
+            yield from _read_small(small, layout, zone, apart)
+            small = []
+        if first:
+            small.append(_SmallFile(number, first))
+    yield from _read_small(small, layout, zone, apart)
+
+
+class _SmallFile(NamedTuple):
+    """The lines of a file, and the number of its path."""
+
+    number: int
+    lines: Block
+
+
+def _read_small(
+    files: Sequence[_SmallFile], layout: FileLayout, zone: Zone, apart: bool
+) -> Iterator[tuple[int, Chunk]]:
+    chunk = _read_together([file.lines for file in files], layout, zone) if len(files) > 1 else None
+    if chunk is None:
+        yield from ((file.number, _read_block(file.lines, layout, zone)) for file in files)
+    elif not apart:
+        yield files[0].number, chunk
+    else:
+        begin = 0
+        for number, lines in files:
+            rows = lines.count(b"\n")
+            yield number, Chunk({name: column.slice(begin, rows) for name, column in chunk.columns.items()}, rows)
+            begin += rows
+
+
+def _read_together(blocks: Sequence[Block], layout: FileLayout, zone: Zone) -> Chunk | None:
+    """Return the rows of blocks each line of which is a row; None if that is not known."""
+    if not all(_splits_alike(block, layout) for block in blocks):
+        return None
+    joined = b"".join(blocks)
+    chunk = None if _leaves_doubt(joined, layout) else _typed(joined, layout, zone)
+    return chunk if chunk is not None and chunk.rows == joined.count(b"\n") else None
 
 
 def _without_header(block: Block) -> tuple[Block, bool]:
