@@ -82,6 +82,36 @@ def test_spaces_at_the_ends_of_values():
     assert fast > 40
 
 
+def test_decimals_however_they_are_written():
+    random = draws("csv decimals")
+    fast = 0
+    for _ in range(examples(400)):
+        precision = random.choice((1, 2, 5, 14, 15, 16, 22, 38))
+        kind = parse_type(f"decimal({precision},{random.choice((0, 1, min(precision, 2), precision))})")
+        layout = FileLayout("csv", (("a", kind), ("b", STRING)), frozenset(random.choice(("ab", "b", "a"))))
+        texts = [written_decimal(random, kind) for _ in range(random.randint(1, 3))]
+        block = "".join(f"{text},{random.choice(WORDS)}\n" for text in texts).encode()
+        expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
+        assert found(csv._read_block(block, layout, Zone())) == found(expected), (kind, block)
+        fast += not csv._leaves_doubt(block, layout) and csv._typed(block, layout, Zone()) is not None
+    assert fast > 100
+
+
+WORDS = ("x", "", "3e-4f1a-89ab-0123456789ab", "1e-99", "e-12")
+
+
+def written_decimal(random, kind):
+    """Return a number that mostly fits a type, or nearly does."""
+    units = random.choice((10**kind.precision - 1, random.randrange(10**kind.precision), random.randrange(100), 0))
+    text = f"{'-' if random.random() < 0.2 else ''}{units // 10**kind.scale}"
+    text += f".{units % 10**kind.scale:0{kind.scale}}" if kind.scale else ""
+    odd = ("5", "49", "4999999999999999999", "e0", "e-1", "e-9", "e-12", "e-77", "e-700000000", "e1", "e700000000",
+           "e99999999999999999999", "x")  # fmt: skip
+    return random.choice(
+        ("", "", text, text, text, text, text + random.choice(odd), random.choice((".", "nan", "inf")))
+    )
+
+
 def spaced(random, word):
     before, behind = (random.choice(("", "", "", " ", "\t", "  ")) for _ in range(2))
     value = f"{before}{word}{behind}"
