@@ -63,7 +63,8 @@ def added(chunks):
 
 def test_spaces_at_the_ends_of_values():
     random = draws("csv spaces")
-    words = ("nan", "inf", "Infinity", "true", "FALSE", "final", "is", "a", "5", "5.", ".5", "-1", "0x1f", "1e5", "x-",
+    words = ("nan", "inf", "Infinity", "true", "FALSE", "final", "is", "a", "5", "5.", ".5", "-1", "0x1f", "-0X1f",
+             "a0x1f", "10x1f", "1e5", "x-",
              "2020-01-01", "2020-01-01T00:00:00Z", "d,e", "5,x", "e-", "ÿ5", "5ÿ", "", " ")  # fmt: skip
     fast = 0
     for _ in range(examples(600)):

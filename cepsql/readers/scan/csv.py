@@ -217,11 +217,12 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
     decimals, quoted = [kind for kind in kinds if is_decimal(kind)], b'"' in block
     spaces = [ord(space) for space in " \t" if space != layout.separator and space.encode() in block]
     # Each block ends with a line feed, which stands before its first byte, too.
-    behind, before, marks = [np.zeros(int(octets[0] in spaces), np.intp)], [_NOWHERE], [_NOWHERE]
+    behind, before = [np.zeros(int(octets[0] in spaces), np.intp)], [_NOWHERE]
+    prefixes, marks = [_NOWHERE], [_NOWHERE]
     for begin in range(0, len(octets), _PIECE):
         piece = octets[begin : begin + _PIECE + 1]
-        if hexadecimal and (((piece[1:] | _SMALL) == ord("x")) & (piece[:-1] == ord("0"))).any():
-            return True
+        if hexadecimal:
+            prefixes.append(np.flatnonzero(((piece[1:] | _SMALL) == ord("x")) & (piece[:-1] == ord("0"))) + begin + 1)
         if decimals:
             # The point, a slash and the digits follow one another.
             in_number = piece[:-1] - np.uint8(ord(".")) <= ord("9") - ord(".")
@@ -236,6 +237,7 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
     doubted = [
         *_doubted(octets, np.concatenate(behind), 1, layout.separator).tolist(),
         *_doubted(octets, np.concatenate(before), -1, layout.separator).tolist(),
+        *_hexadecimal(octets, np.concatenate(prefixes), layout.separator).tolist(),
     ]
     wide = not all(map(_is_exact, decimals))
     exponents = _exponents(octets, np.concatenate(marks), layout.separator, wide)
@@ -252,6 +254,12 @@ def _doubted(octets: np.ndarray, places: np.ndarray, step: int, separator: str) 
     # Between a separator and a quote is a space only within the quotes, beside a separator that is no number's.
     within = (near[0] == ord(separator)) & (near[1] == _QUOTE)
     return places[_IS_DOUBTED[tuple(_KINDS[octet] for octet in near[1:])] & ~within]
+
+
+def _hexadecimal(octets: np.ndarray, marks: np.ndarray, separator: str) -> np.ndarray:
+    """Return those marks, each an x behind a 0, where a number may begin."""
+    begins = _among(separator, "\n", '"', " ", "\t", "+", "-")
+    return marks[(marks < 2) | begins[octets.take(marks - 2, mode="clip")]]
 
 
 def _exponents(octets: np.ndarray, marks: np.ndarray, separator: str, wide: bool) -> np.ndarray:
