@@ -187,17 +187,16 @@ class _SideRows:
         group = np.concatenate([*groups, np.zeros(0, np.int64)])
         first, change, codes = _netted(rows, group, np.concatenate([*weights, np.zeros(0, np.int64)]), count)
         was = np.zeros(len(first), np.int64)
-        np.add.at(was, codes, np.concatenate([*numbers, np.zeros(0, np.int64)]))
-        self.met: np.ndarray | None = None
-        if join.condition is not None:
-            met = np.zeros(len(first), np.int64)
-            np.add.at(met, codes, np.concatenate([*meetings, np.zeros(0, np.int64)]))
-            self.met = met
+        met = None if join.condition is None else np.zeros(len(first), np.int64)
+        if stored is not None:
+            np.add.at(was, codes, np.concatenate(numbers))
+            if met is not None:
+                np.add.at(met, codes, np.concatenate(meetings))
         order = stable_order(group[first])
         self.rows = take_rows(rows, first[order])
         self.group, self.was = group[first[order]], was[order]
         self.now = self.was + change[order]
-        self.met = None if self.met is None else self.met[order]
+        self.met = None if met is None else met[order]
         self.meets = self.met
         self.count = count
 
