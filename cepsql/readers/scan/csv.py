@@ -92,7 +92,7 @@ def read_csv_files(
 
     apart: no chunk has rows of two files.
     """
-    small: list[_SmallFile] = []
+    small, size = list[_SmallFile](), 0
     for number, path in enumerate(paths):
         blocks = line_blocks(path, layout.longest)
         first = next(blocks, b"")
@@ -100,16 +100,17 @@ def read_csv_files(
         more = [] if is_large else list(islice(blocks, 1))
         if is_large or more:
             yield from _read_small(small, layout, zone, apart)
-            small = []
+            small, size = [], 0
             yield from ((number, chunk) for chunk in _read_blocks(chain([first], more, blocks), layout, zone))
             continue
         if layout.header:
             first, _ = _without_header(first)
-        if sum(len(file.lines) for file in small) + len(first) > _TOGETHER:
+        if size + len(first) > _TOGETHER:
             yield from _read_small(small, layout, zone, apart)
-            small = []
+            small, size = [], 0
         if first:
             small.append(_SmallFile(number, first))
+            size += len(first)
     yield from _read_small(small, layout, zone, apart)
 
 
@@ -206,7 +207,7 @@ def _has_all_lines(block: Block, rows: int) -> bool:
 def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
     """Tell whether the block may hold values that Arrow reads and Spark does not.
 
-    Arrow takes spaces off the ends of numbers and reads hexadecimal ones.
+    Arrow takes spaces off the ends of numbers, reads hexadecimal ones, and takes any exponent of a DECIMAL.
     """
     kinds = {type for _, type in layout.columns}
     if kinds <= {STRING}:
