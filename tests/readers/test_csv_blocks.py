@@ -4,9 +4,13 @@ from dataclasses import replace
 
 from chance import draws, examples
 
+from cepsql.ordered.arrival import ORIGIN, PLACE
 from cepsql.readers.scan import blocks, csv
 from cepsql.readers.scan.layout import FileLayout
-from cepsql.scalar.types import BIGINT, STRING, parse_type
+from cepsql.readers.scan.projection import ArrowScan, Projection
+from cepsql.readers.scan.read import ListedFile, read_files
+from cepsql.scalar.expressions import Apply, Input, Session
+from cepsql.scalar.types import BIGINT, BOOLEAN, STRING, parse_type
 from cepsql.scalar.zone import Zone
 
 SIGNS = ('"', '"', '"', ",", ",", "\n", "\n", "x", "1", " ")
@@ -51,6 +55,21 @@ def test_files_that_are_read_together(tmp_path, monkeypatch):
                 assert added(found(chunk) for _, chunk in chunks) == added(chunk for own in expected for chunk in own)
                 together += len(chunks) < sum(map(bool, expected))
     assert together > 50
+
+
+def test_rows_of_files_that_are_read_together_know_their_places(tmp_path):
+    node = {name: Input(name, kind) for name, kind in (("a", STRING), ("b", BIGINT))}
+    where = Apply("not", (Apply("isnull", (node["a"],), BOOLEAN),), BOOLEAN)
+    made = Projection(Session(), where, (("k0", node["a"]), ("t", node["b"])), ())
+    scan = ArrowScan(LAYOUTS[1], made, by_arrival=True)
+    files = []
+    for number, text in enumerate(("x,1\n,2\ny,3\n", "x,4\n", "", "z,5\ny,6\n")):
+        (tmp_path / str(number)).write_text(text)
+        files.append(ListedFile(f"file://{tmp_path / str(number)}", 10 * number))
+    together = [row for batch in read_files(scan, 2, files) for row in batch.to_pylist()]
+    assert together == [row for file in files for batch in read_files(scan, 2, [file]) for row in batch.to_pylist()]
+    found = [(row["k0"], row["t"], row[ORIGIN]["rank"], row[PLACE]) for row in together]
+    assert found == [("x", 1, 0, 0), ("y", 3, 0, 1), ("x", 4, 10, 0), ("z", 5, 30, 0), ("y", 6, 30, 1)]
 
 
 def added(chunks):
