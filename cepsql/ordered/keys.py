@@ -1,11 +1,14 @@
 """Partition keys: which rows have the same, where NULL equals NULL, NaN equals NaN and -0.0 equals 0.0."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.ordinal import is_nested, nested_key
-from cepsql.ordered.plain_columns import canonical
+from cepsql.ordered.plain_columns import canonical, one_chunk
 from cepsql.render.far_times import python_values
 
 _LAST = 2**62
@@ -99,6 +102,20 @@ def key_changes(columns: list[pa.Array], rows: int) -> np.ndarray:
     """Return the positions of the rows whose key differs from that of the row before."""
     codes, _ = key_codes(columns, rows)
     return np.flatnonzero(codes[1:] != codes[:-1]) + 1
+
+
+def partition_keys(names: Sequence[str], sides: Sequence[OrderedRows]) -> list[pa.Array]:
+    """Return the key columns of each partition of ordered rows.
+
+    sides: one at least, whose partitions are the same; each of these has a row in one of them.
+    """
+    place, offset = np.zeros(len(sides[0].starts) - 1, np.int64), 0
+    for side in sides:
+        filled = np.diff(side.starts) > 0
+        place[filled] = side.starts[:-1][filled] + offset
+        offset += side.rows.num_rows
+    chosen = pa.array(place)
+    return [pa.concat_arrays([one_chunk(side.rows[name]) for side in sides]).take(chosen) for name in names]
 
 
 def find_keys(left: list[pa.Array], left_rows: int, right: list[pa.Array], right_rows: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.keyed.state_files import StateFolder
+from cepsql.ordered.packet import Packet
 from cepsql.ordered.stage import Advanced, Stage, advance
 
 _MAGIC, _VERSION = b"CEPF", 1
@@ -25,7 +26,7 @@ class Channel:
     """
 
     above: int
-    packets: Callable[[Advanced], Iterable[bytes]]
+    packets: Callable[[Advanced], Iterable[bytes | Packet]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def advance_all(
     Raises what `cepsql.ordered.stage.advance` raises, and OperationalError if the state is of another dataflow.
     """
     states: list[bytes | None] = [None] * len(flow.stages) if state is None else _split(state, len(flow.stages))
-    came = [list(packets.get(number, ())) for number in range(len(flow.stages))]
+    came: list[list[bytes | Packet]] = [list(packets.get(number, ())) for number in range(len(flow.stages))]
     given = {}
     for number, stage in enumerate(flow.stages):
         if not came[number]:

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -101,11 +102,25 @@ def pack(
         yield task.packets(piece, runs)
 
 
-def open_packet(data: bytes) -> Packet:
-    """Read a packet; its rows share the memory of `data`.
+def pack_in_task(
+    batches: Iterable[pa.RecordBatch], input: int = 0, reduction: Reduction | None = None
+) -> Iterator[Packet]:
+    """Yield what `open_packet` reads of the packets that `pack` makes of a task's rows for one bucket.
+
+    No row becomes bytes: the packets share the memory of the batches.
+    """
+    task = _Task(1, input, reduction)
+    for piece, runs in _pieces(batches, PIECE_ROWS):
+        yield task.packet(piece, runs)
+
+
+def open_packet(data: bytes | Packet) -> Packet:
+    """Read a packet; its rows share the memory of `data`. One that is read already is returned.
 
     Raises OperationalError if another version of cepsql wrote it.
     """
+    if isinstance(data, Packet):
+        return data
     header = _HEADER.unpack_from(data)
     magic, version, input, ended, greatest, heartbeat, *counted, dead, producing, placing, aside = header
     if (magic, version) != (_MAGIC, _VERSION):
@@ -117,7 +132,7 @@ def open_packet(data: bytes) -> Packet:
     times = np.frombuffer(data, np.int64, dead, _HEADER.size)
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
     producers = read_rows(body.slice(0, producing))
-    known = {} if producers is None else dict(zip(*(column.to_pylist() for column in producers.columns), strict=True))
+    known = _read_producers(producers)
     runs = read_runs(body.slice(producing, placing).to_pybytes())
     body = body.slice(producing + placing)
     rows, rejected = read_rows(body.slice(aside)), read_rows(body.slice(0, aside))
@@ -142,6 +157,31 @@ class _Task:
         self.greatest, self.heartbeat, self.ended = BEGINNING, BEGINNING, False
 
     def packets(self, piece: pa.RecordBatch, runs: Runs) -> pa.RecordBatch:
+        """Return the packets of all buckets."""
+        taken = self._taken(piece, runs)
+        sections = self._sections(taken.rows, taken.bucket)
+        return self._joined(taken, sections)
+
+    def packet(self, piece: pa.RecordBatch, runs: Runs) -> Packet:
+        """Return the packet of the only bucket."""
+        taken = self._taken(piece, runs)
+        rows = pa.Table.from_batches([taken.rows]) if taken.rows.num_rows else None
+        counts = Counts(**{name: int(tally[0]) for name, tally in zip(_COUNTED, taken.tallies, strict=True)})
+        aside, producers = (read_rows(pa.py_buffer(data)) for data in (taken.aside[0], taken.producers))
+        return Packet(
+            self.input,
+            self.ended,
+            self.greatest,
+            counts,
+            rows,
+            taken.dead,
+            aside,
+            self.heartbeat,
+            _read_producers(producers),
+            read_runs(taken.places[0]),
+        )
+
+    def _taken(self, piece: pa.RecordBatch, runs: Runs) -> "_Taken":
         has_markers = "bound" in piece.schema.names
         if has_markers:
             piece = self._take_markers(piece)
@@ -181,8 +221,7 @@ class _Task:
             bucket = integers(piece["bucket"])
         places = runs.told(piece, bucket, self.buckets)
         piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
-        sections = self._sections(_canonical_keys(piece), bucket)
-        return self._joined(tallies, dead, producers, places, aside, sections)
+        return _Taken(_canonical_keys(piece), bucket, tallies, dead, producers, places, aside)
 
     def _take_control(self, piece: pa.RecordBatch, control: np.ndarray) -> pa.RecordBatch:
         times = integers(piece["t"].filter(pa.array(control)))
@@ -204,6 +243,8 @@ class _Task:
 
     def _sections(self, rows: pa.RecordBatch, bucket: np.ndarray) -> list[pa.Buffer]:
         """Return the rows of each bucket as an Arrow IPC stream, nothing for a bucket without rows."""
+        if self.buckets == 1:
+            return [write_rows(rows)]
         sizes = self._tally(bucket)
         order = np.argsort(bucket.astype(np.min_scalar_type(self.buckets - 1)), kind="stable")
         # Narrow columns are sorted faster than wide ones.
@@ -214,13 +255,11 @@ class _Task:
     def _tally(self, bucket: np.ndarray) -> np.ndarray:
         return np.bincount(bucket, minlength=self.buckets)
 
-    def _joined(
-        self, tallies: list[np.ndarray], dead: np.ndarray, producers: bytes, places: list, aside: list, sections: list
-    ) -> pa.RecordBatch:
-        packets = []
-        for b, (told, outside, inside) in enumerate(zip(places, aside, sections, strict=True)):
-            times = dead.tobytes() if b == 0 else b""
-            counts = (int(tally[b]) for tally in tallies)
+    def _joined(self, taken: "_Taken", sections: list[pa.Buffer]) -> pa.RecordBatch:
+        packets, producers = [], taken.producers
+        for b, (told, outside, inside) in enumerate(zip(taken.places, taken.aside, sections, strict=True)):
+            times = taken.dead.tobytes() if b == 0 else b""
+            counts = (int(tally[b]) for tally in taken.tallies)
             header = _HEADER.pack(
                 _MAGIC,
                 _VERSION,
@@ -237,6 +276,24 @@ class _Task:
             packets.append(b"".join([header, times, producers, told, outside, inside]))
         arrays = [pa.array(range(self.buckets), pa.int32()), pa.array(packets, pa.binary())]
         return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
+
+
+class _Taken(NamedTuple):
+    """What packets are made of.
+
+    rows, bucket: the rows that travel, and the bucket of each.
+    tallies:      of each of _COUNTED how many rows each bucket has.
+    dead:         as of `Packet`.
+    producers, places, aside: as in the bytes of a packet, the last two of each bucket.
+    """
+
+    rows: pa.RecordBatch
+    bucket: np.ndarray
+    tallies: list[np.ndarray]
+    dead: np.ndarray
+    producers: bytes
+    places: list[bytes]
+    aside: list
 
 
 _SEEN = "seen"
@@ -282,6 +339,10 @@ def _producers(piece: pa.RecordBatch) -> bytes:
     told = pa.table([piece["producer"].cast(pa.string()), _reached(piece)], ["producer", "t"])
     (greatest,) = told.group_by("producer").aggregate([("t", "max")]).combine_chunks().to_batches()
     return bytes(write_rows(greatest.select(["producer", "t_max"])))
+
+
+def _read_producers(told: pa.Table | None) -> dict[str | None, int]:
+    return {} if told is None else dict(zip(*(column.to_pylist() for column in told.columns), strict=True))
 
 
 def _is_key(name: str) -> bool:

@@ -161,8 +161,8 @@ def stable_order(values: np.ndarray, places: np.ndarray | None = None) -> np.nda
     """
     if places is not None:
         return places[stable_order(values[places])]
-    if len(values) == 0:
-        return np.arange(0)
+    if is_ascending(values):
+        return np.arange(len(values), dtype=_places_type(values))
     low, high = int(values.min()), int(values.max())
     bits = (high - low).bit_length()
     digits = -(-bits // _DIGIT_BITS)

@@ -101,7 +101,9 @@ class Advanced:
     rejected: tuple[pa.Table | None, ...]
 
 
-def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes], folder: StateFolder | None = None) -> Advanced:
+def advance(
+    stage: Stage, state: bytes | None, packets: Iterable[bytes | Packet], folder: StateFolder | None = None
+) -> Advanced:
     """Take one micro-batch of a bucket.
 
     state:  what the bucket's last call returned, None at first.
@@ -194,7 +196,7 @@ class _Arrived:
         return self.rows
 
 
-def _receive(stage: Stage, before: State, packets: Iterable[bytes], numbering: Numbering) -> _Received:
+def _receive(stage: Stage, before: State, packets: Iterable[bytes | Packet], numbering: Numbering) -> _Received:
     late_bound = stage.late_bound(before.bound)
     came = [_Arrived(stage.operator.sides[given.side], late_bound, numbering) for given in stage.inputs]
     for packet in map(open_packet, packets):

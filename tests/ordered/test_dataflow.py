@@ -10,27 +10,30 @@ from ordered_samples import INPUT_SCHEMA, STAGE, inputs, packets
 from cepsql.errors import OperationalError
 from cepsql.ordered import one_task
 from cepsql.ordered.one_task import Channel, Dataflow, advance_all
-from cepsql.ordered.packet import pack
+from cepsql.ordered.packet import Packet, pack, pack_in_task
 from cepsql.ordered.stage import Advanced, StageInput, advance
 
 UPPER = replace(STAGE, inputs=(StageInput(0, chained=True),))
 BOTH = replace(STAGE, inputs=(StageInput(0, chained=True), StageInput(0, chained=True)))
 
 
-def _passed(number: int):
+def _passed(number: int, as_bytes: bool = False):
     """Return a channel that hands on the rows of a stage as they are."""
 
-    def packed(given: Advanced) -> list[bytes]:
+    def packed(given: Advanced) -> list[bytes | Packet]:
         if not given.output.num_rows:
             return []
         rows = [{**row, "bucket": 0} for row in given.output.to_pylist()]
         table = pa.RecordBatch.from_pylist(rows, schema=INPUT_SCHEMA)
+        if not as_bytes:
+            return list(pack_in_task([table], number))
         return [packet for batch in pack([table], 1, number) for packet in batch["packet"].to_pylist()]
 
     return packed
 
 
 FLOW = Dataflow((STAGE, UPPER, BOTH), ((Channel(1, _passed(0)), Channel(2, _passed(0))), (Channel(2, _passed(1)),), ()))
+APART = (_passed(0, as_bytes=True), _passed(1, as_bytes=True))
 
 
 def _came(tasks) -> list[bytes]:
@@ -51,7 +54,7 @@ def test_stages_in_one_task_give_what_each_gives_alone(batches):
             alone = advance(stage, states[number], came[number])
             states[number] = alone.state
             for channel in channels:
-                came[channel.above] += channel.packets(alone)
+                came[channel.above] += APART[number](alone)
             given_out, seconds = seen[number]
             # No NaN equals another one.
             assert str(given_out.output.to_pylist()) == str(alone.output.to_pylist())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cepsql.ordered.keyed.key_hashes import key_hashes
 from cepsql.ordered.keyed.keyed_rows import KeyedRows, keyed_rows, touched_hashes
 from cepsql.ordered.keyed.level import read_level, write_level
+from cepsql.ordered.keyed.sorted_hashes import sorted_hashes
 from cepsql.ordered.operator import OrderedRows
 
 SCHEMA = pa.schema([("k0", pa.string()), ("k1", pa.int64()), ("v", pa.int64()), ("gone", pa.bool_())])
@@ -167,3 +168,11 @@ def test_hashes_stay_what_they_are():
 def test_a_time_beyond_python_has_the_hash_that_it_has_alone():
     far = pa.array([[2**59], [5]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
     assert key_hashes([far], 2)[1] == key_hashes([far.slice(1)], 1)[0]
+
+
+@given(runs=st.lists(st.tuples(st.sampled_from([0, 7, 2**31, 2**32 - 1]), st.integers(1, 5)), max_size=12))
+def test_hashes_are_sorted_stably_however_long_their_runs_are(runs):
+    hashes = np.array([hash for hash, size in runs for _ in range(size)], np.uint32)
+    found, order = sorted_hashes(hashes), np.argsort(hashes, kind="stable")
+    assert found.places.tolist() == order.tolist()
+    assert found.hashes.tolist() == hashes[order].tolist()

@@ -1,6 +1,7 @@
 """What packets carry, and what they leave out."""
 
 import math
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,7 @@ from ordered_samples import INPUT_SCHEMA, SCHEMA, packets
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.counts import Counts
-from cepsql.ordered.packet import MAX_INPUTS, PACKET_SCHEMA, open_packet, pack
+from cepsql.ordered.packet import MAX_INPUTS, PACKET_SCHEMA, open_packet, pack, pack_in_task
 from cepsql.ordered.plain_columns import plain_batch
 from cepsql.ordered.rejected import WHOLE
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, REPEATED
@@ -57,6 +58,18 @@ def test_packets_hold_every_row_once(rows, piece_rows):
         )
         sums += counts
     assert sums.read == sum(r["t"] != END_OF_TIME for r in rows)
+
+
+@given(st.lists(ROWS, min_size=1, max_size=12), st.sampled_from([None, "a", "b"]))
+def test_a_packet_in_its_task_is_what_its_bytes_say(rows, producer):
+    marks = pa.schema([*INPUT_SCHEMA, (WHOLE, pa.struct([("v", pa.string())])), ("producer", pa.string())])
+    marked = [{**r, "bucket": 0, WHOLE: {"v": r["v0"]}, "producer": producer} for r in rows]
+    batch = pa.RecordBatch.from_pylist(marked, schema=marks)
+    (packed,) = pack([batch], 1)
+    said, here = open_packet(packed["packet"][0].as_py()), open_packet(next(pack_in_task([batch])))
+    assert repr(here.rows and here.rows.to_pylist()) == repr(said.rows and said.rows.to_pylist())
+    assert here.aside == said.aside and here.dead.tolist() == said.dead.tolist()
+    assert replace(here, rows=None, aside=None, dead=()) == replace(said, rows=None, aside=None, dead=())
 
 
 def test_rows_without_a_time_tell_how_far_they_are():

@@ -1,10 +1,16 @@
 """Whichever way a block of CSV is read, the rows are those of its lines one by one."""
 
+from dataclasses import replace
+
 from chance import draws, examples
 
-from cepsql.readers.scan import csv
+from cepsql.ordered.arrival import ORIGIN, PLACE
+from cepsql.readers.scan import blocks, csv
 from cepsql.readers.scan.layout import FileLayout
-from cepsql.scalar.types import BIGINT, STRING, parse_type
+from cepsql.readers.scan.projection import ArrowScan, Projection
+from cepsql.readers.scan.read import ListedFile, read_files
+from cepsql.scalar.expressions import Apply, Input, Session
+from cepsql.scalar.types import BIGINT, BOOLEAN, STRING, parse_type
 from cepsql.scalar.zone import Zone
 
 SIGNS = ('"', '"', '"', ",", ",", "\n", "\n", "x", "1", " ")
@@ -27,9 +33,57 @@ def test_quotes_and_line_feeds_anywhere():
     assert fast > 100
 
 
+def test_files_that_are_read_together(tmp_path, monkeypatch):
+    random = draws("csv files")
+    monkeypatch.setattr(csv, "_TOGETHER", 40)
+    together = 0
+    for _ in range(examples(300)):
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", random.choice((16, 2**20)))
+        signs = random.choice((SIGNS, ("1", "x,", "\n", ",1\n"), ("x,1\n", "7,\n", ",\n")))
+        paths = [tmp_path / str(number) for number in range(5)]
+        for path in paths:
+            path.write_text("".join(random.choice(signs) for _ in range(random.choice((0, 1, 3, 5, 30)))))
+        layout = replace(random.choice(LAYOUTS), header=random.random() < 0.2)
+        expected = [[found(chunk) for chunk in csv.read_csv(str(path), layout, Zone())] for path in paths]
+        for apart in (False, True):
+            chunks = list(csv.read_csv_files(map(str, paths), layout, Zone(), apart))
+            assert [number for number, _ in chunks] == sorted(number for number, _ in chunks)
+            if apart:
+                mine = [[found(chunk) for number, chunk in chunks if number == at] for at in range(len(paths))]
+                assert mine == expected
+            else:
+                assert added(found(chunk) for _, chunk in chunks) == added(chunk for own in expected for chunk in own)
+                together += len(chunks) < sum(map(bool, expected))
+    assert together > 50
+
+
+def test_rows_of_files_that_are_read_together_know_their_places(tmp_path):
+    node = {name: Input(name, kind) for name, kind in (("a", STRING), ("b", BIGINT))}
+    where = Apply("not", (Apply("isnull", (node["a"],), BOOLEAN),), BOOLEAN)
+    made = Projection(Session(), where, (("k0", node["a"]), ("t", node["b"])), ())
+    scan = ArrowScan(LAYOUTS[1], made, by_arrival=True)
+    files = []
+    for number, text in enumerate(("x,1\n,2\ny,3\n", "x,4\n", "", "z,5\ny,6\n")):
+        (tmp_path / str(number)).write_text(text)
+        files.append(ListedFile(f"file://{tmp_path / str(number)}", 10 * number))
+    together = [row for batch in read_files(scan, 2, files) for row in batch.to_pylist()]
+    assert together == [row for file in files for batch in read_files(scan, 2, [file]) for row in batch.to_pylist()]
+    found = [(row["k0"], row["t"], row[ORIGIN]["rank"], row[PLACE]) for row in together]
+    assert found == [("x", 1, 0, 0), ("y", 3, 0, 1), ("x", 4, 10, 0), ("z", 5, 30, 0), ("y", 6, 30, 1)]
+
+
+def added(chunks):
+    columns, counts = {"a": [], "b": []}, [0, 0]
+    for values, rows, malformed in chunks:
+        columns = {name: columns[name] + values[name] for name in columns}
+        counts = [counts[0] + rows, counts[1] + malformed]
+    return columns, counts
+
+
 def test_spaces_at_the_ends_of_values():
     random = draws("csv spaces")
-    words = ("nan", "inf", "Infinity", "true", "FALSE", "final", "is", "a", "5", "5.", ".5", "-1", "0x1f", "1e5", "x-",
+    words = ("nan", "inf", "Infinity", "true", "FALSE", "final", "is", "a", "5", "5.", ".5", "-1", "0x1f", "-0X1f",
+             "a0x1f", "10x1f", "1e5", "x-",
              "2020-01-01", "2020-01-01T00:00:00Z", "d,e", "5,x", "e-", "ÿ5", "5ÿ", "", " ")  # fmt: skip
     fast = 0
     for _ in range(examples(600)):
@@ -46,6 +100,36 @@ def test_spaces_at_the_ends_of_values():
         assert found(csv._read_block(block, layout, Zone())) == found(expected), (kinds, block)
         fast += b" " in block and csv._splits_alike(block, layout) and not csv._leaves_doubt(block, layout)
     assert fast > 40
+
+
+def test_decimals_however_they_are_written():
+    random = draws("csv decimals")
+    fast = 0
+    for _ in range(examples(400)):
+        precision = random.choice((1, 2, 5, 14, 15, 16, 22, 38))
+        kind = parse_type(f"decimal({precision},{random.choice((0, 1, min(precision, 2), precision))})")
+        layout = FileLayout("csv", (("a", kind), ("b", STRING)), frozenset(random.choice(("ab", "b", "a"))))
+        texts = [written_decimal(random, kind) for _ in range(random.randint(1, 3))]
+        block = "".join(f"{text},{random.choice(WORDS)}\n" for text in texts).encode()
+        expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
+        assert found(csv._read_block(block, layout, Zone())) == found(expected), (kind, block)
+        fast += not csv._leaves_doubt(block, layout) and csv._typed(block, layout, Zone()) is not None
+    assert fast > 100
+
+
+WORDS = ("x", "", "3e-4f1a-89ab-0123456789ab", "1e-99", "e-12")
+
+
+def written_decimal(random, kind):
+    """Return a number that mostly fits a type, or nearly does."""
+    units = random.choice((10**kind.precision - 1, random.randrange(10**kind.precision), random.randrange(100), 0))
+    text = f"{'-' if random.random() < 0.2 else ''}{units // 10**kind.scale}"
+    text += f".{units % 10**kind.scale:0{kind.scale}}" if kind.scale else ""
+    odd = ("5", "49", "4999999999999999999", "e0", "e-1", "e-9", "e-12", "e-77", "e-700000000", "e1", "e700000000",
+           "e99999999999999999999", "x")  # fmt: skip
+    return random.choice(
+        ("", "", text, text, text, text, text + random.choice(odd), random.choice((".", "nan", "inf")))
+    )
 
 
 def spaced(random, word):

@@ -231,7 +231,7 @@ class _Column:
             held = _exact(self.type)
             total = unscaled(before.column(f"{name}_sum", held))
             self._sums = total, total + more
-            if len(self._sums[1]) and max(map(abs, self._sums[1])) >= 10**38:
+            if _greatest(self._sums[1]) >= 10**38:
                 raise _overflow("sum", "DECIMAL(38)")
             self.kept[f"{name}_sum"] = as_decimals(self._sums[1], held)
 
@@ -375,18 +375,25 @@ def _places(reached: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _total(call: GroupCall, exact: np.ndarray, count: np.ndarray, column: pa.DataType, kind: pa.DataType) -> pa.Array:
     """Return sums, or means, from exact sums in units of the last digit; NULL where nothing is counted."""
     there = pa.array(count > 0)
+    if not count.any():
+        return pa.nulls(len(count), kind)
     if pa.types.is_integer(column):
         if call.function == "avg":
             return pa.array([float(one) for one in exact] / np.maximum(count, 1), mask=count == 0)
-        if any(not -(2**63) <= one < 2**63 for one in exact):
+        if exact.min() < -(2**63) or exact.max() >= 2**63:
             raise _overflow(call.function, "BIGINT")
         return pa.array(exact.astype(np.int64), mask=count == 0)
     limit = 10 ** min(column.precision + 10, 38)
-    if any(abs(one) >= limit for one in exact):
+    if _greatest(exact) >= limit:
         raise _overflow(call.function, "DECIMAL")
     total = as_decimals(exact, pa.decimal128(38, column.scale))
     value = mean_of(total, count, kind) if call.function == "avg" else total.cast(kind)
     return pa.compute.if_else(there, value, pa.nulls(len(count), value.type))
+
+
+def _greatest(exact: np.ndarray) -> int:
+    """Return how large Python integers are at most, whatever their sign."""
+    return max(exact.max(), -exact.min()) if len(exact) else 0
 
 
 def _float_total(call: GroupCall, total: np.ndarray, count: np.ndarray) -> pa.Array:

@@ -1,6 +1,6 @@
 """Rows of two tables that change, joined by equal keys, as changes of the joined table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,9 +20,10 @@ from cepsql.operators.pairing.interval_join import JoinKind
 from cepsql.operators.pairing.null_keys import null_keys
 from cepsql.operators.pairing.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pairing.pair_rows import LEFT, RIGHT
-from cepsql.ordered.keys import find_keys, key_codes, numbered_among
+from cepsql.ordered.keyed.sorted_hashes import ranges
+from cepsql.ordered.keys import find_keys, key_codes, numbered_among, partition_keys
 from cepsql.ordered.operator import NEVER, KeyedSections, OrderedRows, Step
-from cepsql.ordered.plain_columns import integers, one_chunk, stack
+from cepsql.ordered.plain_columns import integers, one_chunk, stack, take_rows
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorting import stable_order
 
@@ -102,16 +103,9 @@ class TableJoinOperator(KeyedSections):
         names = self.left.key_names
         there = [side for side in rows if side is not None and side.rows.num_rows]
         count = len(there[0].starts) - 1
-        table = stack([side.rows.select([*names, "t"]) for side in there])
-        place = np.zeros(count, np.int64)
-        offset = 0
-        for side in there:
-            filled = np.diff(side.starts) > 0
-            place[filled] = side.starts[:-1][filled] + offset
-            offset += side.rows.num_rows
         plain = [name for number, name in enumerate(names) if number not in self.null_safe]
         null = np.any([null_keys(side, plain) for side in there], axis=0) if plain else np.zeros(count, bool)
-        return [one_chunk(table[name]).take(pa.array(place)) for name in names], null
+        return partition_keys(names, there), null
 
     def _pairs(self, left: "_SideRows", right: "_SideRows", null: np.ndarray) -> np.ndarray:
         """Return the pairs with a row whose number changes: the place of the left, of the right, and the change."""
@@ -132,7 +126,7 @@ class TableJoinOperator(KeyedSections):
             columns |= {RIGHT + name: values for name, values in right.taken(other).items()}
         identity = self._identity(left, right, one, other)
         places, changes = labelled(numbered_owners(identity, weights), weights)
-        return pa.table({**columns, IDENTITY: identity}).take(pa.array(places)), changes
+        return take_rows(pa.table({**columns, IDENTITY: identity}), places), changes
 
     def _identity(self, left: "_SideRows", right: "_SideRows", one: np.ndarray, other: np.ndarray) -> pa.Array:
         """Return what tells the rows that come out from one another."""
@@ -193,17 +187,16 @@ class _SideRows:
         group = np.concatenate([*groups, np.zeros(0, np.int64)])
         first, change, codes = _netted(rows, group, np.concatenate([*weights, np.zeros(0, np.int64)]), count)
         was = np.zeros(len(first), np.int64)
-        np.add.at(was, codes, np.concatenate([*numbers, np.zeros(0, np.int64)]))
-        self.met: np.ndarray | None = None
-        if join.condition is not None:
-            met = np.zeros(len(first), np.int64)
-            np.add.at(met, codes, np.concatenate([*meetings, np.zeros(0, np.int64)]))
-            self.met = met
+        met = None if join.condition is None else np.zeros(len(first), np.int64)
+        if stored is not None:
+            np.add.at(was, codes, np.concatenate(numbers))
+            if met is not None:
+                np.add.at(met, codes, np.concatenate(meetings))
         order = stable_order(group[first])
-        self.rows = rows.take(pa.array(first[order]))
+        self.rows = take_rows(rows, first[order])
         self.group, self.was = group[first[order]], was[order]
         self.now = self.was + change[order]
-        self.met = None if self.met is None else self.met[order]
+        self.met = None if met is None else met[order]
         self.meets = self.met
         self.count = count
 
@@ -230,16 +223,18 @@ class _SideRows:
 
     def taken(self, places: np.ndarray) -> dict[str, pa.Array]:
         """Return the columns that come out of the rows at places, NULL for -1."""
+        given = self.rows.select(self._given)
+        if (places >= 0).all():
+            return {name: one_chunk(column) for name, column in _columns(take_rows(given, places))}
         chosen = _places(places)
-        return {name: one_chunk(self.rows[name]).take(chosen) for name in self._given}
+        return {name: one_chunk(column).take(chosen) for name, column in _columns(given)}
 
     def remembered(self, keys: list[pa.Array]) -> pa.Table:
         """Return the rows that are there after the batch, those of other partitions among them."""
         there = np.flatnonzero(self.now)
         group = pa.array(self.group[there])
         columns = {name: key.take(group) for name, key in zip(self._names, keys, strict=True)}
-        rows = self.rows.take(pa.array(there))
-        columns |= {self._prefix + name: one_chunk(rows[name]) for name in rows.column_names}
+        columns |= {self._prefix + name: one_chunk(column) for name, column in _columns(take_rows(self.rows, there))}
         columns |= {} if self.meets is None else {_MET: pa.array(self.meets[there])}
         mine = pa.table({**columns, _NUMBER: pa.array(self.now[there])})
         return mine if self._others is None else stack([self._others, mine])
@@ -262,19 +257,21 @@ def _repeats(rows: pa.Table, group: np.ndarray, count: int) -> bool:
     sampled = np.zeros(count, bool)
     sampled[group[at : at + _SAMPLE]] = True
     mine = np.flatnonzero(sampled[group])[-_MOST_SAMPLED:]
-    columns = [pa.array(group[mine]), *(one_chunk(column).take(pa.array(mine)) for column in rows.columns)]
-    _, different = key_codes(columns, len(mine))
-    return different < len(mine) * _MOST_DIFFERENT
+    owner, chosen = pa.array(group[mine]), pa.array(mine)
+    # Mostly the identities tell rows apart, and no other column is compared.
+    for names in ([IDENTITY], rows.column_names):
+        _, different = key_codes([owner, *(one_chunk(rows[name]).take(chosen) for name in names)], len(mine))
+        if different >= len(mine) * _MOST_DIFFERENT:
+            return False
+    return True
 
 
 def _meeting(left: _SideRows, mine: np.ndarray, right: _SideRows, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return all pairs of rows at these places, ascending, that have the same partition."""
-    group = right.group[theirs]
-    begin = np.searchsorted(group, left.group[mine], "left")
-    size = np.searchsorted(group, left.group[mine], "right") - begin
-    one = np.repeat(mine, size)
-    offset = np.arange(len(one)) - np.repeat(np.cumsum(size) - size, size)
-    return one, theirs[np.repeat(begin, size) + offset]
+    sizes, group = np.bincount(right.group[theirs], minlength=right.count), left.group[mine]
+    size = sizes[group]
+    begin = np.cumsum(sizes)[group] - size
+    return np.repeat(mine, size), theirs[ranges(begin, size)]
 
 
 def _alone(side: _SideRows, other: _SideRows, null: np.ndarray, met: bool = False) -> np.ndarray:
@@ -286,6 +283,10 @@ def _alone(side: _SideRows, other: _SideRows, null: np.ndarray, met: bool = Fals
     change = side.now * (now == met) - side.was * (was == met)
     places = np.flatnonzero(change)
     return np.stack([places, np.full(len(places), -1), change[places]])
+
+
+def _columns(rows: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    return zip(rows.column_names, rows.columns, strict=True)
 
 
 def _places(places: np.ndarray) -> pa.Array:

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.ordered.keyed.key_hashes import key_hashes
-from cepsql.ordered.keyed.level import IndexedRows, Level, index_rows, ranges
-from cepsql.ordered.keyed.sorted_hashes import contained, distinct, places_of, sorted_hashes
+from cepsql.ordered.keyed.level import IndexedRows, Level, index_rows
+from cepsql.ordered.keyed.sorted_hashes import contained, distinct, places_of, ranges, sorted_hashes, united
+from cepsql.ordered.keys import partition_keys
 from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.plain_columns import one_chunk, stack
 
@@ -58,10 +59,11 @@ class KeyedRows:
     def replaced(self, hashes: np.ndarray, sections: Mapping[str, pa.Table], forgets: Forgets) -> "KeyedRows":
         """Return what is to be remembered once the keys with these hashes have the rows of `sections`, and no more."""
         by_section = {name: sorted_hashes(self.row_hashes(rows)) for name, rows in sections.items() if rows.num_rows}
-        with_rows = distinct(np.concatenate([np.zeros(0, np.uint32), *(one.hashes for one in by_section.values())]))
-        if not contained(hashes, with_rows).all():
+        with_rows = united([one.hashes for one in by_section.values()])
+        all_have = np.array_equal(with_rows, hashes)
+        if not all_have and not contained(hashes, with_rows).all():
             raise AssertionError("an operator remembers rows of keys that did not come")
-        if len(with_rows) < len(hashes):
+        if not all_have:
             # A key without rows says something only where an older level has some.
             matters = contained(with_rows, hashes)
             for level in self.levels:
@@ -86,13 +88,10 @@ def keyed_rows(names: Sequence[str], sections: Mapping[str, pa.Table]) -> KeyedR
 
 def touched_hashes(names: Sequence[str], sides: Sequence[OrderedRows | None]) -> np.ndarray:
     """Return the hashes of the keys of ordered rows, ascending, each once."""
-    hashes = [np.zeros(0, np.uint32)]
-    for side in sides:
-        if side is not None and side.rows.num_rows:
-            firsts = pa.array(side.starts[:-1][np.diff(side.starts) > 0])
-            keys = [one_chunk(side.rows[name]).take(firsts) for name in names]
-            hashes.append(key_hashes(keys, len(firsts)))
-    return distinct(np.concatenate(hashes))
+    there = [side for side in sides if side is not None and side.rows.num_rows]
+    if not there:
+        return np.zeros(0, np.uint32)
+    return distinct(key_hashes(partition_keys(names, there), len(there[0].starts) - 1))
 
 
 def _merged(levels: tuple[Level, ...], forgets: Forgets) -> tuple[Level, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.keyed.sorted_hashes import SortedHashes
+from cepsql.ordered.keyed.sorted_hashes import SortedHashes, ranges
 from cepsql.ordered.plain_columns import compact, take_rows
 
 _MAGIC, _VERSION = b"CEPL", 1
@@ -75,12 +75,6 @@ class Level:
     def nbytes(self) -> int:
         """About how many bytes it takes."""
         return self.hashes.nbytes + sum(section.nbytes for section in self.sections.values())
-
-
-def ranges(begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the whole numbers from each beginning on, so many each, one after another."""
-    ends = np.cumsum(sizes)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - sizes), sizes)
 
 
 def index_rows(rows: pa.Table, by_hash: SortedHashes, hashes: np.ndarray) -> IndexedRows:

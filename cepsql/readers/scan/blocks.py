@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ Block = bytes | bytearray
 
 _MARK = f"{LONG_LINE}\n".encode()
 _BOM = b"\xef\xbb\xbf"
-_COMPRESSED_BYTES = 2**16
+_COMPRESSED_BYTES = _LEAST_BYTES = 2**16
 _UNREAD = {".snappy", ".lz4"}
 
 
@@ -61,12 +62,19 @@ def line_blocks(path: str, longest: int = DEFAULT_LINE_BYTES) -> Iterator[Block]
 
 def _read(file: io.BufferedIOBase, begin: bytes) -> bytearray:
     """Return what a file goes on with, behind what was read of it before."""
-    block = bytearray(len(begin) + BLOCK_BYTES)
+    block = bytearray(len(begin) + min(BLOCK_BYTES, _left(file)))
     block[: len(begin)] = begin
     with memoryview(block) as whole, whole[len(begin) :] as free:
         read = file.readinto(free)
     del block[len(begin) + read :]
     return block
+
+
+def _left(file: io.BufferedIOBase) -> int:
+    """Return how many bytes to make room for, one more than a file has left where that is known."""
+    if not isinstance(file, io.BufferedReader) or not isinstance(file.raw, io.FileIO):
+        return BLOCK_BYTES
+    return max(os.fstat(file.fileno()).st_size - file.tell() + 1, _LEAST_BYTES)
 
 
 def _last_end(block: bytearray) -> int:

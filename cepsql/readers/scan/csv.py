@@ -1,8 +1,10 @@
 """CSV as Spark reads it: fast where Arrow's reader is known to agree, value by value where it might not."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from string import ascii_lowercase
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +24,22 @@ _BLANK = bytes(range(33))
 _QUOTE, _LINE_FEED = ord('"'), ord("\n")
 _PIECE = 2**17
 """So many bytes are compared at a time: all that this makes of them fits the processor's cache."""
+_TOGETHER = 2**20
+"""So many bytes of small files are read together."""
 _SMALL = 0x20
 """What a small letter of ASCII has beside a capital one."""
 _QUOTED = re.compile(rb'"[^"]*("|$)')
 _MOST_DIGITS = 38
 """Of a DECIMAL."""
+_EXACT_DIGITS = 15
+"""A DECIMAL of so many digits is read as the nearest DOUBLE, from which its units are never half a unit away."""
+_NEAR = 0.25
+"""So many units a DOUBLE may be away from a whole number of them and still be rounded as its text is."""
+_VAST_EXPONENT, _LONG_EXPONENT = 9, 20
+"""Exponents of so many digits are not all read by Java; those of many digits are not looked at to their end."""
+_MANY_EXPONENTS = 2_000
+"""To look at so many one by one takes longer than reading their block value by value."""
+_NOWHERE = np.zeros(0, np.intp)
 _NUMERIC, _POINT = 27, 28
 
 
@@ -55,17 +68,82 @@ _IS_DOUBTED = _doubted_ends()
 
 
 def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
-    """Yield the rows of a file, about a hundred thousand at a time.
+    """Return the rows of a file, about a hundred thousand at a time.
 
     A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: too few or
     too many values, or one that is none of its column's type.
     Raises OperationalError if the file cannot be read.
     """
+    return _read_blocks(line_blocks(path, layout.longest), layout, zone)
+
+
+def _read_blocks(blocks: Iterable[Block], layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     header = layout.header
-    for block in line_blocks(path, layout.longest):
+    for block in blocks:
         rows, header = _without_header(block) if header else (block, False)
         if rows:
             yield _read_block(rows, layout, zone)
+
+
+def read_csv_files(
+    paths: Iterable[str], layout: FileLayout, zone: Zone, apart: bool = False
+) -> Iterator[tuple[int, Chunk]]:
+    """Yield the rows of files as `read_csv` does, small ones together, with the number of the path of the first row.
+
+    apart: no chunk has rows of two files.
+    """
+    small, size = list[_SmallFile](), 0
+    for number, path in enumerate(paths):
+        blocks = line_blocks(path, layout.longest)
+        first = next(blocks, b"")
+        is_large = len(first) > _TOGETHER
+        more = [] if is_large else list(islice(blocks, 1))
+        if is_large or more:
+            yield from _read_small(small, layout, zone, apart)
+            small, size = [], 0
+            yield from ((number, chunk) for chunk in _read_blocks(chain([first], more, blocks), layout, zone))
+            continue
+        if layout.header:
+            first, _ = _without_header(first)
+        if size + len(first) > _TOGETHER:
+            yield from _read_small(small, layout, zone, apart)
+            small, size = [], 0
+        if first:
+            small.append(_SmallFile(number, first))
+            size += len(first)
+    yield from _read_small(small, layout, zone, apart)
+
+
+class _SmallFile(NamedTuple):
+    """The lines of a file, and the number of its path."""
+
+    number: int
+    lines: Block
+
+
+def _read_small(
+    files: Sequence[_SmallFile], layout: FileLayout, zone: Zone, apart: bool
+) -> Iterator[tuple[int, Chunk]]:
+    chunk = _read_together([file.lines for file in files], layout, zone) if len(files) > 1 else None
+    if chunk is None:
+        yield from ((file.number, _read_block(file.lines, layout, zone)) for file in files)
+    elif not apart:
+        yield files[0].number, chunk
+    else:
+        begin = 0
+        for number, lines in files:
+            rows = lines.count(b"\n")
+            yield number, Chunk({name: column.slice(begin, rows) for name, column in chunk.columns.items()}, rows)
+            begin += rows
+
+
+def _read_together(blocks: Sequence[Block], layout: FileLayout, zone: Zone) -> Chunk | None:
+    """Return the rows of blocks each line of which is a row; None if that is not known."""
+    if not all(_splits_alike(block, layout) for block in blocks):
+        return None
+    joined = b"".join(blocks)
+    chunk = None if _leaves_doubt(joined, layout) else _typed(joined, layout, zone)
+    return chunk if chunk is not None and chunk.rows == joined.count(b"\n") else None
 
 
 def _without_header(block: Block) -> tuple[Block, bool]:
@@ -129,7 +207,7 @@ def _has_all_lines(block: Block, rows: int) -> bool:
 def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
     """Tell whether the block may hold values that Arrow reads and Spark does not.
 
-    Arrow takes spaces off the ends of numbers and reads hexadecimal ones.
+    Arrow takes spaces off the ends of numbers, reads hexadecimal ones, and takes any exponent of a DECIMAL.
     """
     kinds = {type for _, type in layout.columns}
     if kinds <= {STRING}:
@@ -137,33 +215,87 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
     octets = np.frombuffer(block, np.uint8)
     # Searching for two bytes takes ten times as long as comparing all.
     hexadecimal = bool(kinds & set(INTEGERS)) and (b"x" in block or b"X" in block)
+    decimals, quoted = [kind for kind in kinds if is_decimal(kind)], b'"' in block
     spaces = [ord(space) for space in " \t" if space != layout.separator and space.encode() in block]
     # Each block ends with a line feed, which stands before its first byte, too.
-    doubted = [np.zeros(int(octets[0] in spaces), np.intp)]
+    behind, before = [np.zeros(int(octets[0] in spaces), np.intp)], [_NOWHERE]
+    prefixes, marks = [_NOWHERE], [_NOWHERE]
     for begin in range(0, len(octets), _PIECE):
         piece = octets[begin : begin + _PIECE + 1]
-        if hexadecimal and (((piece[1:] | _SMALL) == ord("x")) & (piece[:-1] == ord("0"))).any():
-            return True
-        edge = (piece == ord(layout.separator)) | (piece == _LINE_FEED) | (piece == _QUOTE)
+        if hexadecimal:
+            prefixes.append(np.flatnonzero(((piece[1:] | _SMALL) == ord("x")) & (piece[:-1] == ord("0"))) + begin + 1)
+        if decimals:
+            # The point, a slash and the digits follow one another.
+            in_number = piece[:-1] - np.uint8(ord(".")) <= ord("9") - ord(".")
+            marks.append(np.flatnonzero(((piece[1:] | _SMALL) == ord("e")) & in_number) + begin + 1)
+        edge = (piece == ord(layout.separator)) | (piece == _LINE_FEED)
+        if quoted:
+            edge |= piece == _QUOTE
         for space in spaces:
             is_space = piece == space
-            behind, before = is_space[1:] & edge[:-1], is_space[:-1] & edge[1:]
-            for places, step in ((begin + 1 + np.flatnonzero(behind), 1), (begin + np.flatnonzero(before), -1)):
-                doubted.append(places[_are_doubted(octets, places, step)])
-    return not all(_is_text(block, place, layout) for place in np.concatenate(doubted).tolist())
+            behind.append(np.flatnonzero(is_space[1:] & edge[:-1]) + begin + 1)
+            before.append(np.flatnonzero(is_space[:-1] & edge[1:]) + begin)
+    doubted = [
+        *_doubted(octets, np.concatenate(behind), 1, layout.separator).tolist(),
+        *_doubted(octets, np.concatenate(before), -1, layout.separator).tolist(),
+        *_hexadecimal(octets, np.concatenate(prefixes), layout.separator).tolist(),
+    ]
+    wide = not all(map(_is_exact, decimals))
+    exponents = _exponents(octets, np.concatenate(marks), layout.separator, wide)
+    if len(exponents) > _MANY_EXPONENTS:
+        return True
+    if any(_is_decimal_to_arrow(_type_at(block, place, layout)) for place in exponents.tolist()):
+        return True
+    return not all(_is_text(_type_at(block, place, layout)) for place in doubted)
 
 
-def _are_doubted(octets: np.ndarray, places: np.ndarray, step: int) -> np.ndarray:
-    """Tell of each place whether what follows it in this direction may be no text to Arrow."""
-    kinds = (_KINDS[octets.take(places + step * distance, mode="clip")] for distance in (1, 2, 3))
-    return _IS_DOUBTED[tuple(kinds)]
+def _doubted(octets: np.ndarray, places: np.ndarray, step: int, separator: str) -> np.ndarray:
+    """Return the places from which what follows in this direction may be no text to Arrow."""
+    near = [octets.take(places + step * distance, mode="clip") for distance in (-1, 1, 2, 3)]
+    # Between a separator and a quote is a space only within the quotes, beside a separator that is no number's.
+    within = (near[0] == ord(separator)) & (near[1] == _QUOTE)
+    return places[_IS_DOUBTED[tuple(_KINDS[octet] for octet in near[1:])] & ~within]
 
 
-def _is_text(block: Block, place: int, layout: FileLayout) -> bool:
-    """Tell whether what stands in this place of a block that `_splits_alike` is read as text."""
+def _hexadecimal(octets: np.ndarray, marks: np.ndarray, separator: str) -> np.ndarray:
+    """Return those marks, each an x behind a 0, where a number may begin."""
+    begins = _among(separator, "\n", '"', " ", "\t", "+", "-")
+    return marks[(marks < 2) | begins[octets.take(marks - 2, mode="clip")]]
+
+
+def _exponents(octets: np.ndarray, marks: np.ndarray, separator: str, wide: bool) -> np.ndarray:
+    """Return the places of those marks, each an e, with an exponent that may mean another DECIMAL to Arrow.
+
+    wide: there are DECIMALs that Arrow reads, who looks for small ones outside its memory.
+    """
+    first = octets.take(marks + 1, mode="clip")
+    minus = first == ord("-")
+    sign = marks + (minus | (first == ord("+")))
+    size, going = np.zeros(len(marks), np.intp), np.arange(len(marks))
+    for distance in range(1, _LONG_EXPONENT + 1):
+        octet = octets.take(sign[going] + distance, mode="clip")
+        going = going[(octet >= ord("0")) & (octet <= ord("9"))]
+        size[going] = distance
+    ended = _among(separator, "\n", '"', " ", "\t")[octets.take(sign + size + 1, mode="clip")]
+    small = minus & ((size > 2) | ((size == 2) & (octets.take(sign + 1, mode="clip") >= ord("2"))))
+    return marks[(ended | (size == _LONG_EXPONENT)) & ((size >= _VAST_EXPONENT) | (small & wide))]
+
+
+def _type_at(block: Block, place: int, layout: FileLayout) -> Type | None:
+    """Return the type of what stands in this place of a block that `_splits_alike`, None behind the last column."""
     before = _QUOTED.sub(b"", block[block.rfind(b"\n", 0, place) + 1 : place])
     column = before.count(layout.separator.encode())
-    return column < len(layout.columns) and _local_type(layout.columns[column][1]) == pa.string()
+    return layout.columns[column][1] if column < len(layout.columns) else None
+
+
+def _is_decimal_to_arrow(type: Type | None) -> bool:
+    """Tell whether Arrow reads values of a type as DECIMALs."""
+    return type is None or (is_decimal(type) and not _is_text(type))
+
+
+def _is_text(type: Type | None) -> bool:
+    """Tell whether Arrow reads values of a type as texts."""
+    return type is not None and _local_type(type) == pa.string()
 
 
 def _among(*characters: str) -> np.ndarray:
@@ -177,7 +309,7 @@ def _typed(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
     """Let Arrow read the block; None if it finds a value that it does not understand, or that may differ."""
     first, blank = layout.columns[0][0], layout.separator <= " "
     judged = [n for n, type in layout.columns if type != STRING or n in layout.wanted or (blank and n == first)]
-    types = {name: _local_type(type) for name, type in layout.columns}
+    types = {name: pa.float64() if _is_exact(type) else _local_type(type) for name, type in layout.columns}
     options = csv.ConvertOptions(
         column_types=types,
         include_columns=judged or [first],
@@ -201,6 +333,12 @@ def _typed(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
     for name, type in layout.columns:
         if type == TIMESTAMP and name in layout.wanted:
             columns[name] = at_zone(columns[name], zone)
+        elif _is_exact(type):
+            units = _units(columns[name], type)
+            if units is None:
+                return None
+            if name in layout.wanted:
+                columns[name] = _of_units(units, columns[name], type)
         elif is_decimal(type):
             columns[name], bad = _decimals(columns[name], type, zone)
             if bad:
@@ -221,6 +359,29 @@ def _decimals(column: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, bool]
         return values, bool(bad.any())
     most, bounds = 10 ** (type.precision - type.scale), pc.min_max(column)
     return column, bounds["min"].is_valid and (bounds["min"].as_py() <= -most or bounds["max"].as_py() >= most)
+
+
+def _is_exact(type: Type) -> bool:
+    return is_decimal(type) and type.precision <= _EXACT_DIGITS
+
+
+def _units(column: pa.Array, type: Type) -> np.ndarray | None:
+    """Return DOUBLEs in units of the last digit of a DECIMAL; None if one does not fit, or its text might be rounded
+    otherwise."""
+    exact = (column.fill_null(0) if column.null_count else column).to_numpy() * 10.0**type.scale
+    units = np.rint(exact)
+    if len(units) and not (np.abs(units).max() < 10.0**type.precision and np.abs(exact - units).max() <= _NEAR):
+        return None
+    return units
+
+
+def _of_units(units: np.ndarray, column: pa.Array, type: Type) -> pa.Array:
+    """Return DECIMALs of so many units, NULL where the column is."""
+    halves = np.empty((len(units), 2), np.int64)
+    halves[:, 0] = units
+    np.right_shift(halves[:, 0], 63, out=halves[:, 1])
+    found = pa.Array.from_buffers(arrow_type(type), len(units), [None, pa.py_buffer(halves)])
+    return pc.if_else(column.is_valid(), found, pa.scalar(None, found.type)) if column.null_count else found
 
 
 def _local_type(type: Type) -> pa.DataType:

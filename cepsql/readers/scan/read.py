@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +12,7 @@ import pyarrow as pa
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import ORIGIN, ORIGIN_TYPE, PLACE, Origin, origin_column
 from cepsql.readers.scan.chunk import Chunk
-from cepsql.readers.scan.csv import read_csv
+from cepsql.readers.scan.csv import read_csv, read_csv_files
 from cepsql.readers.scan.json import read_json
 from cepsql.readers.scan.layout import FileLayout
 from cepsql.readers.scan.murmur import bucket_numbers
@@ -40,12 +42,11 @@ def read_files(scan: ArrowScan, buckets: int, files: Iterable[ListedFile]) -> It
     The buckets are those that Spark's hash gives the same keys.
     Raises OperationalError if a file cannot be read.
     """
-    for path, modified in files:
-        if path.startswith(CONTROL):
-            yield _control_row(scan, int(path.removeprefix(CONTROL)))
+    for are_control, some in groupby(files, lambda file: file.path.startswith(CONTROL)):
+        if are_control:
+            yield from (_control_row(scan, int(path.removeprefix(CONTROL))) for path, _ in some)
         else:
-            chunks = read_file(path, scan.layout, scan.projection.session.zone)
-            yield from chunk_rows(scan, buckets, _placed(chunks, Origin(modified, local_file(path), 0)))
+            yield from chunk_rows(scan, buckets, _placed_chunks(scan, some))
 
 
 def read_file(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
@@ -59,6 +60,18 @@ def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterat
         yield _rows(scan, buckets, chunk)
         if chunk.malformed:
             yield _empty(scan, chunk.malformed, malformed=True)
+
+
+def _placed_chunks(scan: ArrowScan, files: Iterable[ListedFile]) -> Iterator[Chunk]:
+    """Yield what files hold; where the scan goes by arrival, each chunk is of one file and has its place there."""
+    layout, zone, listed = scan.layout, scan.projection.session.zone, list(files)
+    if layout.format == "csv":
+        found = read_csv_files((local_file(file.path) for file in listed), layout, zone, scan.by_arrival)
+    else:
+        found = ((number, chunk) for number, file in enumerate(listed) for chunk in read_file(file.path, layout, zone))
+    for number, chunks in groupby(found, itemgetter(0)):
+        path, modified = listed[number]
+        yield from _placed((chunk for _, chunk in chunks), Origin(modified, local_file(path), 0))
 
 
 def _placed(chunks: Iterable[Chunk], origin: Origin) -> Iterator[Chunk]:

@@ -74,7 +74,10 @@ def rounded_product(node: Apply, a: Value, b: Value) -> Value:
     before the point."""
     sizes = (decimal_size(argument) for argument in node.arguments)
     wide = (pa.decimal256(size.precision, size.scale) for size in sizes if size is not None)
-    sides = (as_decimal(argument, value) for argument, value in zip(node.arguments, (a, b), strict=True))
+    sides = [as_decimal(argument, value) for argument, value in zip(node.arguments, (a, b), strict=True)]
+    short = _short_product(node.type, *sides)
+    if short is not None:
+        return short
     product = pc.multiply(*(pc.cast(side, kind) for side, kind in zip(sides, wide, strict=True)))
     # What stands behind the first digit that goes decides nothing.
     while product.type.scale - node.type.scale > _DIVIDED_DIGITS:
@@ -86,6 +89,28 @@ def rounded_product(node: Apply, a: Value, b: Value) -> Value:
         fits = pc.less(pc.abs(rounded), pa.scalar(_EXACT.scaleb(Decimal(1), whole), rounded.type))
         rounded = pc.if_else(fits, rounded, pa.scalar(None, rounded.type))
     return pc.cast(rounded, arrow_type(node.type))
+
+
+def _short_product(type: Type, a: Value, b: Value) -> pa.Array | None:
+    """Return a product of columns whose values have so few digits that nothing is rounded, None for others: with half
+    the width Arrow takes a fraction of the time."""
+    if not (isinstance(a, pa.Array) and isinstance(b, pa.Array)) or a.type.scale + b.type.scale != type.scale:
+        return None
+    digits = _most_digits(a), _most_digits(b)
+    if sum(digits) >= type.precision:
+        return None
+    return pc.cast(pc.multiply(*(_with_digits(*one) for one in zip((a, b), digits, strict=True))), arrow_type(type))
+
+
+def _most_digits(column: pa.Array) -> int:
+    """Return how many digits the values of a column of decimals have at most."""
+    bounds = [value for value in pc.min_max(column).as_py().values() if value is not None]
+    return max((len(str(abs(int(_EXACT.scaleb(value, column.type.scale))))) for value in bounds), default=1)
+
+
+def _with_digits(column: pa.Array, digits: int) -> pa.Array:
+    kind = pa.decimal128(digits, column.type.scale)
+    return pa.Array.from_buffers(kind, len(column), column.buffers(), column.null_count, column.offset)
 
 
 def _versus_constant(comparison: str, a: pa.Array, constant: Decimal) -> Value:

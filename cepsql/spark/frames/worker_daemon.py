@@ -17,6 +17,13 @@ _NEEDED = (
     "cepsql.spark.stages.match",
     "cepsql.spark.staging.spark_stage",
     "cepsql.spark.stages.window_aggregate",
+    "cepsql.spark.building.dataflow",
+    "cepsql.spark.building.finished_rows",
+    "cepsql.operators.changing.changing_groups",
+    "cepsql.operators.pairing.table_join",
+    "pyspark.worker",
+    # Where Spark's states are updated, it is loaded.
+    "pyspark.testing.utils",
 )
 _ARCHIVES = ("pyspark", "python", "lib")
 

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from sqlglot import exp, parse_one
 
 from cepsql.language.tokens import DIALECT
-from cepsql.ordered.packet import PACKET_DDL
+from cepsql.ordered.packet import PACKET_DDL, Packet, pack_in_task
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE, RowLayout
 from cepsql.ordered.stage import Advanced
 from cepsql.plan.tree.markers import BOUND
@@ -166,11 +166,11 @@ class TaskPackets:
     hold: int | None
     packing: Packing
 
-    def __call__(self, given: Advanced) -> Iterator[bytes]:
+    def __call__(self, given: Advanced) -> Iterator[Packet]:
         rows = with_changes(given)
         pieces = [(given.bound, rows)] if rows.num_rows else []
-        for packets in self.packing.packets(_routed(self.projection, self.hold, 1, [(given.bound, None), *pieces])):
-            yield from packets["packet"].to_pylist()
+        batches = _routed(self.projection, self.hold, 1, [(given.bound, None), *pieces])
+        return pack_in_task(batches, self.packing.input, self.packing.reduction)
 
 
 def with_changes(advanced: Advanced) -> pa.Table:
