@@ -480,3 +480,83 @@ Query  stream  id bigint, price double, op string
                 Stream orders  csv  watermark at - 0 seconds
               Sql  SELECT `t`.`price`, `t`.`qty`, `t`.`sym`, t.__identity, t.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS t
                 Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT a.sym, o.id, b.price FROM ticks a, orders o, ticks b WHERE a.sym = b.sym AND o.customer = b.sym EMIT CHANGES
+----
+Query  stream  sym string, id bigint, price double, op string
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `id`, __result.__2 AS `price`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __join_4.`l_l_sym` AS __0, __join_4.`r_id` AS __1, __join_4.`l_r_price` AS __2, __join_4.__identity, __join_4.__change FROM __join_4 AS __join_4
+        Join of tables  INNER
+          on: `r_sym` = customer
+          state: the rows of both tables
+          scan: Arrow (csv)
+          Sql  SELECT `__join_1`.`l_sym`, `__join_1`.`r_price`, `__join_1`.`r_sym`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
+            Join of tables  INNER
+              on: sym = sym
+              state: the rows of both tables
+              scan: Spark's: amount of type DECIMAL(10, 2)
+              Sql  SELECT `a`.`sym`, a.__identity, a.__change FROM (SELECT `ticks`.`sym`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS a
+                Stream ticks  json  watermark ts - 10 seconds
+              Sql  SELECT `b`.`price`, `b`.`sym`, b.__identity, b.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS b
+                Stream ticks  json  watermark ts - 10 seconds
+          Sql  SELECT `o`.`id`, `o`.`customer`, o.__identity, o.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
+            Stream orders  csv  watermark at - 0 seconds
+====
+SELECT a.sym, o.id, b.price FROM ticks a CROSS JOIN orders o JOIN ticks b ON a.sym = b.sym AND b.qty > o.id LEFT JOIN orders p ON p.customer = o.customer EMIT CHANGES
+----
+Query  stream  sym string, id bigint, price double, op string
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `id`, __result.__2 AS `price`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __join_6.`l_l_l_sym` AS __0, __join_6.`l_r_id` AS __1, __join_6.`l_l_r_price` AS __2, __join_6.__identity, __join_6.__change FROM __join_6 AS __join_6 WHERE __join_6.`l_l_r_qty` > __join_6.`l_r_id`
+        Join of tables  LEFT
+          on: `r_customer` = customer
+          state: the rows of both tables
+          scan: Arrow (csv)
+          Sql  SELECT `__join_4`.`l_l_sym`, `__join_4`.`r_id`, `__join_4`.`l_r_price`, `__join_4`.`l_r_qty`, `__join_4`.`r_customer`, __join_4.__identity, __join_4.__change FROM __join_4 AS __join_4
+            Join of tables  INNER
+              on: TRUE = TRUE
+              state: the rows of both tables
+              scan: Spark's: only Spark knows the types by which a join compares
+              Sql  SELECT `__join_1`.`l_sym`, `__join_1`.`r_price`, `__join_1`.`r_qty`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
+                Join of tables  INNER
+                  on: sym = sym
+                  state: the rows of both tables
+                  scan: Spark's: amount of type DECIMAL(10, 2)
+                  Sql  SELECT `a`.`sym`, a.__identity, a.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS a
+                    Stream ticks  json  watermark ts - 10 seconds
+                  Sql  SELECT `b`.`price`, `b`.`qty`, `b`.`sym`, b.__identity, b.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS b
+                    Stream ticks  json  watermark ts - 10 seconds
+              Sql  SELECT `o`.`id`, `o`.`customer`, o.__identity, o.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
+                Stream orders  csv  watermark at - 0 seconds
+          Sql  SELECT `p`.`customer`, p.__identity, p.__change FROM (SELECT `orders`.`customer`, TO_JSON(STRUCT(`orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS p
+            Stream orders  csv  watermark at - 0 seconds
+====
+SELECT a.sym, o.id, p.id AS other FROM ticks a CROSS JOIN orders o JOIN ticks b ON a.sym = b.sym FULL JOIN orders p ON p.customer = b.sym EMIT CHANGES
+----
+Query  stream  sym string, id bigint, other bigint, op string
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `id`, __result.__2 AS `other`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __join_6.`l_l_l_sym` AS __0, __join_6.`l_l_r_id` AS __1, __join_6.`r_id` AS __2, __join_6.__identity, __join_6.__change FROM __join_6 AS __join_6
+        Join of tables  FULL
+          on: `r_sym` = customer
+          state: the rows of both tables
+          scan: Arrow (csv)
+          Sql  SELECT `__join_4`.`l_l_sym`, `__join_4`.`l_r_id`, `__join_4`.`r_sym`, __join_4.__identity, __join_4.__change FROM __join_4 AS __join_4
+            Join of tables  INNER
+              on: `l_sym` = sym
+              state: the rows of both tables
+              scan: Spark's: amount of type DECIMAL(10, 2)
+              Sql  SELECT `__join_1`.`l_sym`, `__join_1`.`r_id`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
+                Join of tables  INNER
+                  on: TRUE = TRUE
+                  state: the rows of both tables
+                  scan: Spark's: amount of type DECIMAL(10, 2)
+                  Sql  SELECT `a`.`sym`, a.__identity, a.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS a
+                    Stream ticks  json  watermark ts - 10 seconds
+                  Sql  SELECT `o`.`id`, o.__identity, o.__change FROM (SELECT `orders`.`id`, TO_JSON(STRUCT(`orders`.`id`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
+                    Stream orders  csv  watermark at - 0 seconds
+              Sql  SELECT `b`.`sym`, b.__identity, b.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS b
+                Stream ticks  json  watermark ts - 10 seconds
+          Sql  SELECT `p`.`id`, `p`.`customer`, p.__identity, p.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS p
+            Stream orders  csv  watermark at - 0 seconds

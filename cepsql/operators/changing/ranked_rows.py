@@ -97,7 +97,7 @@ class RankedRowsOperator(KeptRows):
         return take_rows(pa.table(columns), places), changes
 
     def _identities(self, columns: Mapping[str, pa.Array], identity: pa.Array | None, count: int) -> pa.Array:
-        """Return which row of the result each row is; `told`: which row of the table it is."""
+        """Return which row of the result each row is; `identity`: which row of the table, None where values tell."""
         parts = [columns[name] for name in self.layout.key_names]
         if self.numbered:
             parts.append(columns[RANK])

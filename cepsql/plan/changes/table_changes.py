@@ -56,6 +56,7 @@ from cepsql.plan.groups.window_groups import groups_windows, over_groups, window
 from cepsql.plan.joins.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.joins.semi_joins import with_semi_joins
 from cepsql.plan.joins.stream_joins import joined_events
+from cepsql.plan.joins.tied_first import put_tied_first
 from cepsql.plan.joins.value_joins import with_value_joins
 from cepsql.plan.names.expand import put_in_place
 from cepsql.plan.names.named_columns import with_columns_named
@@ -441,7 +442,8 @@ class _TableChanges:
         select = copied(select)
         # Each join puts one stream in place of two.
         for _ in range(sum(map(self._reads_stream, relations(select))) - 1):
-            select = self._join(streams_first(select, self._reads_stream))
+            streams = streams_first(select, self._reads_stream)
+            select = self._join(put_tied_first(streams, self._reads_stream))
         joins = select.args.get("joins")
         if not joins:
             return select
