@@ -342,9 +342,9 @@ class Round:
         while not self.errors and (met := len(self._rows("met"))) != (self.files - 1) * len(CITIES):
             assert time.monotonic() < end, (met, self.files)
             time.sleep(0.2)
-        if not self.errors:
-            large = self._rows("large")
-            assert len(large) == self.files * len(CITIES), (len(large), self.files)
+        while not self.errors and (large := len(self._rows("large"))) != self.files * len(CITIES):
+            assert time.monotonic() < end, (large, self.files)
+            time.sleep(0.2)
 
     def _guarded(self, action, *given) -> None:
         try:
