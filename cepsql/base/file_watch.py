@@ -18,26 +18,37 @@ FileState = tuple[int, int, int] | None
 none. A file system counts time in steps of some milliseconds, so that a second change within one may leave no trace."""
 
 
-def file_state(path: str) -> FileState:
-    """Return what a file is now."""
+def file_state(path: str | None) -> FileState:
+    """Return what a file is now; `path` is None for no file."""
+    if path is None:
+        return None
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def wait_for_change(path: str, state: FileState, seconds: float, end: threading.Event | None = None) -> None:
-    """Wait until a file is no longer in a state, at most so many seconds, or until `end` is set."""
+def wait_for_change(path: str | None, state: FileState, seconds: float, end: threading.Event | None = None) -> None:
+    """Wait until a file is no longer in a state, at most so many seconds, or until `end` is set.
+
+    path: None: no file tells of changes, and the seconds pass.
+    """
     end = end or threading.Event()
+    if path is None:
+        end.wait(seconds)
+        return
     limit = time.monotonic() + seconds
     while (left := limit - time.monotonic()) > 0 and file_state(path) == state:
         if end.wait(min(left, _PAUSE_SECONDS)):
             return
 
 
-async def change_of(path: str, state: FileState, seconds: float) -> None:
+async def change_of(path: str | None, state: FileState, seconds: float) -> None:
     """Wait as `wait_for_change` does; those who wait for one file cost no more than one of them."""
+    if path is None:
+        await asyncio.sleep(seconds)
+        return
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
     with (
         _watched(path, state, lambda: loop.call_soon_threadsafe(changed.set)),
@@ -64,9 +75,9 @@ class _Watch:
 
     def remove(self, path: str, state: FileState, tell: Callable[[], object]) -> None:
         with self._lock:
-            told = self._waiting.get((path, state), set())
-            told.discard(tell)
-            if not told:
+            callbacks = self._waiting.get((path, state), set())
+            callbacks.discard(tell)
+            if not callbacks:
                 self._waiting.pop((path, state), None)
 
     def _look(self) -> None:
@@ -78,10 +89,10 @@ class _Watch:
                 elif time.monotonic() - used > _LINGER_SECONDS:
                     self._process = 0
                     return
-                for (path, state), told in list(self._waiting.items()):
+                for (path, state), callbacks in list(self._waiting.items()):
                     if file_state(path) != state:
                         del self._waiting[path, state]
-                        for tell in told:
+                        for tell in callbacks:
                             # The loop of who waited may have ended.
                             with contextlib.suppress(RuntimeError):
                                 tell()

@@ -93,7 +93,7 @@ class _Waiting:
         """Return the batch of a view that has the rows; raises OperationalError when the time is over."""
         file = store_file(view_source(view, self.host.catalog.view_file))
         while True:
-            before = None if file is None else file_state(file)
+            before = file_state(file)
             if (batch := self._batch(view)) is not None:
                 return batch
             if time.monotonic() >= end:
@@ -103,10 +103,7 @@ class _Waiting:
                     f"view {view.name} has not taken '{self.token}' within {seconds:g} seconds: its query is {state}",
                     hint=f"SHOW VIEW POSITIONS tells how far it is, DESCRIBE QUERY {keeper} why",
                 )
-            if file is None:
-                time.sleep(_PAUSE)
-            else:
-                wait_for_change(file, before, _PAUSE)
+            wait_for_change(file, before, _PAUSE)
 
     def _read_by(self, view: MaterializedView) -> list:
         """Return the streams, and views by their changes, that a view reads."""

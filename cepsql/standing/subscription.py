@@ -69,8 +69,7 @@ class Subscription:
             self._check_there()
             self._checked = time.monotonic()
         if not self._ready and not self._closed.is_set():
-            if self._follower.file is not None:
-                self._seen = file_state(self._follower.file)
+            self._seen = file_state(self._follower.file)
             try:
                 self._ready.extend(self._follower.poll())
             except NeverRun:
@@ -131,19 +130,11 @@ class Subscription:
 
         end: ends the waiting when it is set; None: closing the subscription does.
         """
-        pause, end = self._next_pause(), self._closed if end is None else end
-        if self._follower.file is None:
-            end.wait(pause)
-        else:
-            wait_for_change(self._follower.file, self._seen, pause, end)
+        wait_for_change(self._follower.file, self._seen, self._next_pause(), end or self._closed)
 
     async def change(self) -> None:
         """Wait as `wait` does."""
-        pause = self._next_pause()
-        if self._follower.file is None:
-            await asyncio.sleep(pause)
-        else:
-            await change_of(self._follower.file, self._seen, pause)
+        await change_of(self._follower.file, self._seen, self._next_pause())
 
     def _next_pause(self) -> float:
         """Return how many seconds to wait at most: the longer nothing came, the longer."""
