@@ -25,11 +25,10 @@ from cepsql.plan.joins.join_condition import without_parts
 from cepsql.plan.joins.value_joins import NULL_OF_NOTHING
 from cepsql.plan.rows.top_rows import order_by_items, whole_number
 from cepsql.plan.rows.window_functions import window_calls
-from cepsql.plan.tree.join_order import own_columns, relations
+from cepsql.plan.tree.join_order import INNER, own_columns, relations
 from cepsql.plan.tree.markers import join_kind
 
 _EXTENDING = ("LEFT", "RIGHT", "FULL")
-_INNER = ("INNER", "CROSS")
 NUMBERS_OF_NOTHING = ("COUNT", "COUNTIF", "COUNT_IF", "APPROXDISTINCT", "REGRCOUNT")
 LISTS = ("ARRAYAGG", "ARRAY_AGG", "COLLECT_LIST", "ARRAYUNIQUEAGG", "COLLECT_SET")
 """Aggregates, as `aggregate_call` names them, that are 0, or an empty list, where no row is."""
@@ -119,7 +118,7 @@ class SubqueryJoins:
                 continue
             rest = [part.copy() for part in without_parts(parts, asked)]
             kind, later = join_kind(join), [join_kind(one) for one in joins[number + 1 :]]
-            if kind in _INNER and not {"RIGHT", "FULL"} & set(later):
+            if kind in INNER and not {"RIGHT", "FULL"} & set(later):
                 join.set("on", exp.and_(*rest) if rest else None)
                 if not rest:
                     join.set("kind", "CROSS")

@@ -69,15 +69,15 @@ from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.clock import Clock
-from cepsql.plan.tree.join_order import own_columns, relations, streams_first
+from cepsql.plan.tree.join_order import EACH_ROW, INNER, own_columns, relations, streams_first
 from cepsql.plan.tree.markers import join_kind
 from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, is_stream, reads, sql_over, walk, with_known
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
 from cepsql.plan.tree.rows_below import RowsBelow
 
-_WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
-_AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
-"""Joins that give each row of a table that changes by itself: where it stands before tables at rest, and after them."""
+_AFTER_TABLES = (*INNER, "RIGHT")
+"""Joins that give each row of a table that changes by itself, where it stands after tables at rest; before them, those
+of EACH_ROW do."""
 
 _HIDDEN = (IDENTITY, CHANGE)
 _ADDED = (ColumnDefinition(IDENTITY, "unknown"), ColumnDefinition(CHANGE, "tinyint"))
@@ -449,7 +449,7 @@ class _TableChanges:
             return select
         place = next(i for i, item in enumerate(relations(select)) if self._reads_stream(item))
         for number, join in enumerate(joins, 1):
-            allowed = _AFTER_TABLES if number == place else _WITH_TABLES
+            allowed = _AFTER_TABLES if number == place else EACH_ROW
             if number >= place and join_kind(join) not in allowed:
                 raise self._refused(join, f"{join_kind(join)} JOIN with a table at rest")
         return select
@@ -465,7 +465,7 @@ class _TableChanges:
             left, right = right, left
         on = conjuncts(joined.args.get("on"))
         where = conjuncts(select.args["where"].this) if select.args.get("where") else []
-        plain = all(join_kind(join) in _WITH_TABLES for join in select.args["joins"][1:])
+        plain = all(join_kind(join) in EACH_ROW for join in select.args["joins"][1:])
         asked = [*on, *where] if KINDS[kind] == JoinKind.INNER and plain else on
         rest = without_parts(where, asked)
         aliases = left.alias_or_name.lower(), right.alias_or_name.lower()

@@ -7,12 +7,8 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.plain_sql import conjuncts, with_shared_equalities
 from cepsql.plan.joins.join_condition import equal_sides
-from cepsql.plan.tree.join_order import relations
+from cepsql.plan.tree.join_order import EACH_ROW, INNER, relations
 from cepsql.plan.tree.markers import join_kind
-
-_INNER = ("INNER", "CROSS")
-_OF_LEFT_ROWS = (*_INNER, "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
-"""Joins that give rows of their left side by themselves, so that conditions on it may come after them."""
 
 
 def put_tied_first(select: exp.Select, is_stream: Callable[[exp.Expr], bool]) -> exp.Select:
@@ -22,10 +18,11 @@ def put_tied_first(select: exp.Select, is_stream: Callable[[exp.Expr], bool]) ->
     select: with the table of every column; its first two relations are streams.
     """
     joins, (first, second, *others) = select.args["joins"], relations(select)
-    if not all(join_kind(join) in _OF_LEFT_ROWS for join in joins) or not _is_plain(joins[0]):
+    # Conditions on the left side may come after joins that look at each of its rows by itself.
+    if not others or not all(join_kind(join) in EACH_ROW for join in joins) or not _is_plain(joins[0]):
         return select
     where = select.args.get("where")
-    inner = [join for join in joins if join_kind(join) in _INNER]
+    inner = [join for join in joins if join_kind(join) in INNER]
     parts = [part for join in inner for part in conjuncts(join.args.get("on"))]
     parts += conjuncts(where.this) if where is not None else []
     parts = [one for part in parts for one in with_shared_equalities(part)]
@@ -42,7 +39,7 @@ def put_tied_first(select: exp.Select, is_stream: Callable[[exp.Expr], bool]) ->
 
 def _is_plain(join: exp.Join) -> bool:
     named = join.args.get("using") or join.args.get("method")
-    return join_kind(join) in _INNER and not named and not isinstance(join.this, exp.Lateral)
+    return join_kind(join) in INNER and not named and not isinstance(join.this, exp.Lateral)
 
 
 def _is_tied(one: exp.Expr, other: exp.Expr, parts: Sequence[exp.Expr]) -> bool:

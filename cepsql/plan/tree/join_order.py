@@ -8,8 +8,8 @@ from sqlglot import exp
 from cepsql.language.notes import copied
 from cepsql.plan.tree.markers import join_kind
 
-_INNER = ("INNER", "CROSS")
-_EACH_ROW = (*_INNER, "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
+INNER = ("INNER", "CROSS")
+EACH_ROW = (*INNER, "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
 """Joins that look at each row of their left side by itself."""
 
 
@@ -65,7 +65,7 @@ def _turned(select: exp.Select) -> bool:
     """Put what is joined to a table in FROM before it; tell whether that is the same."""
     first, join = select.args["from_"].this, select.args["joins"][0]
     kind = join_kind(join)
-    if kind not in (*_INNER, "RIGHT"):
+    if kind not in (*INNER, "RIGHT"):
         return False
     select.set("from_", exp.From(this=copied(join.this)))
     join.set("this", copied(first))
@@ -78,7 +78,7 @@ def _moved(select: exp.Select, table: int) -> bool:
     """Put the table at a place behind the relation that follows it; tell whether that is the same."""
     joins = select.args["joins"]
     own, following = joins[table - 1], joins[table]
-    if not {join_kind(own), join_kind(following)} <= set(_EACH_ROW) or _reads(following, own.alias_or_name):
+    if not {join_kind(own), join_kind(following)} <= set(EACH_ROW) or _reads(following, own.alias_or_name):
         return False
     select.set("joins", [*joins[: table - 1], following, own, *joins[table + 1 :]])
     return True
