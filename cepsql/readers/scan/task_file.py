@@ -27,6 +27,31 @@ def arrow_files(folder: Path) -> list[tuple[Path, int]]:
     return [(folder / one[0], int(one[2])) for one in found if one and one[3] == _ARROW]
 
 
+class StreamFile:
+    """An Arrow stream in a file that is made with the first batch, and whole after the `with` block.
+
+    rows: how many it has.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._writer: pa.RecordBatchStreamWriter | None = None
+        self.rows = 0
+
+    def __enter__(self) -> "StreamFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        self._writer = self._writer or pa.ipc.new_stream(str(self._path), batch.schema)
+        self._writer.write_batch(batch)
+        self.rows += batch.num_rows
+
+
 def write_rows(
     folder: Path, task: int, attempt: int, columns: int, zone: Zone, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
@@ -47,37 +72,30 @@ def write_rows(
                 else:
                     file.write(lines)
                     rows += piece.num_rows
-    _end(begun, task, rows, _CSV)
+    if rows:
+        _name(begun, task, rows, _CSV)
+    else:
+        begun.unlink()
 
 
 def write_arrow(
     folder: Path, task: int, attempt: int, columns: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Write rows to the file of a task, as an Arrow stream; yield the one that only counts. As `write_rows`."""
-    begun, rows = folder / f".{task}-{attempt}", 0
-    writer: pa.RecordBatchStreamWriter | None = None
-    try:
+    begun = folder / f".{task}-{attempt}"
+    with StreamFile(begun) as file:
         for batch in batches:
             if batch.num_rows and _only_counts(batch):
                 yield batch
-                continue
-            piece = batch.select(range(columns))
-            writer = writer or pa.ipc.new_stream(str(begun), piece.schema)
-            writer.write_batch(piece)
-            rows += piece.num_rows
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is not None:
-        _end(begun, task, rows, _ARROW)
+            elif batch.num_rows:
+                file.write(batch.select(range(columns)))
+    if file.rows:
+        _name(begun, task, file.rows, _ARROW)
 
 
 def _only_counts(batch: pa.RecordBatch) -> bool:
     return READ in batch.schema.names and batch[READ].is_valid()[0].as_py()
 
 
-def _end(begun: Path, task: int, rows: int, ending: str) -> None:
-    if rows:
-        begun.rename(begun.with_name(f"part-{task:05}-{rows}rows.{ending}"))
-    else:
-        begun.unlink()
+def _name(begun: Path, task: int, rows: int, ending: str) -> None:
+    begun.rename(begun.with_name(f"part-{task:05}-{rows}rows.{ending}"))

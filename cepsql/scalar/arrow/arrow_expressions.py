@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.scalar.arrow.arrow_doubts import doubtful, one_by_one
-from cepsql.scalar.arrow.arrow_kernels import ARROW_KERNELS
+from cepsql.scalar.arrow.arrow_kernels import ARROW_KERNELS, kernel_of
 from cepsql.scalar.arrow.column_values import Value, all_rows, arrow_type
 from cepsql.scalar.expressions import Apply, Constant, Input, Leaf, Node, Session
 from cepsql.scalar.typed_sql import spark_sql
@@ -21,10 +21,7 @@ def arrow_obstacle(node: Node, session: Session) -> str | None:
         found = arrow_obstacle(argument, session)
         if found:
             return found
-    kernel = ARROW_KERNELS.get(node.operation)
-    if kernel is None or not kernel.takes(node):
-        return spark_sql(node)
-    return None
+    return spark_sql(node) if kernel_of(node) is None else None
 
 
 def evaluate(node: Node, columns: Mapping[Leaf, pa.Array], rows: int, session: Session) -> pa.Array:

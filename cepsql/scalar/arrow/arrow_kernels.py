@@ -373,4 +373,10 @@ ARROW_KERNELS: dict[str, Kernel] = {
     "regexp_extract": Kernel(extracted, of_regex),
     "regexp_replace": Kernel(replaced_matches, of_regex),
 }
-"""By the operation's name; an operation that is not here is left to Spark."""
+"""By the operation's name."""
+
+
+def kernel_of(node: Apply) -> Kernel | None:
+    """Return what computes an operation just as Spark does, None if nothing does."""
+    kernel = ARROW_KERNELS.get(node.operation)
+    return kernel if kernel is not None and kernel.takes(node) else None

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 from cepsql.scalar.arrow.arrow_doubts import doubtful
-from cepsql.scalar.arrow.arrow_kernels import ARROW_KERNELS
+from cepsql.scalar.arrow.arrow_kernels import kernel_of
 from cepsql.scalar.arrow.column_values import Value, arrow_type
 from cepsql.scalar.expressions import Apply, Constant, Input, Node, Session
 
@@ -63,8 +63,8 @@ def masked_values(node: Node, read: Callable[[Input], Masked], session: Session)
 
 
 def _applied(node: Apply, arguments: Sequence[Masked], session: Session) -> Masked:
-    kernel = ARROW_KERNELS.get(node.operation)
-    if kernel is None or not kernel.takes(node):
+    kernel = kernel_of(node)
+    if kernel is None:
         raise Unvectorised(node.operation)
     values = [argument.value for argument in arguments]
     try:

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from cepsql.base.temporary import remove_temporary, temporary_folder
-from cepsql.readers.scan.task_file import arrow_files
+from cepsql.readers.scan.task_file import StreamFile, arrow_files
 from cepsql.spark.frames.arrow_rows import arrow_columns, has_plain_names, in_zone, map_rows, serialized, zone_of
 from cepsql.spark.frames.task_files import writing_tasks
 from cepsql.spark.frames.worker import settle
@@ -161,23 +161,17 @@ def _parts(handed: pa.Table) -> list[_Part]:
 def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Give the rows of a task: Arrow streams of the first ones, then the name of a file with the others."""
     settle()
-    room, writer, rows = PIECE_BYTES, None, 0
-    path = None if folder is None else f"{folder}/{uuid.uuid4().hex}"
-    try:
+    room, path = PIECE_BYTES, Path(folder or "", uuid.uuid4().hex)
+    with StreamFile(path) as file:
         for batch in batches:
             if folder is None or batch.nbytes <= room:
                 room -= batch.nbytes
                 yield _handed(batch.num_rows, serialized(batch), None)
-                continue
-            if writer is None:
-                room, writer = 0, pa.ipc.new_stream(path, batch.schema)
-            writer.write_batch(batch)
-            rows += batch.num_rows
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is not None:
-        yield _handed(rows, None, path)
+            else:
+                room = 0
+                file.write(batch)
+    if file.rows:
+        yield _handed(file.rows, None, str(path))
 
 
 def _handed(rows: int, data: bytes | None, file: str | None) -> pa.RecordBatch:
