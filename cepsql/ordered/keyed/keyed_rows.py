@@ -60,10 +60,9 @@ class KeyedRows:
         """Return what is to be remembered once the keys with these hashes have the rows of `sections`, and no more."""
         by_section = {name: sorted_hashes(self.row_hashes(rows)) for name, rows in sections.items() if rows.num_rows}
         with_rows = united([one.hashes for one in by_section.values()])
-        all_have = np.array_equal(with_rows, hashes)
-        if not all_have and not contained(hashes, with_rows).all():
-            raise AssertionError("an operator remembers rows of keys that did not come")
-        if not all_have:
+        if not np.array_equal(with_rows, hashes):
+            if not contained(hashes, with_rows).all():
+                raise AssertionError("an operator remembers rows of keys that did not come")
             # A key without rows says something only where an older level has some.
             matters = contained(with_rows, hashes)
             for level in self.levels:
@@ -136,7 +135,7 @@ def _lasting(levels: Sequence[Level]) -> list[np.ndarray]:
     newer, lasting = np.zeros(0, np.uint32), list[np.ndarray]()
     for level in reversed(levels):
         lasting.insert(0, ~contained(newer, level.hashes))
-        newer = np.sort(np.concatenate([newer, level.hashes[lasting[0]]]))
+        newer = united([newer, level.hashes[lasting[0]]])
     return lasting
 
 
