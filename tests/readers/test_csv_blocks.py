@@ -5,7 +5,7 @@ from dataclasses import replace
 from chance import draws, examples
 
 from cepsql.ordered.arrival import ORIGIN, PLACE
-from cepsql.readers.scan import blocks, csv
+from cepsql.readers.scan import blocks, csv, read
 from cepsql.readers.scan.layout import FileLayout
 from cepsql.readers.scan.projection import ArrowScan, Projection
 from cepsql.readers.scan.read import ListedFile, read_files
@@ -44,7 +44,7 @@ def test_files_that_are_read_together(tmp_path, monkeypatch):
         for path in paths:
             path.write_text("".join(random.choice(signs) for _ in range(random.choice((0, 1, 3, 5, 30)))))
         layout = replace(random.choice(LAYOUTS), header=random.random() < 0.2)
-        expected = [[found(chunk) for chunk in csv.read_csv(str(path), layout, Zone())] for path in paths]
+        expected = [[found(chunk) for _, chunk in csv.read_csv_files([str(path)], layout, Zone())] for path in paths]
         for apart in (False, True):
             chunks = list(csv.read_csv_files(map(str, paths), layout, Zone(), apart))
             assert [number for number, _ in chunks] == sorted(number for number, _ in chunks)
@@ -70,6 +70,32 @@ def test_rows_of_files_that_are_read_together_know_their_places(tmp_path):
     assert together == [row for file in files for batch in read_files(scan, 2, [file]) for row in batch.to_pylist()]
     found = [(row["k0"], row["t"], row[ORIGIN]["rank"], row[PLACE]) for row in together]
     assert found == [("x", 1, 0, 0), ("y", 3, 0, 1), ("x", 4, 10, 0), ("z", 5, 30, 0), ("y", 6, 30, 1)]
+
+
+def test_scans_that_read_files_together_have_their_own_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "PIECE_ROWS", 3)
+    node = {name: Input(name, kind) for name, kind in (("a", STRING), ("b", BIGINT))}
+    where = Apply("not", (Apply("isnull", (node["a"],), BOOLEAN),), BOOLEAN)
+    made = [
+        Projection(Session(), where, (("k0", node["a"]), ("t", node["b"])), ()),
+        Projection(Session(), None, (("t", node["b"]),), ()),
+        Projection(Session(), where, (("k0", node["a"]), ("t", node["b"])), ()),
+    ]
+    scans = [
+        ArrowScan(replace(LAYOUTS[1], wanted=frozenset(wanted)), projection, by_arrival)
+        for projection, wanted, by_arrival in zip(made, ("ab", "b", "ab"), (False, False, True), strict=True)
+    ]
+    files = []
+    for number, text in enumerate(("x,1\n,2\ny,3\n", "x,4\nx\n", "", "z,5\ny,6\n")):
+        (tmp_path / str(number)).write_text(text)
+        files.append(ListedFile(f"file://{tmp_path / str(number)}", 10 * number))
+    pieces = list(read.read_for_all(scans, 2, files))
+    assert len(pieces) == 2
+    for number, scan in enumerate(scans):
+        together = [row for piece in pieces for batch in piece[number] for row in batch.to_pylist()]
+        alone = [row for batch in read_files(scan, 2, files) for row in batch.to_pylist()]
+        assert sorted(map(str, together)) == sorted(map(str, alone))
+        assert sum(row["malformed"] for row in together) == 1
 
 
 def added(chunks):

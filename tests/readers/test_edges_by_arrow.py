@@ -5,9 +5,8 @@ from chance import everyday
 from type_edges import ZONE_HOURS, Edge, edges, shown
 from values import plain_values
 
-from cepsql.readers.scan.csv import read_csv
-from cepsql.readers.scan.json import read_json
 from cepsql.readers.scan.layout import FileLayout, readable_type
+from cepsql.readers.scan.read import read_chunks
 from cepsql.scalar.types import BIGINT, is_decimal, parse_type
 from cepsql.scalar.zone import Zone
 
@@ -32,8 +31,7 @@ def meant(edge: Edge, kind: str, folder) -> str:
     file = folder / "one.txt"
     file.write_text(f"1,{line}\n" if kind == "csv" else f'{{"id":1,{line}}}\n', "utf-8", newline="")
     columns = (("id", BIGINT), ("x", parse_type(edge.type)))
-    read = read_csv if kind == "csv" else read_json
     layout = FileLayout("csv" if kind == "csv" else "json", columns, frozenset({"id", "x"}))
-    chunks = list(read(str(file), layout, ZONE))
+    chunks = [chunk for _, chunk in read_chunks([str(file)], layout, ZONE)]
     values = [shown(value) for chunk in chunks for value in plain_values(chunk.columns["x"])]
     return "malformed" if sum(chunk.malformed for chunk in chunks) else ", ".join(values)

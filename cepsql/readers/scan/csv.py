@@ -67,30 +67,15 @@ _KINDS = _kinds_of_bytes()
 _IS_DOUBTED = _doubted_ends()
 
 
-def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
-    """Return the rows of a file, about a hundred thousand at a time.
-
-    A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: too few or
-    too many values, or one that is none of its column's type.
-    Raises OperationalError if the file cannot be read.
-    """
-    return _read_blocks(line_blocks(path, layout.longest), layout, zone)
-
-
-def _read_blocks(blocks: Iterable[Block], layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
-    header = layout.header
-    for block in blocks:
-        rows, header = _without_header(block) if header else (block, False)
-        if rows:
-            yield _read_block(rows, layout, zone)
-
-
 def read_csv_files(
     paths: Iterable[str], layout: FileLayout, zone: Zone, apart: bool = False
 ) -> Iterator[tuple[int, Chunk]]:
-    """Yield the rows of files as `read_csv` does, small ones together, with the number of the path of the first row.
+    """Yield the rows of files, about a hundred thousand at a time, with the number of the path of the first row.
 
-    apart: no chunk has rows of two files.
+    A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: too few or
+    too many values, or one that is none of its column's type.
+    apart: no chunk has rows of two files; else small ones are read together.
+    Raises OperationalError if a file cannot be read.
     """
     small, size = list[_SmallFile](), 0
     for number, path in enumerate(paths):
@@ -112,6 +97,14 @@ def read_csv_files(
             small.append(_SmallFile(number, first))
             size += len(first)
     yield from _read_small(small, layout, zone, apart)
+
+
+def _read_blocks(blocks: Iterable[Block], layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
+    header = layout.header
+    for block in blocks:
+        rows, header = _without_header(block) if header else (block, False)
+        if rows:
+            yield _read_block(rows, layout, zone)
 
 
 class _SmallFile(NamedTuple):

@@ -1,6 +1,6 @@
 """Files become rows of a match program, ready to be packed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import ORIGIN, ORIGIN_TYPE, PLACE, Origin, origin_column
+from cepsql.ordered.packet import PIECE_ROWS
 from cepsql.readers.scan.chunk import Chunk
-from cepsql.readers.scan.csv import read_csv, read_csv_files
+from cepsql.readers.scan.csv import read_csv_files
 from cepsql.readers.scan.json import read_json
 from cepsql.readers.scan.layout import FileLayout
 from cepsql.readers.scan.murmur import bucket_numbers
@@ -20,7 +21,7 @@ from cepsql.readers.scan.parquet import read_parquet
 from cepsql.readers.scan.projection import ArrowScan
 from cepsql.scalar.zone import Zone
 
-_READERS = {"csv": read_csv, "json": read_json, "parquet": read_parquet}
+_READERS = {"json": read_json, "parquet": read_parquet}
 
 
 CONTROL = "control:"
@@ -49,9 +50,37 @@ def read_files(scan: ArrowScan, buckets: int, files: Iterable[ListedFile]) -> It
             yield from chunk_rows(scan, buckets, _placed_chunks(scan, some))
 
 
-def read_file(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
-    """Yield what a local file holds; raises OperationalError if it cannot be read."""
-    return _READERS[layout.format](local_file(path), layout, zone)
+def read_for_all(
+    scans: Sequence[ArrowScan], buckets: int, files: Iterable[ListedFile]
+) -> Iterator[list[list[pa.RecordBatch]]]:
+    """Yield the rows that several scans of one source make of files, which are read once: piece by piece, and of each
+    scan what `read_files` gives.
+
+    files: as of `read_files`, and none stands for a control row.
+    Raises OperationalError if a file cannot be read.
+    """
+    wanted = frozenset().union(*(scan.layout.wanted for scan in scans))
+    apart = any(scan.by_arrival for scan in scans)
+    every = replace(scans[0], layout=replace(scans[0].layout, wanted=wanted), by_arrival=apart)
+    for piece in _pieces(_placed_chunks(every, files)):
+        yield [list(chunk_rows(scan, buckets, (_wanted(chunk, scan.layout) for chunk in piece))) for scan in scans]
+
+
+def _pieces(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
+    """Gather chunks, so that packets of them have about as many rows as those of one scan."""
+    gathered, rows = list[Chunk](), 0
+    for chunk in chunks:
+        gathered.append(chunk)
+        rows += chunk.rows
+        if rows >= PIECE_ROWS:
+            yield gathered
+            gathered, rows = [], 0
+    if gathered:
+        yield gathered
+
+
+def _wanted(chunk: Chunk, layout: FileLayout) -> Chunk:
+    return replace(chunk, columns={name: chunk.columns[name] for name in layout.wanted})
 
 
 def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
@@ -62,14 +91,26 @@ def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterat
             yield _empty(scan, chunk.malformed, malformed=True)
 
 
+def read_chunks(
+    paths: Sequence[str], layout: FileLayout, zone: Zone, apart: bool = False
+) -> Iterator[tuple[int, Chunk]]:
+    """Yield what local files hold, each chunk with the number of the path of its first row.
+
+    apart: no chunk has rows of two files.
+    Raises OperationalError if a file cannot be read.
+    """
+    if layout.format == "csv":
+        yield from read_csv_files(map(local_file, paths), layout, zone, apart)
+        return
+    for number, path in enumerate(paths):
+        yield from ((number, chunk) for chunk in _READERS[layout.format](local_file(path), layout, zone))
+
+
 def _placed_chunks(scan: ArrowScan, files: Iterable[ListedFile]) -> Iterator[Chunk]:
     """Yield what files hold; where the scan goes by arrival, each chunk is of one file and has its place there."""
-    layout, zone, listed = scan.layout, scan.projection.session.zone, list(files)
-    if layout.format == "csv":
-        found = read_csv_files((local_file(file.path) for file in listed), layout, zone, scan.by_arrival)
-    else:
-        found = ((number, chunk) for number, file in enumerate(listed) for chunk in read_file(file.path, layout, zone))
-    for number, chunks in groupby(found, itemgetter(0)):
+    listed = list(files)
+    read = read_chunks([file.path for file in listed], scan.layout, scan.projection.session.zone, scan.by_arrival)
+    for number, chunks in groupby(read, itemgetter(0)):
         path, modified = listed[number]
         yield from _placed((chunk for _, chunk in chunks), Origin(modified, local_file(path), 0))
 

@@ -24,7 +24,7 @@ from cepsql.spark.frames.known_columns import passed_columns
 from cepsql.spark.frames.packet_files import Packing, fetched
 from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.frames.worker import settle
-from cepsql.spark.sources.arrow_scan import SourceScan, scan_inputs
+from cepsql.spark.sources.arrow_scan import ScannedInput, SourceScan, scan_inputs
 from cepsql.spark.staging.bounds import BOUND
 from cepsql.spark.staging.spark_stage import (
     StageInTask,
@@ -60,18 +60,19 @@ class StagedFlow:
 
 
 def run_flow(
-    flow: StagedFlow, buckets: Buckets, folders: TaskFolders, control: str | None, one_control: bool
+    flow: StagedFlow, buckets: Buckets, folders: TaskFolders, control: str | None, one_control: bool, one_scan: bool
 ) -> DataFrame:
     """Return what the uppermost operator makes of streams, as `cepsql.spark.staging.spark_stage.run_stage` does.
 
     control: the control folder of the query's checkpoint, if it has one.
-    one_control: as of `cepsql.spark.building.neighbours.Sharing`. Then files are the first sources, this the last one.
+    one_control, one_scan: as of `cepsql.spark.building.neighbours.Sharing`. With one_control files are the first
+             sources, the control folder is the last one.
     """
     parts = list({id(part): part for part in _parts(flow)}.values())
     numbers = {id(part): number for number, part in enumerate(parts)}
     packets, stages = [], []
     channels: list[list[Channel]] = [[] for _ in parts]
-    told, scans = list[Reader](), list[tuple[SourceScan, Packing, int]]()
+    told, scans = list[Reader](), list[ScannedInput]()
     for number, part in enumerate(parts):
         staged = part.staged
         options = staged.options(control, None, folders)
@@ -88,14 +89,14 @@ def run_flow(
                 feed = replace(feed, control=None)
             packing = Packing(1, i, folder=folders.packets)
             if one_control and isinstance(feed.read, SourceScan) and feed.read.of_files:
-                scans.append((feed.read, input_packing(staged.operator, feed, packing), number))
+                scans.append(ScannedInput(feed.read, input_packing(staged.operator, feed, packing), number))
             else:
                 came.append(packed(staged.operator, feed, packing))
         came += [] if options.begin is None else [options.begin]
         packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
         stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
     if scans:
-        packets.insert(0, scan_inputs(scans, _STAGE))
+        packets.insert(0, scan_inputs(scans, _STAGE, one_scan))
     if told and control is not None:
         packets.append(control_packets(packets[0].sparkSession, control, told, _STAGE))
     dataflow = Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels)))

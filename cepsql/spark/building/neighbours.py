@@ -27,6 +27,7 @@ class Sharing:
     begun_tasks, found_tasks: the same of inputs of operators over changes whose operator runs in their task
            (`cepsql.spark.building.dataflow`), by number in the order in which they are built.
     one_control: whether one source of the control folder tells all operators of a task; else each has its own.
+    one_scan: whether all inputs of a task over one source of files are read together; else each reads the files.
     """
 
     begun: frozenset[int] | None = None
@@ -34,6 +35,7 @@ class Sharing:
     begun_tasks: frozenset[int] | None = frozenset()
     found_tasks: set[int] = field(default_factory=set)
     one_control: bool = True
+    one_scan: bool = True
     _numbers: dict[int, int] = field(default_factory=dict)
     _inputs: int = 0
 

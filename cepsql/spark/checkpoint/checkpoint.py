@@ -62,6 +62,7 @@ class Checkpoint:
               known yet.
     tasks:    the same of operators that share a task.
     one_control: whether these have one source of folder/control, after all others; Spark's part numbers the sources.
+    one_scan: whether these read files that several of their inputs are over as one source.
     files:    what it keeps of tables; None: nothing.
     forgot:   of files that were read, it knows none any more that were changed so many seconds before the newest one;
               None: it knows all.
@@ -84,6 +85,7 @@ class Checkpoint:
     shared: frozenset[int] | None = None
     tasks: frozenset[int] | None = None
     one_control: bool = True
+    one_scan: bool = True
     files: HostFiles | None = None
     forgot: float | None = None
     packets: Path | None = None
@@ -223,7 +225,7 @@ def _opened(checkpoint: Checkpoint, demands: CheckpointDemands) -> Checkpoint:
             # A checkpoint of a version that shared no stage, or no task, says nothing of it.
             shares = {name: plan.get(name, []) for name in ("shared", "tasks")}
             parts |= {name: None if numbers is None else frozenset(numbers) for name, numbers in shares.items()}
-            parts["one_control"] = plan.get("one_control", False)
+            parts |= {name: plan.get(name, False) for name in ("one_control", "one_scan")}
             parts |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
             checkpoint = replace(checkpoint, **parts, epoch=epoch)
         forget_unbegun(checkpoint.folder)
@@ -370,6 +372,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
         "tasks": None if checkpoint.tasks is None else sorted(checkpoint.tasks),
         "one_control": checkpoint.one_control,
+        "one_scan": checkpoint.one_scan,
         "forgot": checkpoint.forgot,
         "records": dict(checkpoint.records),
         "mounts": dict(checkpoint.mounts),

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import groupby, islice
@@ -17,7 +17,7 @@ from cepsql.ordered.packet import PACKET_DDL
 from cepsql.readers.scan.layout import LISTING_OPTIONS, FileLayout
 from cepsql.readers.scan.parquet import parquet_obstacle
 from cepsql.readers.scan.projection import ArrowScan
-from cepsql.readers.scan.read import CONTROL, ListedFile, chunk_rows, read_files
+from cepsql.readers.scan.read import CONTROL, ListedFile, chunk_rows, read_files, read_for_all
 from cepsql.scalar.expressions import Session
 from cepsql.spark.checkpoint.control import control_time
 from cepsql.spark.frames.column_types import struct_of
@@ -86,15 +86,32 @@ class SourceScan:
         return not is_kafka(self.source)
 
 
-def scan_inputs(scans: Sequence[tuple[SourceScan, Packing, int]], column: str) -> DataFrame:
-    """Return the packets of several inputs over files, with the number that is given for each in a column.
+@dataclass(frozen=True)
+class ScannedInput:
+    """An input of an operator that is read with others in one step.
+
+    stage: the number of its operator.
+    """
+
+    read: SourceScan
+    packing: Packing
+    stage: int
+
+
+def scan_inputs(inputs: Sequence[ScannedInput], column: str, one_scan: bool) -> DataFrame:
+    """Return the packets of several inputs over files, with the number of its operator for each in a column.
 
     They are made in one step: Spark plans each one anew in every micro-batch.
+    one_scan: whether inputs over one source are read together, so that all see the same files in a micro-batch.
     """
-    paths = [file_paths(one.spark, one.source, f"{place} AS input") for place, (one, *_) in enumerate(scans)]
-    inputs = [(one.scan, packing, number) for one, packing, number in scans]
+    groups: dict[object, list[ScannedInput]] = {}
+    for number, one in enumerate(inputs):
+        groups.setdefault(one.read.source if one_scan else number, []).append(one)
+    read = [group[0].read for group in groups.values()]
+    paths = [file_paths(one.spark, one.source, f"{place} AS source") for place, one in enumerate(read)]
+    scans = [[(one.read.scan, one.packing, one.stage) for one in group] for group in groups.values()]
     rows = struct_of(f"{PACKET_DDL}, {column} INT")
-    return reduce(DataFrame.unionAll, paths).mapInArrow(partial(_packed_inputs, inputs, column), rows)
+    return reduce(DataFrame.unionAll, paths).mapInArrow(partial(_packed_inputs, scans, column), rows)
 
 
 def file_paths(spark: SparkSession, source: Source, *more: str) -> DataFrame:
@@ -154,14 +171,29 @@ def _packed(scan: ArrowScan, packing: Packing, batches: Iterator[pa.RecordBatch]
     return packing.packets(read_files(scan, packing.buckets, files))
 
 
+_InTask = tuple[ArrowScan, Packing, int]
+"""How an input is read in a task, and the number of its operator."""
+
+
 def _packed_inputs(
-    inputs: Sequence[tuple[ArrowScan, Packing, int]], column: str, batches: Iterator[pa.RecordBatch]
+    sources: Sequence[Sequence[_InTask]], column: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     settle()
     for place, rows in groupby(_listed(batches), itemgetter(2)):
-        scan, packing, number = inputs[place]
         files = (ListedFile(path, modified) for path, modified, _ in rows)
-        yield from numbered(packing.packets(read_files(scan, packing.buckets, files)), column, number)
+        yield from _packed_source(sources[place], column, files)
+
+
+def _packed_source(inputs: Sequence[_InTask], column: str, files: Iterable[ListedFile]) -> Iterator[pa.RecordBatch]:
+    """Yield the packets of all inputs that read these files."""
+    if len(inputs) == 1:
+        scan, packing, stage = inputs[0]
+        yield from numbered(packing.packets(read_files(scan, packing.buckets, files)), column, stage)
+        return
+    scans = [scan for scan, *_ in inputs]
+    for piece in read_for_all(scans, inputs[0][1].buckets, files):
+        for (_, packing, stage), rows in zip(inputs, piece, strict=True):
+            yield from numbered(packing.packets(rows), column, stage)
 
 
 def _listed(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple]:

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from cepsql.catalog import Source, Watermark
 from cepsql.language.tokens import quoted
 from cepsql.readers.scan.plain import COLUMN, MALFORMED, READ, TIME, PlainScan, plain_rows
-from cepsql.readers.scan.read import read_file
+from cepsql.readers.scan.read import read_chunks
 from cepsql.spark.checkpoint.control import with_watermark
 from cepsql.spark.frames.task_files import written_or_given
 from cepsql.spark.frames.worker import settle
@@ -54,8 +54,8 @@ def scan_plain(
 def _of_files(scan: PlainScan, writer: str | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
     zone = scan.projection.session.zone
-    paths = (path for batch in batches for path in batch["path"].to_pylist())
-    rows = plain_rows(scan, (chunk for path in paths for chunk in read_file(path, scan.layout, zone)))
+    paths = [path for batch in batches for path in batch["path"].to_pylist()]
+    rows = plain_rows(scan, (chunk for _, chunk in read_chunks(paths, scan.layout, zone)))
     return written_or_given(writer, rows, len(scan.projection.values), zone)
 
 

@@ -10,7 +10,9 @@ from chance import draws, everyday
 import cepsql
 from cepsql.errors import OperationalError
 from cepsql.spark.building.frame_options import FrameOptions
+from cepsql.spark.building.neighbours import Sharing
 from cepsql.spark.checkpoint import checkpoint
+from cepsql.spark.checkpoint.checkpoint import ARROW_SCAN
 from cepsql.spark.checkpoint.checkpoint_files import last_planned, planned_offsets
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, nodes
 from cepsql.testing import play
@@ -32,6 +34,10 @@ ONE = {
         ORDER BY x DESC, city LIMIT 2""",
     "a view that is read twice": """
         SELECT a.city, a.n, b.total FROM sums AS a JOIN sums AS b ON a.n = b.n AND a.city < b.city""",
+    "a stream that is read three times": """
+        SELECT v.city, v.guests, COUNT(*) AS n FROM visits AS v JOIN visits AS w ON w.guests = v.guests
+        LEFT JOIN visits AS x ON x.city = w.city AND x.guests < v.guests WHERE v.city <> 'oslo'
+        GROUP BY v.city, v.guests""",
     "a count of nothing": "SELECT COUNT(*) AS n FROM orders AS o JOIN cities AS c ON c.name = o.city",
     "a subquery and a frame": """
         SELECT city, total, SUM(total) OVER (PARTITION BY city ORDER BY id) AS running FROM orders
@@ -120,7 +126,16 @@ def test_one_source_tells_all_operators_of_a_task_what_the_control_folder_says(e
     assert sum(node.nodeName().startswith("Streaming") for node in nodes(analyzed(frame))) == 4
 
 
-def test_a_checkpoint_whose_operators_each_read_the_control_folder_goes_on(spark, tmp_path, monkeypatch):
+def test_inputs_over_one_stream_are_read_as_one_source(engine, tmp_path):
+    query = engine.sql(f"{ONE['a stream that is read three times']} EMIT CHANGES")
+    for one_scan, sources in ((True, 2), (False, 4)):
+        sharing = Sharing(begun_tasks=None, one_scan=one_scan)
+        frame = query.build(FrameOptions(control=str(tmp_path), scan=ARROW_SCAN, sharing=sharing))
+        assert sum(node.nodeName().startswith("Streaming") for node in nodes(analyzed(frame))) == sources
+
+
+@pytest.mark.parametrize(("flag", "sources"), [("one_control", 5), ("one_scan", 4)])
+def test_a_checkpoint_with_more_sources_goes_on(spark, tmp_path, monkeypatch, flag, sources):
     engine = cepsql.connect(spark, catalog="")
     for name in ("left", "right"):
         (tmp_path / name).mkdir()
@@ -144,13 +159,13 @@ def test_a_checkpoint_whose_operators_each_read_the_control_folder_goes_on(spark
         return len(planned_offsets(folder, last_planned(folder)))
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "Checkpoint", partial(checkpoint.Checkpoint, one_control=False))
-        assert run() == 5
+        patch.setattr(checkpoint, "Checkpoint", partial(checkpoint.Checkpoint, **{flag: False}))
+        assert run() == sources
     kept = json.loads(plan.read_text())
-    assert kept.pop("one_control") is False
+    assert kept.pop(flag) is False
     plan.write_text(json.dumps(kept))
     (tmp_path / "left" / "2.csv").write_text("a,2\nb,1\n")
-    assert run() == 5
+    assert run() == sources
     assert +rows == {("a", 2): 1, ("b", 2): 1}
 
 

@@ -15,7 +15,7 @@ from values import plain, plain_sql, plain_values
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import DataError
-from cepsql.readers.scan.csv import read_csv
+from cepsql.readers.scan.csv import read_csv_files
 from cepsql.readers.scan.layout import FileLayout
 from cepsql.readers.scan.murmur import HASHED, bucket_numbers, spark_hashes
 from cepsql.readers.scan.parquet import parquet_obstacle, read_parquet
@@ -62,7 +62,7 @@ def spark_rows(spark, path, types, **options):
 def arrow_rows(path, layout, zone):
     """Return the well-formed rows as Arrow reads them, and the number of malformed ones."""
     rows, malformed = [], 0
-    for chunk in read_csv(str(path), layout, zone):
+    for _, chunk in read_csv_files([str(path)], layout, zone):
         rows += map(list, zip(*(plain_values(chunk.columns[name]) for name, _ in layout.columns), strict=True))
         malformed += chunk.malformed
     return rows, malformed
