@@ -20,6 +20,8 @@ from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.tree.after_match import check_after_matches
 from cepsql.plan.tree.clock import Clock
 from cepsql.plan.tree.markers import BOUND, without_ctes
+from cepsql.readers.scan.choose import Choice
+from cepsql.readers.scan.projection import ArrowScan
 from cepsql.readers.scan.row_expressions import Unlike
 from cepsql.scalar.expressions import Session
 
@@ -183,6 +185,11 @@ class Ordered:
     def properties(self) -> Properties:
         """What is known of the rows."""
         raise NotImplementedError
+
+    @cached_property
+    def scan_choices(self) -> dict[Session, list[Choice[ArrowScan] | None]]:
+        """How its inputs are read, by the rules of a session, where `cepsql.plan.tree.scans` was asked for that."""
+        return {}
 
     @property
     def chained(self) -> bool:

@@ -55,6 +55,12 @@ def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Ch
 
     session: the rules of the session that would run it.
     """
+    if session not in stage.scan_choices:
+        stage.scan_choices[session] = _choices(stage, session)
+    return stage.scan_choices[session]
+
+
+def _choices(stage: Ordered, session: Session) -> list[Choice[ArrowScan] | None]:
     layouts = answer(lambda: stage.layouts(session), Unlike)
     if isinstance(layouts, Unlike):
         reason = str(layouts)
