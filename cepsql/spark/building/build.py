@@ -7,7 +7,7 @@ from functools import partial, reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType, TimestampType
+from pyspark.sql.types import StructField, StructType, TimestampType
 from sqlglot import exp
 
 from cepsql.analysis.clauses.frame_reach import with_bounds_of_one_type
@@ -50,7 +50,7 @@ from cepsql.scalar.expressions import Session
 from cepsql.spark.building.dataflow import StagedFlow, run_flow, typed_rows
 from cepsql.spark.building.finished_rows import finished_rows
 from cepsql.spark.building.frame_options import EXPIRED_ROWS, FrameOptions
-from cepsql.spark.building.labelled_frames import labelled_changes
+from cepsql.spark.building.labelled_frames import labelled_changes, labelled_fields
 from cepsql.spark.building.neighbours import Sharing, neighbour
 from cepsql.spark.building.pair_filter import with_filter
 from cepsql.spark.building.side_by_side import side_by_side
@@ -63,7 +63,7 @@ from cepsql.spark.frames.frame_sql import frame_sql
 from cepsql.spark.frames.known_columns import declared_columns, passed_columns
 from cepsql.spark.frames.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.frames.operator_rows import column_type, event_time
-from cepsql.spark.frames.typed_frame import TypedFrame, typed_frame
+from cepsql.spark.frames.typed_frame import TypedFrame, made, typed_frame
 from cepsql.spark.frames.user_frames import alike
 from cepsql.spark.jvm.bloom_functions import add_bloom_functions
 from cepsql.spark.jvm.lent_settings import is_chain, setting
@@ -113,24 +113,29 @@ def build(spark: SparkSession, plan: Plan, options: FrameOptions) -> DataFrame:
 
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
-    builder, by_spark, writer = _Builder(spark, plan, options, plan.root), options.by_spark, options.writer
+    builder = _Builder(spark, plan, options, plan.root)
     try:
         with in_text(plan.text), no_collection():
-            scanned = None if by_spark is None else _scanned_plain(builder, plan, by_spark, writer)
-            if scanned is not None:
-                return scanned
-            frame = builder.side_by_side(plan) if plan.parts else builder.frame(plan.root)
+            return _rows(builder, plan, options)
     except Error:
         raise
     except Exception as failure:
         raise spoken(translate_failure(failure), failure, plan.root, plan.text) from failure
+
+
+def _rows(builder: "_Builder", plan: Plan, options: FrameOptions) -> DataFrame:
+    """Return the rows of a plan, made by Arrow where it can."""
+    by_spark, writer = options.by_spark, options.writer
+    scanned = None if by_spark is None else _scanned_plain(builder, plan, by_spark, writer)
+    if scanned is not None:
+        return scanned
+    frame = builder.side_by_side(plan) if plan.parts else builder.frame(plan.root)
     rows = builder.stage_rows(frame)
     frame = frame if plan.parts else _named(frame, plan.names)
     _check_times(frame, builder.untimed)
     _check_clocks(frame, builder.clocked)
     frame = _scanned_plain(builder, plan, frame, writer) or frame
-    if rows is not None:
-        frame = finished_rows(rows, frame, writer) or frame
+    frame = (None if rows is None else finished_rows(rows, frame, writer)) or made(frame)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.side_by_side(plan) if plan.parts else builder.frame(plan.root))
@@ -357,8 +362,10 @@ class _Builder:
             stage = run_flow(flow, buckets, self.folders, self.control, sharing.one_control, sharing.one_scan)
         else:
             stage = run_staged(flow.staged, flow.observation, self.buckets, self.folders, self.control)
-        frame = staged_rows(flow.staged, stage, markers)
-        return frame if gathered else self._known(frame, given_rows(flow.staged, stage))
+        if gathered:
+            return staged_rows(flow.staged, stage, markers)
+        make = partial(staged_rows, flow.staged, stage, markers)
+        return self._known(typed_rows(flow.staged, markers, self._arrow, make), given_rows(flow.staged, stage))
 
     def _observed(self, node: Ordered, staged: Staged) -> str:
         """Return the name under which a stage is observed."""
@@ -390,8 +397,11 @@ class _Builder:
         return self._flows[id(node)]
 
     def _labelled(self, changes: DataFrame) -> DataFrame:
-        found, rows = labelled_changes(changes), self.stage_rows(changes)
-        return found if rows is None else self._known(found, rows.told())
+        rows = self.stage_rows(changes)
+        if rows is None:
+            return labelled_changes(changes)
+        labelled = typed_frame(self.spark, labelled_fields(changes), partial(labelled_changes, changes))
+        return self._known(labelled, rows.told())
 
     def _known(self, frame: DataFrame, rows: StageRows) -> DataFrame:
         """Remember that a frame has the rows of a stage."""
@@ -628,24 +638,26 @@ class _Builder:
             frames[views[name][-1]] = frame
         unused = {name: iter(names) for name, names in views.items()}
         query = with_bounds_of_one_type(query)
-        known = self._passed(query, [*sources.values(), *frames.values()])
+        passed = self._passed(query, [*sources.values(), *frames.values()])
         if node.written is not None and query is node.query:
             sql = node.written.sql(lambda name: next(unused[name]))
         else:
             refuse_misread(TreeNodes(query), self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
-        if known is not None:
-            found = known
+        make = partial(self._typed, sql, sources) if sources else partial(frame_sql, self.spark, sql, frames)
+        if passed is None:
+            found = make()
         else:
-            found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
+            deferred = any(frame.isStreaming for frame in frames.values())
+            found = typed_frame(self.spark, passed, make if deferred else None)
         if punctuated:
             return found.withColumnRenamed(BOUND, REACHED)
         rows = self.stage_rows(*frames.values()) if len(frames) == 1 else None
         selected = None if rows is None else rows.under(query)
         return found if selected is None else self._known(found, selected)
 
-    def _passed(self, query: exp.Query, given: Sequence[object]) -> DataFrame | None:
-        """Return the types of what a query passes on of a source, or of a frame that is nothing but types; None where
+    def _passed(self, query: exp.Query, given: Sequence[object]) -> list[StructField] | None:
+        """Return the columns that a query passes on of a source, or of a frame whose columns are known; None where
         Spark has to be asked."""
         session, columns = self._arrow, None
         if len(given) == 1 and isinstance(given[0], Source):
@@ -654,8 +666,7 @@ class _Builder:
             columns = given[0].schema.fields
         if session is None or columns is None:
             return None
-        passed = passed_columns(with_short_identities(query), columns, session)
-        return None if passed is None else typed_frame(self.spark, passed)
+        return passed_columns(with_short_identities(query), columns, session)
 
     def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's

@@ -4,7 +4,7 @@ Spark plans, compiles and schedules every stage of its own in each micro-batch, 
 take for the changes of one. Where tasks are few, that is most of the time of a chain of operators.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -105,15 +105,23 @@ def run_flow(
     return run_in_buckets(united, advance, Buckets(1, buckets.partitions), flow.observation)
 
 
-def typed_rows(staged: Staged, markers: bool, session: Session | None) -> DataFrame:
-    """Return a frame without rows that has the columns of what an operator gives out, as
-    `cepsql.spark.staging.staged.staged_rows` returns them; `session`: its rules, None if Arrow cannot follow them."""
+def typed_rows(
+    staged: Staged, markers: bool, session: Session | None, make: Callable[[], DataFrame] | None = None
+) -> DataFrame:
+    """Return a frame that has the columns of what an operator gives out, as `cepsql.spark.staging.staged.staged_rows`
+    returns them.
+
+    session: its rules, None if Arrow cannot follow them.
+    make:    makes these rows; None: the frame has none.
+    """
     marks = [StructField(BOUND, LongType())] if markers and staged.hold is not None else []
     fields, output = [*staged.schema.fields, *marks], [*staged.output, *(mark.name for mark in marks)]
     select = parse_one(f"SELECT {', '.join(output)} FROM stage", read=DIALECT, into=exp.Select)
     known = None if session is None else passed_columns(select, fields, session)
-    rows = typed_frame(staged.feeds[0].frame.sparkSession, known or fields)
-    return rows if known else rows.selectExpr(*output)
+    spark = staged.feeds[0].frame.sparkSession
+    if known is not None:
+        return typed_frame(spark, known, make)
+    return typed_frame(spark, fields).selectExpr(*output) if make is None else make()
 
 
 def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:

@@ -22,8 +22,13 @@ def labelled_changes(frame: DataFrame) -> DataFrame:
 
     What SQL made of them keeps the changes of one identity next to each other; it may have left some out.
     """
-    names = [field for field in frame.schema.fields if field.name not in (IDENTITY, CHANGE)]
-    return map_rows(frame, _label, StructType([*names, StructField(OPERATION, StringType())]))
+    return map_rows(frame, _label, StructType(labelled_fields(frame)))
+
+
+def labelled_fields(frame: DataFrame) -> list[StructField]:
+    """Return the columns of `labelled_changes`."""
+    shown = [field for field in frame.schema.fields if field.name not in (IDENTITY, CHANGE)]
+    return [*shown, StructField(OPERATION, StringType())]
 
 
 def _label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
