@@ -1,4 +1,4 @@
-"""The command line: scripts and the shell, signals, exit codes. What takes long to import waits until it is needed."""
+"""The command line: scripts and the shell, signals, exit codes. Slow imports happen on first use."""
 
 import argparse
 import difflib
@@ -17,13 +17,13 @@ from cepsql.frontends.command_options import SUBCOMMANDS, meant_option, parser, 
 from cepsql.frontends.configuration import choose, spark_conf
 
 _CHOSEN = ("format", "max_rows", "ansi", "master", "catalog")
-"""Options that the environment and the user's file may give, too."""
+"""Options that can also be set in the environment and the user's configuration file."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `cepsql` command with these arguments (default: those of the process); return its exit code."""
     if sys.stderr is None:
-        # Who started this has closed it. Java inherits its number, which the next file would get otherwise.
+        # The parent process has closed it. Java inherits its file descriptor, which the next opened file would get.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         os.set_inheritable(sys.stderr.fileno(), True)
     try:
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except OSError as error:
         if error.filename is not None:
-            # It is not of the standard output.
+            # The error is not from standard output.
             raise
         return _unwritten(error)
 
@@ -60,7 +60,7 @@ def _main(argv: list[str]) -> int:
 
 
 def _unwritten(error: OSError) -> int:
-    """Say that standard output takes no more, quietly where nobody reads it; return the exit code."""
+    """Report that standard output can't be written, unless its reader has closed it; return the exit code."""
     _drop_output()
     if isinstance(error, BrokenPipeError):
         return ExitCode.OK
@@ -70,12 +70,12 @@ def _unwritten(error: OSError) -> int:
 
 
 def _drop_output() -> None:
-    """Let nothing more come of standard output: the interpreter flushes it when it ends, which would fail once more."""
+    """Discard standard output, because the interpreter's flush at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Read the options; leave with a hint for an unknown argument, such as the name of a script."""
+    """Parse the options; exit with a hint for an unknown argument, such as the name of a script."""
     options, others = parser().parse_known_args(argv)
     if others:
         hint = _meant(others[0])
@@ -95,7 +95,7 @@ def _meant(argument: str) -> str | None:
 
 
 def _prepare_later() -> None:
-    """After a run that has started Spark, let later ones start faster; not where nothing is kept anyway."""
+    """After a run that has started Spark, prepare faster starts, if anything can be stored for them."""
     if "cepsql.spark.jvm.launching.session" not in sys.modules or os.environ.get("CI"):
         return
     if choose({})["prepare"].value:
@@ -124,7 +124,7 @@ def _run(options: argparse.Namespace) -> int:
         print(f"cepsql {__version__}")
         return ExitCode.OK
     chosen = choose({name: getattr(options, name) for name in _CHOSEN if hasattr(options, name)})
-    values: dict[str, Any] = {name: found.value for name, found in chosen.items()}
+    values: dict[str, Any] = {name: choice.value for name, choice in chosen.items()}
     scripts = options.scripts or []
     shell = sys.stdin is not None and sys.stdin.isatty() and (options.interactive or not scripts)
     if not scripts and not shell:
@@ -195,9 +195,9 @@ def _execute(engine, text: str, file: str | None, settings, console, verbose: bo
 
 
 def _output(file: str | None) -> TextIO:
-    """Return where rows go: the file, or standard output: UTF-8 for programs, what the terminal can show for people.
+    """Return the output for rows: a file, or standard output, in UTF-8 for programs, in its own encoding for terminals.
 
-    Raises InterfaceError if it cannot be written.
+    Raises InterfaceError if it can't be written.
     """
     if file is not None:
         from cepsql.frontends.runner.console_streams import open_output

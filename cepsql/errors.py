@@ -237,12 +237,12 @@ def render(error: Error, width: int | None = None) -> str:
 
 
 def escaped(text: str) -> str:
-    """Write control characters, but for line ends and tabs, so that no terminal obeys them: messages quote data.
+    """Escape control characters except line ends and tabs, so that data in messages can't control a terminal.
 
     >>> escaped("the value '\\x1b[2J' is no\\tnumber")
     "the value '\\\\x1b[2J' is no\\tnumber"
     """
-    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 _VIEW = re.compile("\n\0([^\0]*)\0")
@@ -254,7 +254,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def _cells(text: str) -> int:
-    """Return how many cells of a terminal a text without control characters takes, a tab as one.
+    """Return how many terminal cells a text without control characters takes; a tab counts as one.
 
     >>> _cells("a b"), _cells("日本")
     (3, 4)
@@ -263,8 +263,8 @@ def _cells(text: str) -> int:
         return len(text)
     from wcwidth import wcswidth
 
-    found = wcswidth(text.replace("\t", " "))
-    return len(text) if found < 0 else found
+    width = wcswidth(text.replace("\t", " "))
+    return len(text) if width < 0 else width
 
 
 def _cropped(line: str, place: int, room: int) -> tuple[str, int]:
@@ -282,15 +282,15 @@ def _cropped(line: str, place: int, room: int) -> tuple[str, int]:
     return before + shown + after, place - begin
 
 
-def suggestion(name: str, known: Iterable[str], what: str = "known") -> str:
-    """Make the hint for an unknown name: the nearest known one, then the list.
+def suggestion(name: str, names: Iterable[str], what: str = "known") -> str:
+    """Return the hint for an unknown name: the nearest known name, then the list of all.
 
     >>> suggestion("prise", ["price", "qty"], "columns")
     'did you mean price? columns: price, qty'
     """
-    known = list(known)
-    near = difflib.get_close_matches(name.lower(), [k.lower() for k in known], 1)
-    listed = f"{what}: {', '.join(known) if known else 'none'}"
+    names = list(names)
+    near = difflib.get_close_matches(name.lower(), [k.lower() for k in names], 1)
+    listed = f"{what}: {', '.join(names) if names else 'none'}"
     if not near:
         return listed
-    return f"did you mean {next(k for k in known if k.lower() == near[0])}? {listed}"
+    return f"did you mean {next(k for k in names if k.lower() == near[0])}? {listed}"

@@ -1,4 +1,4 @@
-"""Files that make this process run code, such as a pickle: used only if nobody else can have written them."""
+"""Files from which this process runs code, such as pickles: used only if no other user can have written them."""
 
 import os
 import stat
@@ -11,9 +11,9 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def open_private(path: Path) -> BinaryIO | None:
-    """Open a file to read; None if it is missing, or if another user could have written it or may do so.
+    """Open a file for reading; return None if it is missing, or another user may have written or may write it.
 
-    The file and its folder must be this user's, with no right to write for others, and no symbolic links.
+    The file and its folder must belong to this user, without write permission for others, and not be symbolic links.
     """
     if not _is_ours(path.parent):
         return None
@@ -21,16 +21,16 @@ def open_private(path: Path) -> BinaryIO | None:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     except OSError:
         return None
-    # Asked of what is open, and not of what has the name by then.
-    found = os.fstat(file)
-    if not stat.S_ISREG(found.st_mode) or not _is_own(found):
+    # Check the open file, because the name may point elsewhere by now.
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode) or not _is_own(status):
         os.close(file)
         return None
     return os.fdopen(file, "rb")
 
 
 def is_private(path: Path) -> bool:
-    """Tell whether a file is there that `open_private` would open."""
+    """Tell whether `open_private` would open a file."""
     file = open_private(path)
     if file is None:
         return False
@@ -39,7 +39,7 @@ def is_private(path: Path) -> bool:
 
 
 def write_private(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file that only this user may read or write; others see the old one or the whole new one.
+    """Write a file atomically that only this user may read or write.
 
     Raises OSError; nothing is written to a folder that other users may change.
     """
@@ -58,12 +58,12 @@ def write_private(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 def _is_ours(folder: Path) -> bool:
     try:
-        found = os.lstat(folder)
+        status = os.lstat(folder)
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and _is_own(found)
+    return stat.S_ISDIR(status.st_mode) and _is_own(status)
 
 
-def _is_own(found: os.stat_result) -> bool:
-    # Windows has neither; there the user's profile is closed to others.
-    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE)
+def _is_own(status: os.stat_result) -> bool:
+    # Windows has neither; there other users have no access to the user's profile.
+    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE)

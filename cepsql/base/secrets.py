@@ -1,4 +1,4 @@
-"""What in options and texts is secret, and how it is kept from being shown."""
+"""Detect secrets in options and texts, and hide them."""
 
 import re
 from collections.abc import Iterable
@@ -16,18 +16,18 @@ _CERTAIN = re.compile(
     rf"{_PASSWORD}|\bpass\b|secret|token$|credential|authorization|cookie|\bauth\b|{_KEYS}", re.IGNORECASE
 )
 _SCHEME = re.compile(r"\s*(?:bearer|basic|token|apikey)\s+[^\s$]+", re.IGNORECASE)
-# Digits before a `/` are a port, but for SQLAlchemy, which reads all up to the `@` as a password.
+# Digits before a `/` are a port, except for SQLAlchemy, which reads everything up to the `@` as password.
 _IN_URL = re.compile(
     r"(?:://[^/@\s:[]*:(?!\d*[/?#,])|(?<!jdbc:)\bpostgres(?:ql)?(?:\+\w+)?://[^/@\s:]*:|\bjdbc:oracle:\w+:[^/@\s]*/)"
     r"([^@\s]+)@",
     re.IGNORECASE,
 )
 _SENT = re.compile(r"(\b(?:bearer|basic)\s+)(?!(?:token|auth)\w*\b)[\w.~+/=-]{6,}", re.IGNORECASE)
-"""What a header Authorization has."""
+"""The value of an Authorization header."""
 _PRIVATE_KEY = re.compile(
     r"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----).*?(-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL
 )
-"""A key as PEM has it, as far as the text has it."""
+"""A private key in PEM format, possibly cut off."""
 _ASSIGNED_VALUE = re.compile(
     rf"""\b\w*(?:{_PASSWORD}|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;&]+)""", re.IGNORECASE
 )
@@ -39,14 +39,14 @@ _DOOR = re.compile(r"header\..*(?:\bapi|auth(?!or)|key|token|session|\bsign)", r
 _QUOTED = r"""(?:'(?:[^'\\]|\\[\s\S]|'')*(?:'|\\?\Z)|"(?:[^"\\]|\\[\s\S]|"")*(?:"|\\?\Z))"""
 _TEXT = re.compile(_QUOTED)
 _ADDRESS = re.compile(rf"""(\burl[`'"]?(?:\s*=\s*|\s+))({_QUOTED})""", re.IGNORECASE)
-# With = between, the name must be a certain one: a column `key` is compared with all kinds of texts.
+# Before `=`, the name must be certain: a column `key` may be compared with any text.
 _CERTAIN_NAME = rf"[`'\"]?[\w.-]*(?:\bheader\.|{_CERTAIN.pattern.replace('$', '')})[\w.-]*[`'\"]?"
 _OPTION = re.compile(
     rf"(?<![\w.-])(?P<name>(?:SET\s+{_QUOTED_NAME}\s*=|{_CERTAIN_NAME}\s*=|{_QUOTED_NAME}(?=\s))\s*)(?P<value>{_QUOTED})",
     re.IGNORECASE,
 )
 _SETTING = re.compile(rf"(?P<name>\bSET\s+{_QUOTED_NAME}\s*=\s*)(?P<value>[^\s'\";][^;\n]*)", re.IGNORECASE)
-"""A setting whose value stands in no quotes."""
+"""A setting with an unquoted value."""
 
 
 def is_secret(option: str) -> bool:
@@ -64,14 +64,14 @@ def holds_secret(option: str, value: str) -> bool:
 
 
 def is_hidden(option: str, value: str) -> bool:
-    """Tell whether an option with that value must not be shown, be it for its name alone."""
+    """Tell whether an option must not be shown, because of its value or its name."""
     return is_secret(option) or holds_secret(option, value)
 
 
 def lets_in(option: str, value: str) -> bool:
-    """Tell whether what is sent to a web address lets the sender in: a part of the address itself, or a header.
+    """Tell whether a web address, or a header sent to it, includes credentials.
 
-    What looks drawn at random is taken for that: letters and digits together, ten or more of them.
+    Parts that look random are treated as credentials: letters and digits mixed, ten or more characters.
 
     >>> lets_in("url", "https://h/services/T000/hunter2secret"), lets_in("url", "https://h/alerts/v2?place=eu-west-1")
     (True, False)
@@ -87,26 +87,26 @@ def lets_in(option: str, value: str) -> bool:
 
 
 def spells_secret(value: str) -> bool:
-    """Tell whether a text itself says that it has a password, token or key; what is empty in it is none.
+    """Tell whether a text itself names a password, token or key that is not empty.
 
     >>> spells_secret("postgresql://u:x@h/d"), spells_secret("postgresql://u:@h/d"), spells_secret("Bearer x")
     (True, False, True)
     """
-    assigned = any(found[2].strip("\"'") for found in _ASSIGNED.finditer(value))
+    assigned = any(match[2].strip("\"'") for match in _ASSIGNED.finditer(value))
     return bool(assigned or _IN_URL.search(value) or _SCHEME.match(value))
 
 
 def secret_values(options: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the values of options that must not be shown, and what they in turn name as a password."""
+    """Return the values of secret options, and the passwords within the values of all options."""
     options = list(options)
-    named = [found[1].strip("\"'") for _, value in options for found in _ASSIGNED_VALUE.finditer(value)]
-    named += [found[1] for _, value in options for found in _IN_URL.finditer(value)]
+    named = [match[1].strip("\"'") for _, value in options for match in _ASSIGNED_VALUE.finditer(value)]
+    named += [match[1] for _, value in options for match in _IN_URL.finditer(value)]
     return [value for name, value in options if is_secret(name)] + named
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Replace by *** the secret values, what follows a name such as `password=`, tokens behind `Bearer` or `Basic`,
-    passwords in URLs and private keys.
+    """Replace by *** the secret values, values after names such as `password=`, tokens after `Bearer` or `Basic`,
+    passwords in URLs, and private keys.
 
     >>> redact("Authorization: Bearer eyJhbGciOi.x; https://u:pw@h/x")
     'Authorization: Bearer ***; https://u:***@h/x'
@@ -118,11 +118,11 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def _without_url_passwords(text: str) -> str:
-    return _IN_URL.sub(lambda found: f"{found[0][: found.start(1) - found.start()]}***@", text)
+    return _IN_URL.sub(lambda match: f"{match[0][: match.start(1) - match.start()]}***@", text)
 
 
 def without_secrets(value: str) -> str:
-    """Return the value of an option with stars in place of the passwords, tokens and keys that it spells.
+    """Return the value of an option with stars in place of its passwords, tokens and keys.
 
     >>> without_secrets("jdbc:postgresql://h/d?user=u&password=x&ssl=true"), without_secrets("https://u:x@h/y")
     ('jdbc:postgresql://h/d?user=u&password=***&ssl=true', 'https://u:***@h/y')
@@ -135,7 +135,7 @@ def without_secrets(value: str) -> str:
 
 
 def without_password(location: str) -> str:
-    """Return the address of a database as it may be shown.
+    """Return the address of a database without its password.
 
     >>> without_password("postgresql://u:x@h/d"), without_password("postgresql://u@h/d?password=x")
     ('postgresql://u:***@h/d', 'postgresql://u@h/d?password=***')
@@ -144,7 +144,7 @@ def without_password(location: str) -> str:
 
 
 def without_secret_options(statement: str) -> str:
-    """Return a statement with stars in place of the values of secret options, as many as they have characters.
+    """Return a statement with each character in the values of secret options replaced by a star.
 
     >>> without_secret_options("CREATE SINK s USING sqlite OPTIONS (url 'x://u:pw@h', token 't')")
     "CREATE SINK s USING sqlite OPTIONS (url '**********', token '*')"
@@ -157,12 +157,12 @@ def without_secret_options(statement: str) -> str:
         end = text[-1] if len(text) > 1 and text[-1] == text[0] else ""
         return text[0] + starred(text[1 : len(text) - len(end)]) + end
 
-    def address(found: re.Match) -> str:
-        return found[1] + (hidden(found[2]) if lets_in("url", found[2][1:-1]) else found[2])
+    def address(match: re.Match) -> str:
+        return match[1] + (hidden(match[2]) if lets_in("url", match[2][1:-1]) else match[2])
 
-    def literal(found: re.Match) -> str:
-        return hidden(found[0]) if spells_secret(found[0][1:-1]) else found[0]
+    def literal(match: re.Match) -> str:
+        return hidden(match[0]) if spells_secret(match[0][1:-1]) else match[0]
 
-    named = _OPTION.sub(lambda found: found["name"] + hidden(found["value"]), statement)
-    named = _SETTING.sub(lambda found: found["name"] + starred(found["value"]), named)
+    named = _OPTION.sub(lambda match: match["name"] + hidden(match["value"]), statement)
+    named = _SETTING.sub(lambda match: match["name"] + starred(match["value"]), named)
     return _TEXT.sub(literal, _ADDRESS.sub(address, named))

@@ -1,4 +1,4 @@
-"""What statements are executed in: a catalog, a Spark session, settings, and the standing queries."""
+"""The context in which statements run: a catalog, a Spark session, settings, and standing queries."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cepsql.views.relation import Rules
 
 _READING_SETTINGS = (ANSI, ZONE, "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
-"""Settings under which queries over views can be answered without Spark."""
+"""Settings of Spark SQL that queries over views without Spark support or ignore."""
 
 AnyDefinition = TypeVar("AnyDefinition", bound=Definition | Relation)
 
@@ -53,7 +53,7 @@ NO_FRAMES: Frames = MappingProxyType({})
 
 
 class Context:
-    """A catalog, and the session in which statements over it run; `engine.Engine` is its front."""
+    """A catalog, and the session in which statements over it run; `engine.Engine` is the public interface."""
 
     def __init__(
         self,
@@ -72,17 +72,17 @@ class Context:
         self.inserting: StandingQuery | None = None
         """The query that INSERT runs now."""
         self.checking = False
-        """Whether statements are only analysed, so that Spark must not start."""
+        """Whether statements are only analysed, and Spark must not start."""
         self._inferred = InferredFiles(lambda: self.spark)
         self._home: Home | None = None
-        # A shell looks after its queries in a thread beside the one that executes statements.
+        # A shell supervises its queries in another thread than the one that executes statements.
         self._home_lock = threading.RLock()
         self._starts_abreast = False
         self._standing: list[StandingQuery] = []
 
     @property
     def spark(self) -> "SparkSession":
-        """The Spark session, which starts when first asked for; raises OperationalError if it cannot."""
+        """The Spark session, started on first use; raises OperationalError if it can't start."""
         return self.session.spark
 
     def check_open(self) -> None:
@@ -98,33 +98,33 @@ class Context:
 
     @property
     def home(self) -> "Home":
-        """The keeper of the standing queries, made when first used."""
+        """The manager of the standing queries, created on first use."""
         with self._home_lock:
             return self._home or self.open_home()
 
     def open_home(self, adopts: Callable[[], bool] | None = None, lease: float | None = None) -> "Home":
-        """Make `home`, in which this process takes over all queries of the catalog while `adopts` says so.
+        """Make `home`, in which this process takes over all queries of the catalog while `adopts` returns True.
 
-        adopts: None: it takes over none, and starts those that it is told to in the engine's session.
-        lease: seconds after which another process may take over what this one, if it has died, ran.
+        adopts: None: it takes over no query, and starts queries on request, in the engine's session.
+        lease: seconds after which another process may take over the queries of this one, if it has died.
         """
         from cepsql.standing.home import ABREAST, LEASE_SECONDS, Home
 
         with self._home_lock:
             self.check_open()
-            given = (self.catalog, lambda query, owned: start_owned(self, query, owned), lambda: self.spark)
+            arguments = (self.catalog, lambda query, owned: start_owned(self, query, owned), lambda: self.spark)
             seconds, restrictions = lease or LEASE_SECONDS, self.restrictions
             if adopts is None:
-                self._home = Home(*given, lambda: False, seconds, restrictions)
+                self._home = Home(*arguments, lambda: False, seconds, restrictions)
             else:
                 self._starts_abreast = True
-                # No statement gives this session settings, views or functions that a copy would not have.
-                self._home = Home(*given, adopts, seconds, restrictions, abreast=ABREAST)
+                # No statement adds settings, views or functions to this session, so copies of it are complete.
+                self._home = Home(*arguments, adopts, seconds, restrictions, abreast=ABREAST)
             return self._home
 
     def keep(self, standing: "StandingQuery") -> None:
         """Remember a standing query, to stop it when the engine is closed."""
-        self._standing = [known for known in self._standing if known.status == "running"]
+        self._standing = [each for each in self._standing if each.status == "running"]
         self._standing.append(standing)
 
     def sink(self, name: str) -> Sink:
@@ -132,24 +132,24 @@ class Context:
         return self.allowed(self.catalog.sink(name))
 
     def set_settings(self) -> dict[str, str]:
-        """Return what SET has given in this engine and not RESET: settings of cepsql and of Spark SQL."""
+        """Return the settings that SET has changed in this engine, of cepsql and of Spark SQL."""
         of_spark = self.session.changed
         return self.settings | {key: value for key, value in of_spark.items() if key.startswith("spark.sql.")}
 
     def check_setting(self, key: str, value: str | None, span: Span) -> None:
-        """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError at `span`."""
+        """Check a setting of cepsql, and its value unless that is None; raises ProgrammingError at `span`."""
         check_setting(key, value, span)
 
     def search_limits(self, program: MatchProgram) -> MatchProgram:
-        """Return the program with the limits that SET gives its search."""
+        """Return the program with the search limits from SET."""
         return limited(program, self.settings)
 
     def typed_columns(self, plan: Plan) -> tuple[ColumnDefinition, ...]:
-        """Return the columns of a plan with the types that Spark gives them; starts Spark. Raises Error."""
+        """Return the columns of a plan with Spark's types; starts Spark. Raises Error."""
         return tuple(ColumnDefinition(name, kind) for name, kind in Query(self, plan).columns)
 
     def reading_rules(self) -> "Rules":
-        """Return how a query over views is computed without Spark; raises Unlike where only Spark can."""
+        """Return the session rules for queries over views without Spark; raises Unlike if only Spark has them."""
         from cepsql.readers.scan.row_expressions import Unlike
         from cepsql.scalar.expressions import Session as Rounding
         from cepsql.views.relation import Rules
@@ -169,7 +169,7 @@ class Context:
         return Rules(Rounding(conf.get(ANSI, "false").lower() == "true"), zoned=False)
 
     def compares_texts_plainly(self) -> bool:
-        """Tell whether equal texts are those of equal characters: no collation was set."""
+        """Tell whether texts are compared character by character: no collation is set."""
         return not any("collation" in key.lower() for key in self.session.settings)
 
     def zone_name(self) -> str | None:
@@ -181,29 +181,29 @@ class Context:
         return self.session.settings.get(ZONE) or local_zone()
 
     def parsed(self, text: str) -> list[st.Statement]:
-        """Return the statements of a text, in which double quotes and functions mean what they mean in this session."""
+        """Return the statements of a text, parsed with this session's rules for double quotes and functions."""
         if isinstance(text, str) and '"' in text:
             said = self.given_settings
             text = with_quoted_names(text, said.names_quoted, said.names_usually_quoted)
         called = called_names(text) if isinstance(text, str) else ()
         return statements(text, self.session.user_functions(called, not self.checking) if called else ())
 
-    def plan(self, query: st.ParsedQuery, given: Frames = NO_FRAMES, defining: bool = False) -> Plan:
-        """Plan a query over what this engine knows, and over DataFrames by name, lower case; raises Error.
+    def plan(self, query: st.ParsedQuery, frames: Frames = NO_FRAMES, defining: bool = False) -> Plan:
+        """Plan a query over the relations of this engine, and over DataFrames by lower-case name; raises Error.
 
-        defining: it is that of a view.
+        defining: the query defines a view.
         """
         self.check_open()
         self.check_allowed(query.sql)
         if defining:
             refuse_read_point(query, "a view")
-        plan = plan_query(query, lambda table: given.get(table_name(table).lower()) or self.relation(table), defining)
+        plan = plan_query(query, lambda table: frames.get(table_name(table).lower()) or self.relation(table), defining)
         check_read_point(plan)
         self._check_versions(plan)
         return plan
 
     def plan_standing(self, query: st.ParsedQuery, of_view: bool = False) -> Plan:
-        """Plan a query that stands, perhaps that of a materialized view; raises Error."""
+        """Plan a standing query, possibly that of a materialized view; raises Error."""
         self.check_open()
         self.check_allowed(query.sql)
 
@@ -218,59 +218,59 @@ class Context:
         check_versions_known(plan, lambda view: self.plan_standing(one_query(view.query.sql), True))
 
     def wait_for_views(self, plan: Plan) -> None:
-        """Wait until the views of a query have taken what AFTER names; raises Error."""
+        """Wait until the views of a query include the tokens of AFTER; raises Error."""
         if plan.query.point is not None and plan.query.point.after is not None:
             from cepsql.standing.insert_tokens import wait_for_views
 
             wait_for_views(self, plan)
 
     def check_allowed(self, sql: str) -> None:
-        """Raise ProgrammingError for a query that does what the restrictions of this engine refuse."""
+        """Raise ProgrammingError for a query that the restrictions of this engine refuse."""
         if self.restrictions is not None:
             self.restrictions.check_sql(sql)
 
     def allowed(self, definition: AnyDefinition) -> AnyDefinition:
-        """Return a definition, unless it names what the restrictions of this engine refuse."""
+        """Return a definition, unless the restrictions of this engine refuse it."""
         if self.restrictions is not None:
             self.restrictions.check(definition)
         return definition
 
-    def frames(self, given: Mapping[str, object]) -> Frames:
-        """Return DataFrames of any library as those of Spark, by their names in lower case."""
-        if not given:
+    def frames(self, frames: Mapping[str, object]) -> Frames:
+        """Return DataFrames of any library as Spark DataFrames, by lower-case name."""
+        if not frames:
             return {}
         spark = self.spark
         from cepsql.spark.frames.user_frames import spark_frame
 
-        return {name.lower(): registered(name, spark_frame(spark, name, frame)) for name, frame in given.items()}
+        return {name.lower(): registered(name, spark_frame(spark, name, frame)) for name, frame in frames.items()}
 
     def relation(self, table: exp.Table) -> Relation:
-        """Return what a table in FROM is; raises Error."""
+        """Return the relation of a table in FROM; raises Error."""
         file = table.this.meta_get(FILE)
         if file is not None:
             return self._file_table(file, span_of(table.this))
         name = table_name(table)
-        found = self.catalog.find(name)
-        given = self.session.given
-        if found is None and given is not None and _has_table(given, name):
-            found = registered(name, given.table(name))
-        if found is None and isinstance(sink := self.catalog.names.find(name), Sink):
+        relation = self.catalog.find(name)
+        session = self.session.user_session
+        if relation is None and session is not None and _has_table(session, name):
+            relation = registered(name, session.table(name))
+        if relation is None and isinstance(sink := self.catalog.names.find(name), Sink):
             if self.checking and sink.columns:
                 return Registered(sink.name, sink.columns, None)
             if not self.checking:
                 return self._sink_rows(sink, span_of(table))
-        found = self.allowed(found or self.catalog.get(name, span_of(table), table.meta_get(CTES, ())))
-        return view_source(found, self.catalog.view_file) if isinstance(found, MaterializedView) else found
+        relation = self.allowed(relation or self.catalog.get(name, span_of(table), table.meta_get(CTES, ())))
+        return view_source(relation, self.catalog.view_file) if isinstance(relation, MaterializedView) else relation
 
     def _sink_rows(self, sink: Sink, span: Span | None) -> Registered:
-        """Return what a query has written into a sink."""
+        """Return the rows in a sink, as a relation."""
         from cepsql.standing.sink_reading import read_sink
 
         with at_place(span):
             return read_sink(self, self.allowed(sink), lambda: self.spark)
 
     def _file_table(self, file: FileTable, span: Span | None) -> Source:
-        """Return the files that a query reads as a table, with the columns that are inferred."""
+        """Return the files that a query reads, as a table with inferred columns."""
         source, format = file_source(file), file_format(file)
         try:
             with at_place(span):
@@ -287,11 +287,11 @@ class Context:
             raise
 
     def session_of_start(self) -> "AbstractContextManager[SparkSession]":
-        """Lend the session in which a query is started: where several are started at once, one of its own."""
+        """Lend the session for the start of a query; concurrent starts get separate sessions."""
         return self.session.lent() if self._starts_abreast else nullcontext(self.spark)
 
     def close(self, at_exit: bool = False) -> None:
-        """Stop the queries that run in it, and leave Spark unless this process ends now."""
+        """Stop the engine's queries, and leave Spark unless this process ends now."""
         if not self.session.is_of_this_process:
             self.session.closed = True
             return
@@ -314,5 +314,5 @@ def _has_table(spark: "SparkSession", name: str) -> bool:
     try:
         return spark.catalog.tableExists(name)
     except AnalysisException:
-        # The name has more parts than names of the session's catalog.
+        # The name has more parts than the session's catalog supports.
         return False

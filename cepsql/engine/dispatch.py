@@ -1,4 +1,4 @@
-"""What each statement does, and what can be said of it before it does anything."""
+"""Execute statements, and check them without execution."""
 
 from cepsql.analysis.ddl.left_out_columns import leaves_out_columns
 from cepsql.analysis.ddl.setting_names import OWN
@@ -19,14 +19,14 @@ from cepsql.query import Query
 from cepsql.render.answer import Answer
 
 
-def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES) -> Query | Answer:
-    """Execute a statement: a query is lazy, all else acts at once. Raises Error.
+def execute(context: Context, statement: st.Statement, frames: Frames = NO_FRAMES) -> Query | Answer:
+    """Execute a statement: a query is lazy, anything else acts at once. Raises Error.
 
-    given: DataFrames that the statement can name.
+    frames: DataFrames that the statement can name.
     """
     match statement:
         case st.ParsedQuery():
-            return Query(context, context.plan(statement, given))
+            return Query(context, context.plan(statement, frames))
         case st.CreateSource():
             return create_source(context, statement)
         case st.CreateView():
@@ -40,7 +40,7 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
         case st.ExecutePrepared():
             sql, inner = context.prepared.bound(statement, context.parsed)
             with in_text(sql):
-                return execute(context, inner, given)
+                return execute(context, inner, frames)
         case st.Deallocate(name):
             return context.prepared.deallocate(name)
         case st.Show():
@@ -65,12 +65,12 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
             from cepsql.standing.explained import explained
 
             with recorded_steps(part == "planning") as steps:
-                asked = _explained(context, query, given)
+                asked = _explained(context, query, frames)
             return explained(asked, part, context.session.running, steps)
         case st.ExplainMatch(query):
             from cepsql.standing.explained import explained_match
 
-            return explained_match(_explained(context, query, given), statement)
+            return explained_match(_explained(context, query, frames), statement)
         case st.ExplainAnalyze(name):
             from cepsql.standing.analyzed import analyzed
 
@@ -80,9 +80,9 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
         case st.ResetOption(key):
             return context.given_settings.reset(key)
         case st.Insert(target, query, columns):
-            return insert(context, target, columns, query, given)
+            return insert(context, target, columns, query, frames)
         case st.Summarize(query):
-            return summarize(context, query, given)
+            return summarize(context, query, frames)
         case st.WaitFor():
             from cepsql.standing.insert_tokens import wait_for
 
@@ -94,7 +94,7 @@ def execute(context: Context, statement: st.Statement, given: Frames = NO_FRAMES
 
 
 def check(context: Context, statement: st.Statement) -> None:
-    """Raise what executing a statement would raise before anything runs; definitions take effect."""
+    """Raise the errors that executing a statement would raise before anything runs; definitions take effect."""
     match statement:
         case st.ParsedQuery() as query:
             plan = plan_query(query, context.relation)
@@ -156,10 +156,10 @@ def check(context: Context, statement: st.Statement) -> None:
             execute(context, statement)
 
 
-def _explained(context: Context, query: st.ParsedQuery | st.Defined, given: Frames = NO_FRAMES) -> Query:
-    """Return the query that a statement is about, which may be one of the catalog."""
+def _explained(context: Context, query: st.ParsedQuery | st.Defined, frames: Frames = NO_FRAMES) -> Query:
+    """Return the query of an EXPLAIN statement, which may be one of the catalog."""
     if isinstance(query, st.ParsedQuery):
-        return Query(context, context.plan(query, given))
+        return Query(context, context.plan(query, frames))
     from cepsql.standing.explained import defined_query
 
     return defined_query(context, query)

@@ -1,4 +1,4 @@
-"""An engine: what programs, the shell and the command line hold in their hands."""
+"""An engine: the interface for programs, the shell and the command line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ class Engine:
 
     def __init__(self, context: Context):
         self._context = context
-        self._told_ansi = False
+        self._noted_ansi = False
 
     def __reduce__(self):
         raise InterfaceError("an engine cannot be copied or pickled", hint="connect() makes another one")
@@ -51,12 +51,12 @@ class Engine:
         return f"<cepsql engine: {how}>"
 
     def _repr_html_(self) -> str:
-        """Show in a notebook what is defined in it."""
+        """Return the engine's relations as HTML for a notebook."""
         from cepsql.render.html import html_text
 
         closed = self._context.session.closed
-        known = () if closed else sorted(self.catalog, key=lambda relation: relation.name)
-        return html_text("\n".join([repr(self), *(f"{kind(each)} {each.name}" for each in known)]))
+        relations = () if closed else sorted(self.catalog, key=lambda relation: relation.name)
+        return html_text("\n".join([repr(self), *(f"{kind(each)} {each.name}" for each in relations)]))
 
     @property
     def catalog(self) -> Catalog:
@@ -134,10 +134,10 @@ class Engine:
                 hint="sql() executes any statements",
                 text=text,
             )
-        (*_, found) = self._executed_in_turn(parsed, text, args, frames)
-        if not isinstance(found, Query):
+        (*_, last) = self._executed_in_turn(parsed, text, args, frames)
+        if not isinstance(last, Query):
             raise InterfaceError("PRINT of a query gives no query", hint="sql() executes it", text=text)
-        return found
+        return last
 
     def sql(self, text: str, args: Args = None, **frames: object) -> Query | Answer:
         """Execute all statements of a text; return the result of the last one.
@@ -179,7 +179,7 @@ class Engine:
     def _executed_in_turn(
         self, parsed: Sequence[st.Statement], text: str, args: Args, frames: Mapping[str, object]
     ) -> Iterator[Query | Answer]:
-        given = self._context.frames(frames)
+        spark_frames = self._context.frames(frames)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
@@ -187,7 +187,7 @@ class Engine:
                     refuse_parameters(statement, "a stored definition", statement.name.span)
                     if self.catalog.store is not None:
                         refuse_relative_files(statement.query)
-                done = execute(self._context, bind_parameters(statement, values), given)
+                done = execute(self._context, bind_parameters(statement, values), spark_frames)
             yield done
 
     def check(self, text: str, args: Args = None) -> None:
@@ -224,12 +224,12 @@ class Engine:
         self.catalog.add(registered(name, spark_frame(spark, name, frame), watermark), replace=True)
 
     def notices(self, query: Query) -> tuple[str, ...]:
-        """Return notices for a user before a query runs, each only once."""
+        """Return notices for the user before a query runs, each once per engine."""
         session = self._context.session
-        given = ANSI in session.settings or session.given is not None
-        if given or self._told_ansi or query.plan.query.expression.find(*_FAILING) is None:
+        ansi_is_set = ANSI in session.settings or session.user_session is not None
+        if ansi_is_set or self._noted_ansi or query.plan.query.expression.find(*_FAILING) is None:
             return ()
-        self._told_ansi = True
+        self._noted_ansi = True
         return (
             "1/0, overflows and casts that fail give NULL here; SET spark.sql.ansi.enabled = true makes them errors",
         )

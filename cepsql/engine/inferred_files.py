@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MOST_INFERRED = 100
-"""Of so many files in FROM the columns are remembered."""
+"""How many files in FROM have their columns cached."""
 
 
 class InferredFiles:
-    """The columns of files that queries have named, until these change."""
+    """A cache of the columns of files in queries, until the files change."""
 
     def __init__(self, spark: "Callable[[], SparkSession]"):
         self._spark = spark
-        self._known: dict[tuple | None, Source] = {}
+        self._by_mark: dict[tuple | None, Source] = {}
 
     def with_columns(self, source: Source) -> Source:
-        """Return files as a table with its columns, and its format where it has none yet; raises Error."""
+        """Return files as a table with its columns, and its format if it is missing; raises Error."""
         load_spark()
         from cepsql.spark.jvm.messages.failures import translated_failures
         from cepsql.spark.sources.inferred_columns import check_there, files_format, files_mark, inferred
@@ -34,21 +34,22 @@ class InferredFiles:
             if not source.format:
                 source = replace(source, format=files_format(source))
             mark = files_mark(source)
-            if mark not in self._known or mark is None:
-                if len(self._known) >= _MOST_INFERRED:
-                    self._known.clear()
-                found = inferred(self._spark(), source)
-                self._known[mark] = replace(source, columns=found.columns, options=(*source.options, *found.options))
-            return self._known[mark]
+            if mark not in self._by_mark or mark is None:
+                if len(self._by_mark) >= _MOST_INFERRED:
+                    self._by_mark.clear()
+                inference = inferred(self._spark(), source)
+                options = (*source.options, *inference.options)
+                self._by_mark[mark] = replace(source, columns=inference.columns, options=options)
+            return self._by_mark[mark]
 
 
 def file_source(file: FileTable) -> Source:
-    """Return the files that a query names as a table without columns; its format is "" where only the files tell."""
+    """Return the files that a query names as a table without columns; its format is "" if only the files have it."""
     source = located(Source(file.written, (), file_format(file) or "text", (("path", file.path), *file.options), False))
     assert isinstance(source, Source)
     return source
 
 
 def file_format(file: FileTable) -> str | None:
-    """Return the format that a query gives for its files, or that their names end with."""
+    """Return the format that a query declares for its files, or the one of their file extension."""
     return file.format or ending_format(file.path)

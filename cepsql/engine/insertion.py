@@ -13,11 +13,11 @@ from cepsql.render.answer import Answer
 
 
 def insert_target(context: Context, name: st.Name) -> Sink | Source:
-    """Return what INSERT INTO writes to; raises ProgrammingError if there is none or it is refused."""
-    found = context.catalog.names.find(name.text)
-    if isinstance(found, Source):
-        return context.allowed(found)
-    if found is None:
+    """Return the target of INSERT INTO; raises ProgrammingError if it is missing or not allowed."""
+    target = context.catalog.names.find(name.text)
+    if isinstance(target, Source):
+        return context.allowed(target)
+    if target is None:
         names = context.catalog.names
         sources = [relation.name for relation in names.relations if isinstance(relation, Source)]
         hint = suggestion(name.text, [*(sink.name for sink in names.sinks), *sources], "sinks, streams and tables")
@@ -25,8 +25,8 @@ def insert_target(context: Context, name: st.Name) -> Sink | Source:
     return context.allowed(context.catalog.sink(name.text, name.span))
 
 
-def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st.ParsedQuery, given: Frames) -> Answer:
-    """Write the rows that there are now; those of a stream until all of them are decided. Raises Error."""
+def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st.ParsedQuery, frames: Frames) -> Answer:
+    """Write the present rows; those of a stream until all of them are final. Raises Error."""
     target = insert_target(context, name)
     into = target if isinstance(target, Source) else None
     if columns and into is None:
@@ -35,7 +35,7 @@ def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st
             columns[0].span,
             "a sink finds columns by name: SELECT ... AS name",
         )
-    query = Query(context, context.plan(rows, given))
+    query = Query(context, context.plan(rows, frames))
     if into is not None and not query.streaming:
         try:
             count = query.insert(valued_source(into), [column.text for column in columns])
@@ -58,7 +58,7 @@ def insert(context: Context, name: st.Name, columns: Sequence[st.Name], rows: st
 
 
 def _streamed(context: Context, query: Query, sink: Sink) -> int:
-    """Write the rows of a stream until all that there are now are decided, and return how many these are."""
+    """Write the rows of a stream until all present rows are final; return the number of rows written."""
     standing = query.start(sink=sink, drain=True)
     context.inserting = standing
     try:

@@ -1,4 +1,4 @@
-"""The Spark session of an engine: the one that it was given, or one of its own that starts when first asked for."""
+"""The Spark session of an engine: the user's, or its own, which starts on first use."""
 
 import logging
 import os
@@ -20,53 +20,53 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger("cepsql")
 
 _CATALOG = "spark.sql.catalogImplementation"
-"""Spark's setting for where functions are kept that are not of one session."""
+"""Spark's setting for the catalog of persistent functions."""
 
 
 class EngineSession:
-    """Makes, gives and ends the Spark session of an engine with this catalog.
+    """Starts and ends the Spark session of an engine with this catalog.
 
-    given:  the session that the engine was made with, if any.
-    conf:   settings for one of its own.
-    changed: settings of Spark that statements have set, which a session that starts later takes, too.
+    user_session: the session that the user passed to the engine, if any.
+    conf:    settings for the engine's own session.
+    changed: Spark settings that statements have set; a session that starts later gets them too.
     """
 
     def __init__(
         self,
         catalog: Catalog,
-        given: "SparkSession | None",
+        user_session: "SparkSession | None",
         master: str | None,
         conf: Mapping[str, str],
     ):
-        self.given, self.conf = given, conf
+        self.user_session, self.conf = user_session, conf
         self.changed: dict[str, str] = {}
-        self.running = given
-        """The session, None where it has not started."""
+        self.running = user_session
+        """The session, None before it has started."""
         self.closed = False
         self._catalog, self._master = catalog, master
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._start_sessions: StartSessions | None = None
-        if given is not None:
+        if user_session is not None:
             from cepsql.spark.jvm.launching.engine_sessions import join_session
 
-            join_session(self, given)
+            join_session(self, user_session)
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether this process made it, and was not forked from the one that did."""
+        """Whether this process created the session, and was not forked from the process that did."""
         return self._process == os.getpid()
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that a session of its own has, or will start with."""
+        """The settings that the engine's own session has or will start with."""
         return {**self.conf, **self.changed}
 
     @property
     def spark(self) -> "SparkSession":
-        """The session, made when first asked for, and again where the Java of one that we started has ended.
+        """The session, started on first use, and again if the Java of our own session has ended.
 
-        Raises OperationalError if Java or Spark cannot be started, or runs with other settings that cannot be changed.
+        Raises OperationalError if Java or Spark can't be started, or runs with other settings that can't be changed.
         """
         load_spark()
         from cepsql.spark.jvm.gateway import is_stopped
@@ -74,9 +74,9 @@ class EngineSession:
 
         with self._lock:
             self.check_open()
-            if self.running is not None and self.given is None:
+            if self.running is not None and self.user_session is None:
                 self._forget_lost()
-            elif self.given is not None and is_stopped(self.given):
+            elif self.user_session is not None and is_stopped(self.user_session):
                 from cepsql.spark.jvm.messages.failures import STOPPED, STOPPED_HINT
 
                 raise OperationalError(STOPPED, hint=STOPPED_HINT)
@@ -89,9 +89,9 @@ class EngineSession:
             return self.running
 
     def user_functions(self, names: Collection[str], may_start: bool) -> frozenset[str]:
-        """Return those of the names that are functions of the user's in the session, or in its catalog.
+        """Return the names that are user-defined functions in the session or its catalog.
 
-        may_start: a session that will have a catalog of its own is started.
+        may_start: start a session that will have a persistent catalog.
         """
         if not self.is_of_this_process or self.closed:
             return frozenset()
@@ -114,7 +114,7 @@ class EngineSession:
             raise InterfaceError("the engine is closed", hint="connect() makes another one")
 
     def lent(self) -> "AbstractContextManager[SparkSession]":
-        """Lend a session of its own to the start of one query, for queries that are started side by side."""
+        """Lend a separate session to the start of one query, for concurrent starts."""
         spark = self.spark
         from cepsql.spark.jvm.classic import has_java
 
@@ -127,19 +127,19 @@ class EngineSession:
         return self._start_sessions.lent()
 
     def leave(self) -> None:
-        """End the jobs of a session of its own, and Spark if an engine started it and no other uses it."""
+        """Cancel the jobs of the engine's own session; stop Spark if an engine started it and no other uses it."""
         with self._lock:
             spark, self.running = self.running, None
         if spark is not None:
             from cepsql.spark.jvm.launching.engine_sessions import leave_session
             from cepsql.spark.run.runs import cancel
 
-            given = self.given is not None
-            if leave_session(self, given) and not given:
+            is_users = self.user_session is not None
+            if leave_session(self, is_users) and not is_users:
                 cancel(spark)
 
     def _forget_lost(self) -> None:
-        """Forget a session whose Java has ended, and with it the DataFrames that were registered."""
+        """Drop a session whose Java has ended, and its registered DataFrames."""
         from cepsql.spark.jvm.gateway import is_lost
 
         assert self.running is not None

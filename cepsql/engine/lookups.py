@@ -1,4 +1,4 @@
-"""Statements that look rows of a view up by values of its columns, for which no plan is made."""
+"""Statements that look up rows of a view by values of its columns, without a plan."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 
 class PreparedLookup:
-    """A statement that may look rows of a view up; what it looks up is found once for what the catalog has."""
+    """A statement that may look up rows of a view; its analysis is cached for the catalog's current names."""
 
     def __init__(self, context: Context, statement: st.Statement):
         self._context, self._statement = context, statement
-        # One attribute, so that no thread sees the form of other names.
-        self._known: tuple[CatalogNames | None, LookupForm | None] = (None, None)
+        # One attribute, so that no thread combines names with another form.
+        self._cached: tuple[CatalogNames | None, LookupForm | None] = (None, None)
 
     def with_values(self, args: Mapping[str, object] | Sequence[object] | None = None) -> "Lookup | None":
-        """Return what it looks up, None for a statement of another form, or of values for which a plan is needed.
+        """Return the lookup, None for a statement of another form, or for values that need a plan.
 
-        args: the values of its parameters, as of `Engine.sql`. Raises Error as `Engine.execute`.
+        args: the values of its parameters, as in `Engine.sql`. Raises Error as `Engine.execute`.
         """
         form = self._form()
         return None if form is None else form.with_values(named_values([self._statement], {} if args is None else args))
 
     def rows_at_once(self, args: Mapping[str, object]) -> list[tuple] | None:
-        """Return its rows as Python's values if they are found without any wait, else None; raises as `with_values`."""
-        context, (names, form) = self._context, self._known
+        """Return the rows as Python values if no wait is needed, else None; raises as `with_values`."""
+        context, (names, form) = self._context, self._cached
         context.check_open()
         if form is None or not form.by_key or not context.compares_texts_plainly():
             return None
-        # The store of the catalog is not asked: it could let others wait.
+        # Don't access the catalog's store, which could block others.
         looked = form.with_values(args) if names is context.catalog.recent_names() else None
         return None if looked is None else looked.rows_at_once()
 
@@ -50,7 +50,7 @@ class PreparedLookup:
         context.check_allowed(statement.sql)
         recent = context.catalog.recent_names()
         names = context.catalog.names if recent is None else recent
-        if names is not self._known[0]:
+        if names is not self._cached[0]:
             from cepsql.views.lookup import lookup_form
 
             def view(name: str) -> ViewSource | None:
@@ -59,5 +59,5 @@ class PreparedLookup:
                     return None
                 return view_source(context.allowed(relation), context.catalog.view_file)
 
-            self._known = (names, lookup_form(statement, view))
-        return self._known[1]
+            self._cached = (names, lookup_form(statement, view))
+        return self._cached[1]

@@ -1,4 +1,4 @@
-"""An engine from what a program gives, and the catalog at a location."""
+"""Make an engine from a program's arguments, and open the catalog at a location."""
 
 import os
 from collections.abc import Mapping
@@ -45,27 +45,27 @@ def connect(
     """
     _check_kinds({"master": (master, str), "ansi": (ansi, bool), "catalog": (catalog, str | os.PathLike)})
     _check_kinds({"create_catalog": (create_catalog, bool)})
-    given = _settings(conf)
+    settings = _settings(conf)
     if spark is not None:
         _check_given(spark, master, conf)
     if ansi is not None:
-        given[ANSI] = str(ansi).lower()
+        settings[ANSI] = str(ansi).lower()
         if spark is not None:
-            spark.conf.set(ANSI, given[ANSI])
+            spark.conf.set(ANSI, settings[ANSI])
     location = os.environ.get("CEPSQL_CATALOG") if catalog is None else os.fspath(catalog)
-    return Engine(Context(spark, master, given, opened_catalog(location, create_catalog), restrictions))
+    return Engine(Context(spark, master, settings, opened_catalog(location, create_catalog), restrictions))
 
 
-def _check_kinds(given: Mapping[str, tuple[object, type | UnionType]]) -> None:
-    """Refuse arguments that are not of their kind; each may be left out."""
-    for name, (value, kind) in given.items():
+def _check_kinds(arguments: Mapping[str, tuple[object, type | UnionType]]) -> None:
+    """Raise InterfaceError for arguments of a wrong type; each may be None."""
+    for name, (value, kind) in arguments.items():
         if value is not None and not isinstance(value, kind):
             wanted = "True or False" if kind is bool else "a text"
             raise InterfaceError(f"{name} is {wanted}, not {value!r}")
 
 
 def _settings(conf: object) -> dict[str, str]:
-    """Return settings of Spark's as Spark writes their values."""
+    """Return Spark settings with values in Spark's syntax."""
     if conf is None:
         return {}
     if not isinstance(conf, Mapping):
@@ -78,7 +78,7 @@ def _settings(conf: object) -> dict[str, str]:
 
 
 def _check_given(spark: object, master: str | None, conf: object) -> None:
-    """Refuse what is no session, and settings that one that is there would not take up."""
+    """Raise InterfaceError for an object that is not a session, and for settings beside an existing session."""
     if not hasattr(type(spark), "catalog"):
         hint = 'a master is given as such: connect(master="local[2]")'
         raise InterfaceError(f"spark is a SparkSession, not {type(spark).__name__}", hint=hint)
@@ -91,9 +91,9 @@ def _check_given(spark: object, master: str | None, conf: object) -> None:
 
 
 def opened_catalog(location: str | None, create: bool | None = None) -> Catalog:
-    """Return the catalog at a location, None or "" for one of this process; `create` as for `connect`.
+    """Return the catalog at a location, None or "" for one in this process; `create` as for `connect`.
 
-    Raises OperationalError if it cannot be used.
+    Raises OperationalError if the catalog can't be used.
     """
     if not location:
         return Catalog()

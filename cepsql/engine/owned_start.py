@@ -1,4 +1,4 @@
-"""The start of a query that stands under a name, by the process that owns it."""
+"""Start a registered query in the process that owns it."""
 
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Owner(QueryHost, StatementHost, Protocol):
-    """What a start needs of the `cepsql.engine.context.Context` in which it happens."""
+    """The part of `cepsql.engine.context.Context` that a start needs."""
 
     def allowed(self, definition: Definition) -> Definition: ...
 
@@ -26,9 +26,9 @@ class Owner(QueryHost, StatementHost, Protocol):
 
 
 def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
-    """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark.
+    """Start a registered query as the owner of its lease, with the query's settings in Spark during the start.
 
-    Raises Error, such as for what the restrictions of the engine refuse.
+    Raises Error, for example if the engine's restrictions refuse the query.
     """
     load_spark()
     from cepsql.spark.jvm.lent_settings import lent_settings
@@ -41,11 +41,11 @@ def start_owned(context: Owner, definition: RegisteredQuery, lease: "Lease") -> 
     context.allowed(definition)
     options = resolved(definition.options, f"query {definition.name}")
     view = context.catalog.names.view_of(definition)
-    kept: list[Definition] = [view] if view is not None else []
+    views: list[Definition] = [view] if view is not None else []
     if definition.views is not None:
-        kept += context.catalog.names.in_group(definition.name)
+        views += context.catalog.names.in_group(definition.name)
     sink = None if definition.views == () else context.catalog.target(definition)
-    for named in kept or ([sink] if sink is not None else []):
+    for named in views or ([sink] if sink is not None else []):
         context.allowed(named)
     settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
     own = {key: value for key, value in options.items() if key in SETTINGS}

@@ -1,4 +1,4 @@
-"""Statements that PREPARE has given a name."""
+"""Prepared statements."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class PreparedStatements:
-    """What is prepared, by its names in lower case.
+    """Prepared statements by lower-case name.
 
-    store: returns the catalog that keeps it for all who share that, None for a catalog of this process alone.
+    store: returns the catalog that stores them for all processes that share it, None for a catalog in this process.
     """
 
     def __init__(self, store: "Callable[[], Store | None]") -> None:
@@ -52,9 +52,9 @@ class PreparedStatements:
     def bound(
         self, execute: st.ExecutePrepared, parsed: Callable[[str], list[st.Statement]]
     ) -> tuple[str, st.Statement]:
-        """Return the text of a prepared statement, and the statement with the values that EXECUTE gives it.
+        """Return the text of a prepared statement, and the statement with the values of EXECUTE.
 
-        Raises ProgrammingError for a name that is not prepared, and for values that do not fit.
+        Raises ProgrammingError for an unknown name, and for values that do not fit.
         """
         sql, parameters = execute.sql, tuple[str, ...]()
         if execute.name is not None:
@@ -70,20 +70,20 @@ class PreparedStatements:
         try:
             if parameters and len(execute.values) != len(parameters):
                 raise InterfaceError(f"it takes {len(parameters)} values, and {len(execute.values)} were given")
-            given = dict(zip(parameters, execute.values, strict=True)) if parameters else execute.values
-            return sql, bind_parameters(inner[0], named_values(inner, given))
+            arguments = dict(zip(parameters, execute.values, strict=True)) if parameters else execute.values
+            return sql, bind_parameters(inner[0], named_values(inner, arguments))
         except InterfaceError as error:
             raise ProgrammingError(error.message, execute.span) from None
 
     def named(self, name: st.Name) -> st.Prepare:
         """Return the prepared statement of that name; raises ProgrammingError if it is unknown."""
-        found = self._named.get(name.text.lower())
-        if found is not None:
-            return found
+        prepared = self._named.get(name.text.lower())
+        if prepared is not None:
+            return prepared
         calls = self._calls
-        kept = None if calls is None else calls.get(name.text.lower())
-        if kept is not None:
-            return st.Prepare(name, *kept)
-        known = [*self._named, *([] if calls is None else calls.names())]
-        hint = suggestion(name.text, known, "prepared")
+        stored = None if calls is None else calls.get(name.text.lower())
+        if stored is not None:
+            return st.Prepare(name, *stored)
+        names = [*self._named, *([] if calls is None else calls.names())]
+        hint = suggestion(name.text, names, "prepared")
         raise ProgrammingError(f"there is no prepared statement {name.text}", name.span, hint)

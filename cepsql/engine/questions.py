@@ -20,7 +20,7 @@ from cepsql.query import Query
 from cepsql.render.answer import Answer
 
 SUMMARY = ("column", "type", "min", "max", "unique", "avg", "nulls")
-"""What SUMMARIZE tells of each column; `unique` is exact to a few per cent."""
+"""The columns of SUMMARIZE; `unique` is exact to a few per cent."""
 
 
 def show(context: Context, asked: st.Show) -> Answer:
@@ -42,13 +42,13 @@ def _shown(context: Context, wanted: str, extended: bool) -> Answer:
         texts = (" ".join((view if isinstance(view, View) else view.query).sql.split()) for view in views)
         shown = tuple((view.name, kind(view), text) for view, text in zip(views, texts, strict=True))
         return Answer(("name", "kind", "query"), shown)
-    found = sorted((r for r in context.catalog if kind(r) + "s" == wanted), key=lambda r: r.name)
-    rows = tuple((r.name, getattr(r, "format", "DataFrame"), ", ".join(c.name for c in r.columns)) for r in found)
+    relations = sorted((r for r in context.catalog if kind(r) + "s" == wanted), key=lambda r: r.name)
+    rows = tuple((r.name, getattr(r, "format", "DataFrame"), ", ".join(c.name for c in r.columns)) for r in relations)
     return Answer(("name", "format", "columns"), rows)
 
 
 def describe(context: Context, asked: st.Describe) -> Answer:
-    """Execute DESCRIBE; raises ProgrammingError for a name that there is not."""
+    """Execute DESCRIBE; raises ProgrammingError for an unknown name."""
     name = asked.name
     if asked.extended:
         names = context.catalog.names
@@ -61,10 +61,10 @@ def describe(context: Context, asked: st.Describe) -> Answer:
         return Answer(("column", "type", "note"), tuple(columns))
     relation = context.catalog.get(name.text, name.span)
     if isinstance(relation, MaterializedView):
-        known = {name.lower(): "indexed" for name in relation.indexes}
-        known |= {name.lower(): "primary key" for name in relation.key}
-        kept = ((c.name, c.type.lower(), known.get(c.name.lower(), "")) for c in relation.columns)
-        return Answer(("column", "type", "note"), tuple(kept))
+        notes = {name.lower(): "indexed" for name in relation.indexes}
+        notes |= {name.lower(): "primary key" for name in relation.key}
+        rows = ((c.name, c.type.lower(), notes.get(c.name.lower(), "")) for c in relation.columns)
+        return Answer(("column", "type", "note"), tuple(rows))
     return Answer(("column", "type", "note"), _columns(relation))
 
 
@@ -83,7 +83,7 @@ def _columns(relation: Relation) -> tuple[tuple[str, str, str], ...]:
 
 
 def printed(context: Context, asked: st.Print) -> Relation:
-    """Return the relation that PRINT shows: that of a name, or one that reads a topic."""
+    """Return the relation that PRINT shows: a named one, or one that reads a topic."""
     name = asked.name
     if asked.topic and context.catalog.find(name.text) is None:
         for relation in context.catalog:
@@ -96,7 +96,7 @@ def printed(context: Context, asked: st.Print) -> Relation:
 
 
 def print_rows(context: Context, asked: st.Print) -> Query:
-    """Return the query of PRINT: the rows that there are now as they are read, or of a view, or as they come."""
+    """Return the query of PRINT: present rows as they are read, current rows of a view, or rows as they arrive."""
     relation = printed(context, asked)
     shown = one_query(f"SELECT * FROM {quoted_name(relation.name)} LIMIT {asked.limit}")
     if not isinstance(relation, Source):
@@ -111,13 +111,13 @@ def print_rows(context: Context, asked: st.Print) -> Query:
     return Query(context, plan_query(shown, lambda _: Registered(relation.name, frame_columns(frame), frame)))
 
 
-def summarize(context: Context, statement: st.ParsedQuery, given: Frames) -> Answer:
-    """Tell what the values of each column are like; of streams those of the rows that are there now."""
+def summarize(context: Context, statement: st.ParsedQuery, frames: Frames) -> Answer:
+    """Summarize the values of each column; for streams, those of the present rows."""
     load_spark()
     from cepsql.spark.sources.peek import at_rest
 
     context.check_allowed(statement.sql)
-    plan = plan_query(statement, lambda t: at_rest(given.get(table_name(t).lower()) or context.relation(t)))
+    plan = plan_query(statement, lambda t: at_rest(frames.get(table_name(t).lower()) or context.relation(t)))
     query = Query(context, plan)
     if query.streaming:
         raise NotSupportedError(

@@ -1,4 +1,4 @@
-"""DataFrames under names by which statements read them."""
+"""DataFrames that statements read by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Frames = Mapping[str, Registered]
-"""DataFrames by their names in lower case."""
+"""DataFrames by lower-case name."""
 
 
 def registered(name: str, frame: "DataFrame", watermark: object = None) -> Registered:
-    """Return a DataFrame of Spark under a name, with its own watermark unless one is given.
+    """Return a Spark DataFrame under a name, by default with its own watermark.
 
-    watermark: the event-time column, and how late rows may be as text.
-    Raises InterfaceError for a watermark of another kind, ProgrammingError for a column that the frame does not have.
+    watermark: the event-time column, and how late rows may be, as text.
+    Raises InterfaceError for a watermark of another type, ProgrammingError for a column that the frame lacks.
     """
     from cepsql.spark.frames.column_types import frame_columns
     from cepsql.spark.frames.user_frames import frame_watermark
@@ -28,12 +28,13 @@ def registered(name: str, frame: "DataFrame", watermark: object = None) -> Regis
     return Registered(name, columns, frame, frame.isStreaming, mark)
 
 
-def _given_watermark(name: str, columns: Sequence[ColumnDefinition], given: object) -> Watermark:
-    if not isinstance(given, tuple | list) or len(given) != 2 or not all(isinstance(part, str) for part in given):
+def _given_watermark(name: str, columns: Sequence[ColumnDefinition], watermark: object) -> Watermark:
+    parts = watermark if isinstance(watermark, tuple | list) else ()
+    if len(parts) != 2 or not all(isinstance(part, str) for part in parts):
         hint = 'such as ("ts", "10 seconds")'
-        raise InterfaceError(f"a watermark is a column and how late rows may be, not {given!r}", hint=hint)
-    column, delay = given
+        raise InterfaceError(f"a watermark is a column and how late rows may be, not {watermark!r}", hint=hint)
+    column, delay = parts
     if column.lower() not in (c.name.lower() for c in columns):
-        known = suggestion(column, [c.name for c in columns], "columns")
-        raise ProgrammingError(f"{name} has no column {column}", hint=known)
+        hint = suggestion(column, [c.name for c in columns], "columns")
+        raise ProgrammingError(f"{name} has no column {column}", hint=hint)
     return Watermark(column, duration_micros(delay))

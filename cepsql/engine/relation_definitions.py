@@ -70,13 +70,13 @@ def create_view(context: Context, create: st.CreateView) -> Answer:
 
 
 def rows_of(plan: Plan) -> tuple[tuple[ColumnDefinition, ...], bool, Watermark | None, tuple[str, ...]]:
-    """Return what a view says of the rows of its query."""
+    """Return the properties of a view's rows."""
     rows = plan.properties
     return rows.columns, rows.streaming, rows.watermark, tuple(sorted(plan.reads))
 
 
 def _source(context: Context, create: st.CreateSource) -> Source:
-    """Return the source that a definition defines; raises ProgrammingError for what the restrictions refuse."""
+    """Return the source of a definition; raises ProgrammingError if the restrictions refuse it."""
     key, deletion = defined_key(create)
     check_encoding(create)
     return _readable(
@@ -105,7 +105,7 @@ def _readable(context: Context, source: Source) -> Source:
 
 
 def _with_inferred(context: Context, create: st.CreateSource) -> tuple[st.CreateSource, str]:
-    """Return a definition with the columns that are inferred from what it reads, and what is said of that."""
+    """Return a definition with inferred columns, and the note on them."""
     name, span = create.name.text, create.name.span
     if create.value is not None:
         raise ProgrammingError(
@@ -113,7 +113,7 @@ def _with_inferred(context: Context, create: st.CreateSource) -> tuple[st.Create
         )
     if create.format == DATAGEN:
         raise ProgrammingError(f"{name} needs columns, which datagen fills", span, f"{name} (id BIGINT, at TIMESTAMP)")
-    # What is read first has neither a watermark nor computed columns yet.
+    # The source without watermark and computed columns.
     read = Source(name, (), create.format, defined_options(create), create.streaming)
     source = valued_source(_readable(context, _with_reader(read, span) if read.format == "kafka" else read))
     load_spark()
@@ -127,10 +127,11 @@ def _with_inferred(context: Context, create: st.CreateSource) -> tuple[st.Create
     with at_place(span):
         check_there(source)
         with translated_failures():
-            found = inferred(context.spark, source)
-    listed = ", ".join(f"{column.name} {column.type}" for column in found.columns)
-    options = "".join(f", {key} '{value}'" for key, value in found.options)
-    return with_columns(create, found.columns, found.options), f"; columns from {found.origin}: {listed}{options}"
+            inference = inferred(context.spark, source)
+    listed = ", ".join(f"{column.name} {column.type}" for column in inference.columns)
+    options = "".join(f", {key} '{value}'" for key, value in inference.options)
+    note = f"; columns from {inference.origin}: {listed}{options}"
+    return with_columns(create, inference.columns, inference.options), note
 
 
 def _with_reader(source: Source, span: Span) -> Source:

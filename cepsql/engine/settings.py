@@ -1,4 +1,4 @@
-"""Settings that statements read and change: those of cepsql, and Spark's, which go on to its session."""
+"""Settings that statements read and change: those of cepsql, and Spark's, which are passed to its session."""
 
 from typing import TYPE_CHECKING
 
@@ -33,11 +33,11 @@ SETTINGS = {
     "cepsql.undecided_rows": "rows of one key that may wait on a stream for the end of a match; with more the query "
     f"fails; default {UNDECIDED_ROWS}",
 }
-"""Settings of cepsql itself, with what they mean; SET passes those of Spark to it."""
+"""Settings of cepsql with their meaning; SET passes Spark's settings to Spark."""
 
 
 class Settings:
-    """What SET has given in an engine, and RESET has not taken away; that of Spark is kept with its session.
+    """The settings that SET has changed in an engine, and RESET has not; those of Spark are in its session.
 
     own: settings of cepsql.
     """
@@ -49,17 +49,17 @@ class Settings:
 
     @property
     def names_usually_quoted(self) -> bool:
-        """Whether double quotes mean names unless SET says otherwise; Spark asks for ANSI mode, too."""
-        conf, given = self._session.conf, self._session.given
+        """Whether double quotes enclose names unless SET says otherwise; Spark also requires ANSI mode."""
+        conf, session = self._session.conf, self._session.user_session
         if NAMES_IN_DOUBLE_QUOTES in conf:
             return conf[NAMES_IN_DOUBLE_QUOTES].lower() == "true"
-        return given is not None and all(
-            str(given.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
+        return session is not None and all(
+            str(session.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
         )
 
     @property
     def names_quoted(self) -> bool:
-        """Whether double quotes mean names."""
+        """Whether double quotes enclose names."""
         return self.names_usually_quoted if self._names_quoted is None else self._names_quoted
 
     def change(self, statement: st.SetOption, restrictions: Restrictions | None) -> Answer:
@@ -87,7 +87,7 @@ class Settings:
         return Answer(message=f"{name} set")
 
     def reset(self, key: st.Name | None) -> Answer:
-        """Execute RESET of one setting, or of all. Raises ProgrammingError for one that there is not."""
+        """Execute RESET of one setting, or of all. Raises ProgrammingError for an unknown setting."""
         if key is None:
             self.own.clear()
             self._names_quoted = None
@@ -106,9 +106,10 @@ class Settings:
         return Answer(message=f"{key.text} reset")
 
     def check_name(self, key: st.Name) -> None:
-        """Raise ProgrammingError for a setting that neither cepsql nor Spark has, nor the session that was given."""
-        name, given = key.text, self._session.given
-        if name not in SETTINGS and not can_be_sparks(name) and not (given is not None and given.conf.get(name, None)):
+        """Raise ProgrammingError for a setting that neither cepsql, nor Spark, nor the user's session has."""
+        name, session = key.text, self._session.user_session
+        is_users = session is not None and bool(session.conf.get(name, None))
+        if name not in SETTINGS and not can_be_sparks(name) and not is_users:
             raise ProgrammingError(f"there is no setting {name}", key.span, setting_hint(name, SETTINGS))
 
     def _value(self, name: str) -> str | None:
@@ -130,7 +131,7 @@ class Settings:
 
 
 def check_setting(key: str, value: str | None, span: Span) -> None:
-    """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError at `span`."""
+    """Check a setting of cepsql, and its value unless that is None; raises ProgrammingError at `span`."""
     if key not in SETTINGS:
         raise ProgrammingError(f"there is no setting {key}", span, setting_hint(key, SETTINGS))
     if value is None:

@@ -1,4 +1,4 @@
-"""Islands of plain SQL in a statement, which sqlglot reads."""
+"""Islands of plain SQL in a statement, which sqlglot parses."""
 
 from itertools import pairwise
 
@@ -41,13 +41,13 @@ from cepsql.language.tree_nodes import TreeNodes
 KEPT_AGGREGATES = frozenset(
     {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}
 )
-"""Aggregates of Spark whose arguments sqlglot's own expressions for them lose or change."""
+"""Spark aggregates whose arguments sqlglot's expressions lose or change."""
 
 COMPARING = ("LIKE", "ILIKE", "RLIKE", "=", "<", ">", "<=", ">=", "<>", "!=", "==", "<=>")
-"""Behind what ANY and SOME are no aggregates, as in LIKE ANY ('a', 'b')."""
+"""Tokens after which ANY and SOME are not aggregates, as in LIKE ANY ('a', 'b')."""
 
 PLACED = "__at_"
-"""What the names of parameters without name begin with, before the character of the text at which they stand."""
+"""The prefix of the names of unnamed parameters, before their position in the text."""
 
 _VALUES = {exp.Struct: TokenType.L_BRACE, exp.Bracket: TokenType.L_BRACKET}
 _KEPT_FUNCTIONS = KEPT_AGGREGATES | {"TO_CHAR", "PARSE_JSON"}
@@ -56,7 +56,7 @@ _KEPT_FUNCTIONS = KEPT_AGGREGATES | {"TO_CHAR", "PARSE_JSON"}
 def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> exp.Expr:
     """Let sqlglot parse tokens of `text` into an expression of class `into`, None for a statement.
 
-    Raises ProgrammingError with the position of what sqlglot does not accept.
+    Raises ProgrammingError with the position of the token that sqlglot does not accept.
     """
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
@@ -128,7 +128,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
                 spark_window(call) or epoch_time(call) or tried(call, tokens, text.sql) or bloom_call(call, text.sql)
             ),
         )
-    # sqlglot puts what stands in the brackets, as in BigQuery, behind them, as in Spark.
+    # sqlglot moves the content of BigQuery's brackets after them, as in Spark.
     text.respelt += [
         token.start
         for token, after in pairwise(tokens)
@@ -146,7 +146,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
 
 
 def spelled_interval(tokens: list[Token]) -> list[Token]:
-    """Return the tokens of a length with INTERVAL before them where it is left out: 5 MINUTES, or '5 minutes'."""
+    """Return the tokens of a duration, with INTERVAL added if it is missing: 5 MINUTES, or '5 minutes'."""
     numbers, units = tokens[::2], tokens[1::2]
     counted = all(token.token_type in (TokenType.NUMBER, TokenType.STRING) for token in numbers)
     counted &= len(numbers) == len(units) and all(UNITS.fullmatch(token.text.upper()) for token in units)
@@ -157,7 +157,7 @@ def spelled_interval(tokens: list[Token]) -> list[Token]:
 
 
 def _refuse_values(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
-    """Refuse what brackets after a relation make of it for sqlglot: a value, and no relation."""
+    """Refuse brackets after a relation, which sqlglot parses as a value."""
     for clause in nodes.of(exp.From, exp.Join):
         kind = _VALUES.get(type(clause.this))
         if kind is not None:
@@ -171,7 +171,7 @@ def _refuse_values(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
 
 
 def _refuse_names(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
-    """Refuse parameters where sqlglot takes them for the names of columns."""
+    """Refuse parameters that sqlglot parses as names of columns."""
     colons = _colons(tokens)
     aliases = [alias.args["alias"] for alias in nodes.of(exp.Alias)] if colons else []
     wrong = {alias.name for alias in aliases if isinstance(alias, exp.Placeholder)}
@@ -182,44 +182,44 @@ def _refuse_names(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
 
 
 def _function_name(before: Token | None, token: Token, following: Token | None) -> Token:
-    """Make names of functions that sqlglot would read or write wrongly names that it does not know."""
+    """Replace names of functions that sqlglot would parse or generate wrongly by names that it does not know."""
     called = following is not None and following.token_type == TokenType.L_PAREN
     heads_groups = before is not None and before.token_type == TokenType.GROUP_BY
     if token.token_type == TokenType.WINDOW and (called or heads_groups):
-        # sqlglot takes it for the WINDOW clause at the head of GROUP BY.
+        # At the head of GROUP BY, sqlglot treats it as the WINDOW clause.
         return made_token(TokenType.VAR, token.text, token)
     if not called:
         return token
     if token.text.upper() == "SAFE_CAST":
         return made_token(TokenType.VAR, "TRY_CAST", token)
     if token.text.upper() == "SESSION":
-        # A keyword of sqlglot's, and a window of Flink's in GROUP BY.
+        # A keyword in sqlglot, but a Flink window in GROUP BY.
         return made_token(TokenType.VAR, token.text, token)
     if token.text.upper() == "MEAN" and token.token_type == TokenType.VAR:
         return made_token(TokenType.VAR, "avg", token)
-    kept = token.text.upper() in _KEPT_FUNCTIONS or is_foreign_function(token.text)
-    if kept and token.token_type != TokenType.STRING:
+    keeps_name = token.text.upper() in _KEPT_FUNCTIONS or is_foreign_function(token.text)
+    if keeps_name and token.token_type != TokenType.STRING:
         return kept_name(token)
     if token.token_type == TokenType.ANY and (before is None or before.text.upper() not in COMPARING):
-        # The aggregate, and not what belongs to a comparison.
+        # The aggregate, not the ANY of a comparison.
         return kept_name(token)
     return token
 
 
 def _parameter(token: Token) -> list[Token]:
-    """Give a parameter without name, `?`, the place where it stands as name."""
+    """Name an unnamed parameter, `?`, by its position."""
     if token.token_type != TokenType.PLACEHOLDER:
         return [token]
     return [made_token(TokenType.COLON, ":", token), made_token(TokenType.VAR, f"{PLACED}{token.start}", token)]
 
 
 def _colons(tokens: list[Token]) -> list[tuple[Token, Token]]:
-    """Return each colon and what follows it."""
+    """Return each colon and the token after it."""
     return [(colon, after) for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON]
 
 
 def _note_parameters(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
-    """Note in the text where the parameters of an expression stand; if that is not clear, that there are some."""
+    """Note in the text the positions of an expression's parameters, or, if these are unclear, that there are some."""
     names = sorted(node.name for node in nodes.of(exp.Placeholder))
     places = [
         (Span(colon.start, name.end + 1), name.text)
@@ -233,12 +233,12 @@ def _note_parameters(text: Text, tokens: list[Token], nodes: TreeNodes) -> None:
 
 
 def kept_name(token: Token) -> Token:
-    """Make a function's name one that sqlglot does not know, so that it keeps the call as it is written."""
+    """Change a function's name to one that sqlglot does not know, so that it keeps the call as written."""
     return made_token(TokenType.VAR, KEPT + token.text, token)
 
 
 def _place_calls(text: Text, nodes: TreeNodes) -> None:
-    """Let the position of every call, which sqlglot ends at its name, reach to its closing parenthesis."""
+    """Extend the position of every call to its closing parenthesis; sqlglot ends it at the name."""
     for call in nodes.of(exp.Func):
         name = text.places.get(call.meta_get("start", -1))
         if name is not None and name + 1 in text.closing:

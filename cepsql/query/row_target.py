@@ -1,4 +1,4 @@
-"""What takes the rows of a standing query: a function, a queue, or a sink."""
+"""The target of a standing query's rows: a function, a queue, or a sink."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +28,7 @@ def row_target(
     checkpoint: Checkpoint,
     frame: DataFrame,
 ) -> BatchSink:
-    """Return what takes the rows of a frame, checked."""
+    """Return the target for the rows of a frame, after checks."""
     plan, sink = planned.plan, arguments.sink
     if sink is None:
         rows = RowQueue() if arguments.on_rows is None else RowSink(_for_python(arguments.on_rows))
@@ -57,5 +57,5 @@ def row_target(
 
 
 def _for_python(on_rows: Callable[[pa.Table, int], None]) -> Callable[[pa.Table, int], None]:
-    """Return a function that calls a user's with rows that Python can hold."""
+    """Return a function that calls the user's function with rows that Python can represent."""
     return lambda rows, batch: on_rows(for_python(rows), batch)

@@ -1,4 +1,4 @@
-"""The start of a query over streams: its checkpoint, its DataFrame, its sink, and then Spark."""
+"""Start a query over streams: its checkpoint, its DataFrame, its sink, and then Spark."""
 
 import sys
 import uuid
@@ -48,17 +48,17 @@ from cepsql.views.recent_rows import LastRows
 def start_query(
     planned: PlannedQuery, rows: SparkRows, arguments: StartArguments, last_rows: LastRows | None
 ) -> StandingQuery:
-    """Start a query as `Query.start` says.
+    """Start a query, as documented in `Query.start`.
 
-    rows:      have its DataFrame if it was built before, and warn of its tables.
-    last_rows: where the query under this name keeps its last rows; None: nowhere.
+    rows:      hold its DataFrame if it was built before, and warn of its tables.
+    last_rows: the store of the last rows of the query under this name, or None.
     """
     standing = None
     try:
         with held_interrupts():
             standing = _Start(planned, rows, arguments, last_rows).run()
     except KeyboardInterrupt:
-        # Nobody has it who could stop it.
+        # The caller gets no query that it could stop.
         if standing is not None:
             standing.stop()
         raise
@@ -66,17 +66,17 @@ def start_query(
 
 
 class _Start:
-    """One start of a query; `_checkpoint` knows more with each step, and a failure leaves nothing of it behind."""
+    """One start of a query; each step completes `_checkpoint`, and a failure removes it."""
 
     def __init__(self, planned: PlannedQuery, rows: SparkRows, arguments: StartArguments, last_rows: LastRows | None):
         self._planned, self._rows, self._arguments, self._last_rows = planned, rows, arguments, last_rows
         self._spark = planned.host.spark
         self._keeps = _kept_of_tables(planned.plan.origins)
         path = self._path()
-        # The views of a group have one source of a stream, which is Spark's.
+        # The views of a group share one source of a stream, in Spark.
         by_spark = planned.plan.parts or scan_obstacle(planned, rows, self._spark)
         self._scan = SPARK_SCAN if by_spark else ARROW_SCAN
-        # Without operators either scan goes on from where the other was.
+        # Without operators, each scan can resume from the other's checkpoint.
         self._plain = not planned.plan.stages
         self._origins = planned.valued.origins
         self._writer = uuid.uuid4().hex
@@ -102,7 +102,7 @@ class _Start:
         return standing
 
     def _path(self) -> CheckpointPath | None:
-        """Return the folder of the checkpoint, in which the query may have one; None for a temporary one."""
+        """Return the folder of the checkpoint, which may exist already; None for a temporary checkpoint."""
         if self._arguments.checkpoint is None:
             return None
         path = self._planned.checkpoint_path(self._arguments.checkpoint)
@@ -125,7 +125,7 @@ class _Start:
         return open_checkpoint(path, planned.identity(), demands)
 
     def _keep_tables(self) -> TableRefresh:
-        """Let the checkpoint keep what is read of tables, if it is to; return what reads tables again."""
+        """Store the rows of tables in the checkpoint, if needed; return the refresh of tables."""
         tables = [one for one in self._origins if isinstance(one, Source) and not one.streaming]
         if self._keeps is not None:
             with used(self._checkpoint.folder, "read"):
@@ -136,7 +136,7 @@ class _Start:
         return refresh
 
     def _built(self) -> DataFrame:
-        """Return the DataFrame; the checkpoint then knows which operators share a stage in it."""
+        """Return the DataFrame, and record in the checkpoint which operators share a stage."""
         if not self._plain:
             self._checkpoint = replace(self._checkpoint, packets=make_packet_folder(self._spark))
         checkpoint = self._checkpoint
@@ -157,18 +157,18 @@ class _Start:
             by_spark=self._rows.built if self._plain else None,
             folders=TaskFolders(checkpoint.packets, state_folder(checkpoint, self._spark)),
             observed=self._observed,
-            # Nothing follows the end.
+            # No batch follows the end.
             expired=sys.maxsize if self._arguments.drain else None,
             positions=isinstance(self._arguments.sink, ViewSink | GroupSink),
         )
         frame = self._planned.build(options)
-        self._checkpoint = keep_shared(checkpoint, sharing.found, sharing.found_tasks)
+        self._checkpoint = keep_shared(checkpoint, sharing.shared, sharing.shared_tasks)
         if self._arguments.drain:
             check_ended(frame, len(self._planned.plan.stages))
         return frame
 
     def _target(self, frame: DataFrame) -> BatchSink:
-        """Return what takes the rows; the checkpoint then knows its mount point."""
+        """Return the target of the rows, and record its mount point in the checkpoint."""
         target = row_target(self._planned, self._arguments, self._last_rows, self._checkpoint, frame)
         target.task_writer = self._writer
         if target.place is not None and target.mount is None:
@@ -182,7 +182,7 @@ class _Start:
             run_options(self._planned, self._checkpoint, arguments.sink),
             drain=arguments.drain,
             trigger=in_sparks_units(arguments.trigger) if arguments.trigger else StartOptions.trigger,
-            # One that somebody could go on with must not be ended before its rows are read.
+            # A checkpoint that can be resumed must not end before its rows are read.
             in_one_batch=arguments.checkpoint is None and _in_one_batch(self._origins),
             refresh=refresh,
             observed=self._observed,
@@ -190,7 +190,7 @@ class _Start:
 
 
 def _kept_of_tables(origins: Iterable[Source | Registered]) -> str | None:
-    """Return what a query reads for which its checkpoint keeps rows of a table; None: nothing."""
+    """Return the origin for which the query's checkpoint stores rows of a table, or None."""
     for origin in origins:
         if isinstance(origin, Source) and (origin.refresh is not None or origin.backfill is not None):
             what = "table with REFRESH EVERY" if origin.refresh is not None else "stream with BACKFILL FROM"
@@ -199,7 +199,7 @@ def _kept_of_tables(origins: Iterable[Source | Registered]) -> str | None:
 
 
 def _check_replayable(origins: Iterable[Source | Registered]) -> None:
-    """Refuse a checkpoint of what cannot be read again after a restart: rows would be lost."""
+    """Refuse a checkpoint for input that can't be read again after a restart, because rows would be lost."""
     for origin in origins:
         if isinstance(origin, Source) and origin.streaming and origin.format.lower() == "socket":
             raise NotSupportedError(
@@ -209,6 +209,6 @@ def _check_replayable(origins: Iterable[Source | Registered]) -> None:
 
 
 def _in_one_batch(origins: Iterable[Source | Registered]) -> bool:
-    """Tell whether all input that is there goes into one micro-batch."""
+    """Tell whether all present input fits into one micro-batch."""
     streams = [origin for origin in origins if origin.streaming]
     return all(isinstance(origin, Source) and is_read_at_once(origin) for origin in streams)

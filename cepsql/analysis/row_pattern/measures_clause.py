@@ -1,4 +1,4 @@
-"""MEASURES expressions: the matcher returns only what needs the match, Spark computes the rest from that."""
+"""MEASURES expressions: the matcher returns only what depends on the match, Spark computes the rest from that."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -34,11 +34,11 @@ _NAVIGATION = re.compile(rf"\b__({'|'.join(NAVIGATION)})(?=\()")
 
 @dataclass
 class Atoms:
-    """The columns that the matcher must return, and the aggregates that Spark computes from those that are lists.
+    """The columns that the matcher must return, and the aggregates that Spark computes from list columns.
 
-    Gathered while measures are lowered.
-    computed: what Spark computes, and the part of a measure in whose place it does.
-    mark:    what the names of the columns end with.
+    Collected while measures are lowered.
+    computed: the expressions that Spark computes, each with the part of a measure that it replaces.
+    mark:    the suffix of the columns' names.
     """
 
     measures: list[Measure] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Atoms:
         return exp.column(self.measures[-1].name)
 
     def aggregate(self, wanted: ListAggregate) -> exp.Column:
-        """Return the column that will hold a `ListAggregate`, which gets its name here."""
+        """Return the column that will hold a `ListAggregate`, and name the aggregate."""
         new = replace(wanted, name=f"g{len(self.aggregates)}{self.mark}")
         for planned in self.aggregates:
             if replace(planned, name=new.name) == new:
@@ -76,10 +76,10 @@ def lower_row_value(column: exp.Expr, scope: MatchScope, traveling: Traveling, a
 def lower_measure(
     expression: exp.Expr, scope: MatchScope, traveling: Traveling, atoms: Atoms, rows: Rows, final: bool = False
 ) -> exp.Expr:
-    """Return the expression that Spark computes over the matcher's columns; what those are goes into `atoms`.
+    """Return the expression that Spark computes over the matcher's columns; add these columns to `atoms`.
 
     rows:  ONE ROW, where RUNNING and FINAL agree, or ALL ROWS PER MATCH; MATCH_TIMEOUT() needs SHOW TIMEOUT MATCHES.
-    final: FINAL was said of the expression.
+    final: the expression is FINAL.
     Raises ProgrammingError and NotSupportedError with positions.
     """
 
@@ -166,7 +166,7 @@ def lower_measure(
 
 
 def written_part(node: exp.Expr) -> str:
-    """Return a part of a measure as Spark SQL, with its navigation by the standard's names."""
+    """Return a part of a measure as Spark SQL, with navigation under the standard's names."""
     if navigation_name(node) in (RUNNING, FINAL):
         return f"{spoken_name(node)} {written_part(node.expressions[0])}"
-    return _NAVIGATION.sub(lambda found: found[1], sql_of(node))
+    return _NAVIGATION.sub(lambda match: match[1], sql_of(node))

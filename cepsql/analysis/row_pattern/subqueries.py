@@ -1,4 +1,4 @@
-"""Subqueries and CURRENT_WATERMARK in DEFINE and MEASURES become hidden columns of the input of a match."""
+"""Replace subqueries and CURRENT_WATERMARK in DEFINE and MEASURES by hidden columns of a match's input."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,16 +14,16 @@ from cepsql.language.statements import MatchClause, MeasureClause
 from cepsql.pattern.compile import can_be_empty
 
 HIDDEN = "__subquery_"
-"""What the names of the hidden columns begin with."""
+"""The prefix of the names of the hidden columns."""
 
 _READERS = (FIRST, LAST, RUNNING, FINAL, "PREV", "NEXT")
 
 
 def with_hidden_columns(clause: MatchClause, check: Callable[[exp.Query, Span | None], None]) -> MatchClause:
-    """Return the clause over an input that also has what its conditions and measures ask of subqueries and watermarks.
+    """Return the clause over an input with hidden columns for its subqueries and watermarks.
 
-    A scalar subquery or EXISTS is one value; IN asks for each row. Spark computes all of them with the input.
-    check: raises an error for a subquery, which stands at a place, that reads what it may not read.
+    A scalar subquery or EXISTS is one value; IN is evaluated for each row. Spark computes them with the input.
+    check: raises an error, with position, for a subquery that reads a relation that it must not read.
     Raises NotSupportedError for subqueries of other forms.
     """
     hoisting = _Hoisting(clause, check)
@@ -49,7 +49,7 @@ def _extended(query: exp.Query, columns: list[exp.Expr]) -> exp.Query:
 
 
 class _Hoisting:
-    """The hidden columns, gathered while expressions are rewritten."""
+    """The hidden columns, collected while expressions are rewritten."""
 
     def __init__(self, clause: MatchClause, check: Callable[[exp.Query, Span | None], None]):
         self.clause, self.check = clause, check
@@ -58,8 +58,8 @@ class _Hoisting:
         self._variables = {*clause.pattern_names, *(union.text for union, _ in clause.subsets)}
 
     def without(self, expression: exp.Expr, variable: str | None = None) -> exp.Expr:
-        """Return an expression with hidden columns for its subqueries and watermarks; `variable` is the one that it
-        defines."""
+        """Return an expression with hidden columns for its subqueries and watermarks; `variable`: the pattern variable
+        that it defines."""
         if not asks_hidden_columns(expression):
             return expression
         copy = exp.Paren(this=expression.copy())
@@ -91,7 +91,7 @@ class _Hoisting:
         return hidden
 
     def _asks_others(self, node: exp.Expr) -> bool:
-        """Tell whether a subquery of IN is asked for a value of other rows of the match."""
+        """Tell whether IN with a subquery tests a value from other rows of the match."""
         if not isinstance(node, exp.In):
             return False
         reads = [inner for inner in node.this.walk() if navigation_name(inner) or is_aggregate(inner)]
@@ -99,8 +99,9 @@ class _Hoisting:
         return bool(reads or named or node.find_ancestor(exp.AggFunc, exp.Anonymous))
 
     def _in_list(self, node: exp.Expr) -> exp.Expr:
-        """Return what asks the list of a subquery's values, which is a hidden column, as IN does: NULL if the value is
-        not among them and one of them, or the value, is NULL; false of none."""
+        """Return the test of a value against a hidden column with the list of a subquery's values.
+
+        As IN, it is NULL if the value is not in the list and one of them is NULL, and false for an empty list."""
         asked = _query(node)
         if len(asked.selects) != 1 or asked.selects[0].is_star or isinstance(node.this, exp.Tuple):
             raise NotSupportedError(
@@ -136,26 +137,26 @@ class _Hoisting:
 
 
 def asks_hidden_columns(expression: exp.Expr) -> bool:
-    """Tell whether an expression of a clause has subqueries, or asks for watermarks."""
+    """Tell whether an expression of a clause has subqueries or calls of CURRENT_WATERMARK."""
     return expression.find(exp.Query) is not None or asks_watermarks(expression)
 
 
 def _outermost(root: exp.Expr) -> list[exp.Expr]:
-    """Return the expressions that hold a subquery, not those within it, and the calls of CURRENT_WATERMARK."""
-    found, waiting = [], [root]
+    """Return the outermost expressions with a subquery, and the calls of CURRENT_WATERMARK."""
+    outermost, waiting = [], [root]
     while waiting:
         node = waiting.pop()
         holds = isinstance(node, exp.In) and node.args.get("query") is not None
         holds = holds or (isinstance(node, exp.Exists | exp.Query) and node.find(exp.Query) is not None)
         if holds or is_watermark_call(node):
-            found.append(node)
+            outermost.append(node)
         else:
             waiting += list(node.iter_expressions())
-    return found
+    return outermost
 
 
 def _name_row_under_test(node: exp.In, variable: str) -> None:
-    """Take the variable that a condition defines off the columns before IN: they are those of the row itself."""
+    """Remove the variable that a condition defines from the columns before IN: they belong to the row itself."""
     for column in node.this.find_all(exp.Column):
         table = column.args.get("table")
         if table is not None and (table.name if table.quoted else table.name.upper()) == variable:
@@ -171,7 +172,7 @@ def _query(node: exp.Expr) -> exp.Query:
 
 
 def _variable_beside(node: exp.Expr) -> exp.Identifier | None:
-    """Return the variable whose rows the call reads that the node stands in: all of its columns must name one."""
+    """Return the variable whose rows the call around the node reads: all its columns must have the same variable."""
     call = node.parent
     while call is not None and not (is_aggregate(call) or navigation_name(call) in _READERS):
         call = call.parent

@@ -29,24 +29,24 @@ from cepsql.language.tree_nodes import TreeNodes
 from cepsql.operators.windowing.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
-"""Tells what is known of the rows that a table name means, or raises ProgrammingError."""
+"""Returns the properties of a table's rows, or raises ProgrammingError."""
 
-# sqlglot cannot tell all names inside these; Spark checks them.
+# sqlglot can't resolve all names inside these; Spark checks them.
 _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
 
 
 _UNKNOWN_COLUMNS = "due to missing source schemas"
-"""What sqlglot says of a name that may be a column of a relation whose columns are not known."""
+"""In sqlglot's error for a name that may be a column of a relation with unknown columns."""
 
 CTES = "ctes"
-"""Under which a table that is looked up remembers the names of the CTEs of its statement."""
+"""The key of a table's metadata with the names of the CTEs of its statement."""
 
 
 class _Names(Protocol):
-    """What the names in a query mean, whatever event times its relations have.
+    """The resolved names of a query, independent of the event times of its relations.
 
-    columns:    name and Spark type ("unknown" where sqlglot cannot tell).
-    projection: the columns of a query that only takes columns of one relation, None for another one.
+    columns:    name and Spark type ("unknown" if sqlglot can't infer it).
+    projection: the columns of a query that only selects columns of one relation, None for other queries.
     qualified:  the query with the table of every column and without stars, as far as the columns are known.
     """
 
@@ -65,12 +65,12 @@ class _Names(Protocol):
 
 @dataclass(frozen=True)
 class Resolved:
-    """What is known of a query without running it.
+    """What the analysis of a query tells without running it.
 
     relations: by lower-case name as written.
-    watermark: the output column that is the event time of the streams below, and its delay; None if there is none.
-    merged:    it is that of several streams, by UNION ALL.
-    others:    the output columns that are further event times which the streams below offer.
+    watermark: the output column that is the event time of the streams below, and its delay, or None.
+    merged:    whether it is the event time of several streams, by UNION ALL.
+    others:    the output columns that are further event times of the streams below.
     """
 
     relations: dict[str, Properties]
@@ -81,12 +81,12 @@ class Resolved:
 
     @property
     def columns(self) -> tuple[ColumnDefinition, ...]:
-        """Name and Spark type ("unknown" where sqlglot cannot tell) of what the query gives."""
+        """Names and Spark types of the query's columns; the type is "unknown" if sqlglot can't infer it."""
         return self._names.columns
 
     @property
     def projection(self) -> Sequence[Projected] | None:
-        """The columns of a query that only takes columns of one relation and filters its rows, None for another one."""
+        """The columns of a query that only selects columns of one relation and filters its rows, else None."""
         return self._names.projection
 
     @property
@@ -101,7 +101,7 @@ class Resolved:
 
 
 def _with_typed_windows(query: exp.Query, nodes: TreeNodes, schema: MappingSchema) -> exp.Query:
-    """Return an annotated query in which the bounds of windows in GROUP BY, which sqlglot does not know, have types."""
+    """Return an annotated query with types for the bounds of windows in GROUP BY, which sqlglot does not infer."""
     if not any(map(_is_window_bound, nodes.of(exp.Column, exp.Dot))):
         return query
     typed = copied(query)
@@ -157,7 +157,7 @@ def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
             ctes = clause.expressions
             visible = [*ctes, *visible]
         if isinstance(below, exp.CTE) and isinstance(parent, exp.With):
-            # A CTE sees only those before it, and itself after WITH RECURSIVE.
+            # A CTE can read the CTEs before it, and itself after WITH RECURSIVE.
             itself = [below] if parent.args.get("recursive") else []
             visible = [*parent.expressions[: below.index], *itself, *visible]
             above = parent.parent
@@ -179,10 +179,10 @@ def _is_cte(table: exp.Table) -> bool:
 
 
 def resolve(query: exp.Query, lookup: Lookup, tables: Sequence[exp.Table] | None = None) -> Resolved:
-    """Resolve the tables and columns of a query and find the types of its columns.
+    """Resolve the tables and columns of a query, and infer the types of its columns.
 
-    tables: what `catalog_tables` returns for it, if that is known.
-    What is known of a query stays so: it must not be changed afterwards.
+    tables: the result of `catalog_tables` for the query, if available.
+    Results are cached, so the query must not be changed afterwards.
     Raises ProgrammingError, with position and hint, for unknown tables and columns.
     """
     relations = {}
@@ -201,12 +201,12 @@ _Columns = tuple[tuple[str, tuple[ColumnDefinition, ...]], ...]
 
 
 _remembered: ContextVar[dict[int, tuple[exp.Query, _Columns, _Names]] | None] = ContextVar("names", default=None)
-"""What the names in queries mean over columns, by the identity of the query."""
+"""The resolved names of queries over columns, by the id of the query."""
 
 
 @contextmanager
 def remembered_names() -> Iterator[None]:
-    """Within the block, find what the names in a query mean once: planning asks about the same ones again and again."""
+    """Within the block, resolve the names of each query once: planning needs the same ones repeatedly."""
     token = _remembered.set({})
     try:
         yield
@@ -215,14 +215,14 @@ def remembered_names() -> Iterator[None]:
 
 
 def _names_of(query: exp.Query, columns_of: _Columns) -> _Names:
-    """Return what the names in a query mean; raises what `resolve` raises."""
+    """Return the resolved names of a query; raises what `resolve` raises."""
     remembered = _remembered.get()
     if remembered is not None and (last := remembered.get(id(query))) is not None and last[1] == columns_of:
         return last[2]
     items = projected(query, [columns for _, columns in columns_of])
     names = _QualifiedNames(query, columns_of) if items is None else _ProjectedNames(query, columns_of, items)
     if remembered is not None:
-        # With its query, so that no other one gets the same identity.
+        # With its query, so that no other query gets the same id.
         remembered[id(query)] = query, columns_of, names
     return names
 
@@ -255,7 +255,7 @@ class _QualifiedNames:
 
 
 class _ProjectedNames:
-    """The names of a query that takes columns of one relation."""
+    """The names of a query that selects columns of one relation."""
 
     def __init__(self, query: exp.Query, columns_of: _Columns, projection: Sequence[Projected]):
         self.columns = tuple(item.column for item in projection)
@@ -279,18 +279,18 @@ class _ProjectedNames:
 
 def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
     try:
-        tree = qualified(_spoken(query), schema, lambda: span_of(query))
+        tree = qualified(_with_written_names(query), schema, lambda: span_of(query))
     except OptimizeError as error:
         if _UNKNOWN_COLUMNS not in str(error):
             raise
-        # A name may be that of a column of a table function, or of an item.
-        tree = qualified(_spoken(query), schema, lambda: span_of(query), aliases=False)
+        # A name may be a column of a table function, or an alias.
+        tree = qualified(_with_written_names(query), schema, lambda: span_of(query), aliases=False)
     spread_inner_stars(tree, schema)
     return tree
 
 
-def _spoken(query: exp.Query) -> exp.Query:
-    """Return a query with flat names, in which every name knows how it was written."""
+def _with_written_names(query: exp.Query) -> exp.Query:
+    """Return a query with flat names, with each name's written form in its metadata."""
     flat = flatten_names(query)
     name_made_columns(flat)
     mark_merged_stars(flat)
@@ -302,9 +302,9 @@ def _spoken(query: exp.Query) -> exp.Query:
 
 
 def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:
-    """Return a copy in which every catalog table has a one-part name, its own name staying as alias.
+    """Return a copy in which every catalog table has a one-part name, and its own name as alias.
 
-    names: gives the new name for a written one; by default dots are replaced.
+    names: returns the new name for a written one; by default dots are replaced.
     """
     copy = copied(query)
     for table in catalog_tables(copy):
@@ -320,12 +320,12 @@ def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -
 
 
 def used_ctes(query: exp.Query) -> exp.Query:
-    """Return a copy without the CTEs that nothing in it reads, the query itself if it has no CTEs."""
+    """Return a copy without unused CTEs, the query itself if it has no CTEs."""
     if query.find(exp.With) is None:
         return query
     copy = copied(query)
     readers = Counter(_names_read(copy))
-    # Later ones and inner ones, which may be the last that read others, come first.
+    # Later and inner CTEs come first, because they may be the last readers of others.
     left = {id(cte): cte for cte in reversed(list(copy.find_all(exp.CTE)))}
     while unused := [cte for cte in left.values() if readers[cte.alias.lower()] <= _reads_own_name(cte)]:
         for cte in unused:
@@ -356,7 +356,7 @@ def _qualify_error(
     prefix = "Unknown column: "
     if message.startswith(prefix):
         name = message.removeprefix(prefix).lower()
-        # Of `a.b.c` it may be the first part.
+        # It may be the first part of `a.b.c`.
         named = [part for c in query.find_all(exp.Column) for part in c.parts if part.name.lower() == name]
         owners = [(part, part.parent) for part in named]
         column = next((owner for part, owner in owners if isinstance(owner, exp.Column) and owner.this is part), None)
@@ -390,7 +390,7 @@ def flat_name(name: str) -> str:
 
 
 def _refuse_time_travel(qualified: TreeNodes) -> None:
-    """Refuse VERSION AS OF and TIMESTAMP AS OF: Spark's are for tables of its own catalog."""
+    """Refuse VERSION AS OF and TIMESTAMP AS OF, which Spark only supports for tables of its own catalog."""
     for table in qualified.of(exp.Table):
         if (version := table.args.get("version")) is not None:
             raise NotSupportedError(
@@ -418,23 +418,23 @@ def _check_columns(
         if scope.is_correlated_subquery or isinstance(scope.expression, exp.SetOperation):
             continue
         everything = [name for names in columns.values() for name in names]
-        known = {table: {name.lower() for name in names} for table, names in columns.items()}
+        lower_names = {table: {name.lower() for name in names} for table, names in columns.items()}
         for column in scope.columns:
             if isinstance(column.this, exp.Star):
                 continue
             table = column.table.lower()
-            if column.name.lower() not in known.get(table, ()):
+            if column.name.lower() not in lower_names.get(table, ()):
                 _check_column(column, columns, everything)
             if not table and not _is_alias(column, scope):
                 _check_one_owner(column, _seen_in(column, scope, columns))
-            several = len(known.get(table, ())) < len(columns.get(table, ()))
-            # A column that a star stands for has no place in the text.
+            several = len(lower_names.get(table, ())) < len(columns.get(table, ()))
+            # A column from a star has no position in the text.
             if several and column.this.meta_get("start") is not None:
                 _check_one_column(column, columns[table])
 
 
 def _column_names(table: exp.Table, relation: Sequence[ColumnDefinition]) -> list[str]:
-    """Return the names of a relation's columns where it stands: an alias may give others."""
+    """Return the names of a relation's columns in the query: an alias may rename them."""
     alias = table.args.get("alias")
     renamed = alias.columns if alias is not None else []
     return [column.name for column in renamed or relation]
@@ -443,7 +443,7 @@ def _column_names(table: exp.Table, relation: Sequence[ColumnDefinition]) -> lis
 def _check_column(column: exp.Column, columns: dict[str, list[str]], everything: list[str]) -> None:
     table, name = column.table.lower(), column.name
     if table and table not in columns:
-        # It may be a field of a struct column, also of those that GROUP BY window(...) makes.
+        # It may be a field of a struct column, also of the column of GROUP BY window(...).
         if table in (c.lower() for c in everything) or table in ("window", "session_window"):
             return
         named = [name for name in columns if not name.startswith("__match_")]
@@ -458,7 +458,7 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
 
 
 def _column_hint(name: str, names: list[str]) -> str:
-    """Make the hint for a column that is not known."""
+    """Return the hint for an unknown column."""
     if name.lower() in (START, END) and not {START, END} & {column.lower() for column in names}:
         return f"a relation with WINDOW TUMBLING (SIZE 1 HOUR) behind it in FROM has {name}"
     near = any(name.lower() in column.lower() for column in names)
@@ -466,7 +466,7 @@ def _column_hint(name: str, names: list[str]) -> str:
 
 
 def _is_alias(column: exp.Column, scope: Scope) -> bool:
-    """Tell whether a column without a table may be what the SELECT gives by that name."""
+    """Tell whether a column without a table may be an alias of the SELECT."""
     query = scope.expression
     if not isinstance(query, exp.Query) or column.find_ancestor(exp.Join, exp.Select) is not query:
         return False
@@ -475,7 +475,7 @@ def _is_alias(column: exp.Column, scope: Scope) -> bool:
 
 
 def _seen_in(column: exp.Column, scope: Scope, columns: Mapping[str, list[str]]) -> list[str]:
-    """Return the relations of a SELECT whose columns of this name are seen where the column stands."""
+    """Return the relations of a SELECT with a column of this name that is visible at the column's position."""
     owners = [table for table, names in columns.items() if column.name.lower() in {name.lower() for name in names}]
     joins = [join for join in scope.expression.args.get("joins") or [] if join.kind in ("SEMI", "ANTI")]
     hidden = {join.alias_or_name.lower() for join in joins if column.find_ancestor(exp.Join) is not join}
@@ -501,14 +501,14 @@ def _check_one_column(column: exp.Column, names: list[str]) -> None:
 def event_time(scope: Scope | None, relations: Mapping[str, Properties], unions: bool = True) -> Watermark | None:
     """Follow the event-time column of the query's streams to the output; None if it is computed or gone.
 
-    relations: by flat name, as `flatten_names` gives them.
-    unions:    over a UNION ALL it is the column that is the event time of every branch, with the longest delay.
+    relations: by flat name, as in `flatten_names`.
+    unions:    over a UNION ALL, follow the column that is the event time of every branch, with the longest delay.
     """
     return _EventTimes(relations, unions).of(scope)
 
 
 def _other_times(names: _Names, relations: Mapping[str, Properties], time: Watermark | None) -> tuple[Watermark, ...]:
-    """Return the output columns that are event times if relations are followed by another one that they offer."""
+    """Return the output columns that are further event times of relations."""
     times: dict[str, Watermark] = {}
     for name, relation in relations.items():
         for other in relation.others:
@@ -519,7 +519,7 @@ def _other_times(names: _Names, relations: Mapping[str, Properties], time: Water
 
 
 class _EventTimes:
-    """The event times of scopes, each looked for once: a CTE may be read many times."""
+    """The event times of scopes, each resolved once, because a CTE may be read many times."""
 
     def __init__(self, relations: Mapping[str, Properties], unions: bool):
         self.relations, self.unions = relations, unions
@@ -550,7 +550,7 @@ class _EventTimes:
         return None
 
     def _of_source(self, source: exp.Expr | Scope | None) -> Watermark | None:
-        """Return the event time of what a SELECT reads, None if there is none or nothing is known of it."""
+        """Return the event time of a source of a SELECT, None if it has none or it is unknown."""
         if isinstance(source, Scope):
             return self.of(source)
         if isinstance(source, exp.Table) and source.name.lower() in self.relations:

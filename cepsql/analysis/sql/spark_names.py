@@ -1,4 +1,4 @@
-"""The names that Spark gives to what a SELECT computes without an alias."""
+"""Spark's names of SELECT expressions without an alias."""
 
 import re
 from collections.abc import Callable
@@ -17,16 +17,16 @@ _PART = re.compile(r"__part_(\d+)_")
 
 
 def spark_name(expression: exp.Expr) -> str:
-    """Return the name of a column as Spark makes it of the expression: count(1), (sum(n) / 2).
+    """Return Spark's name of a column with this expression: count(1), (sum(n) / 2).
 
-    That of a window function, of which Spark names the frame as well, is its text.
+    For a window function, whose name in Spark includes the frame, return its text.
     """
     plain = without_tables(expression)
     return plain.sql(dialect=DIALECT) if plain.find(exp.Window) is not None else _name(plain)
 
 
 def _name(node: exp.Expr) -> str:
-    """Return a node with all its parentheses, and nothing quoted."""
+    """Return the name of a node, with all parentheses and without quotes."""
     rule = _rule(node)
     return _written(node) if rule is None else rule(node)
 
@@ -36,13 +36,13 @@ def _rule(node: exp.Expr) -> Callable[[Any], str] | None:
 
 
 def _written(node: exp.Expr) -> str:
-    """Return a node as it is written as SQL, with its parts as they are named."""
+    """Return the SQL of a node, with its parts by their names."""
     copy = node.copy()
     parts: list[str] = []
 
     def named(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Literal):
-            # It stays one, for calls convert formats; but one that is the default is not left out.
+            # It stays a literal, because calls convert formats; the prefix prevents omission of a default.
             return exp.Literal.string(_KEPT + part.name) if part.is_string else part
         rule = None if part is copy else _rule(part)
         if rule is None:
@@ -51,8 +51,8 @@ def _written(node: exp.Expr) -> str:
         return exp.Var(this=f"__part_{len(parts) - 1}_")
 
     text = copy.transform(named, copy=False).sql(dialect=DIALECT, normalize_functions="lower", comments=False)
-    bare = _QUOTED.sub(lambda found: _ESCAPED.sub(r"\1", found[1]), text.replace(_KEPT, ""))
-    return _PART.sub(lambda found: parts[int(found[1])], bare)
+    bare = _QUOTED.sub(lambda match: _ESCAPED.sub(r"\1", match[1]), text.replace(_KEPT, ""))
+    return _PART.sub(lambda match: parts[int(match[1])], bare)
 
 
 def _call(name: str, *arguments: exp.Expr) -> str:

@@ -14,13 +14,13 @@ from cepsql.language.statements import ParsedQuery
 from cepsql.language.tokens import Text
 
 FILE = "file"
-"""Under which the name of a table remembers the `FileTable` that it stands for."""
+"""The key of a table name's metadata with its `FileTable`."""
 
 READERS = {
     "read_csv": "csv", "read_csv_auto": "csv", "read_json": "json", "read_json_auto": "json", "read_ndjson": "json",
     "read_parquet": "parquet", "parquet_scan": "parquet", "read_orc": "orc", "read_text": "text",
 }  # fmt: skip
-"""The functions that read files, and the format that each reads; some have DuckDB's names."""
+"""The functions that read files, with their formats; some have DuckDB's names."""
 
 _ENDINGS = {
     "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet",
@@ -35,10 +35,10 @@ _SPELLED = {"delim": "sep", "delimiter": "sep", "nullstr": "nullValue"}
 class FileTable:
     """Files that a query reads as a table.
 
-    path:    as it is written.
-    format:  csv, json, parquet, orc or text; None: as the names of the files say.
+    path:    as written.
+    format:  csv, json, parquet, orc or text; None: from the file extensions.
     options: of the format, by name.
-    written: the path, or the call, as it is written.
+    written: the path, or the call, as written.
     """
 
     path: str
@@ -48,13 +48,13 @@ class FileTable:
 
     @property
     def name(self) -> str:
-        """A name for the table that no other files have."""
-        told = repr((self.path, self.format, self.options)).encode()
-        return f"__file_{hashlib.sha256(told).hexdigest()[:12]}"
+        """A name for the table that is unique to these files."""
+        identity = repr((self.path, self.format, self.options)).encode()
+        return f"__file_{hashlib.sha256(identity).hexdigest()[:12]}"
 
 
 def ending_format(path: str) -> str | None:
-    """Return the format that the ending of a file's name says, None if it says none.
+    """Return the format of a file extension, None if it has no known format.
 
     >>> ending_format("logs/*.csv"), ending_format("/a/b.json.gz"), ending_format("logs/")
     ('csv', 'json', None)
@@ -66,9 +66,9 @@ def ending_format(path: str) -> str | None:
 
 
 def name_files(text: Text, tables: Iterable[exp.Table]) -> None:
-    """Give names to the files that are read as tables; the names remember them under FILE.
+    """Name the files that are read as tables; the names have them as metadata under FILE.
 
-    Raises ProgrammingError or NotSupportedError for a call that does not read files as it should.
+    Raises ProgrammingError or NotSupportedError for an invalid call of a function that reads files.
     """
     for table in tables:
         file = _file_table(text, table)
@@ -87,7 +87,7 @@ def name_files(text: Text, tables: Iterable[exp.Table]) -> None:
 
 
 def files_of(trees: Iterable[exp.Expr]) -> list[tuple[FileTable, exp.Identifier]]:
-    """Return the files that trees read as tables, each with the name that stands for it."""
+    """Return the files that trees read as tables, each with its name."""
     names = (
         table.this for tree in trees for table in tree.find_all(exp.Table) if table.this.meta_get(FILE) is not None
     )
@@ -95,7 +95,7 @@ def files_of(trees: Iterable[exp.Expr]) -> list[tuple[FileTable, exp.Identifier]
 
 
 def refuse_relative_files(query: ParsedQuery) -> None:
-    """Refuse files that another process, in another folder, would not find: the text of the query is kept.
+    """Refuse relative paths in a query that is stored, because a process in another folder would not find them.
 
     Raises ProgrammingError.
     """
@@ -133,7 +133,7 @@ def _file_table(text: Text, table: exp.Table) -> FileTable | None:
 
 
 def _option(written: exp.Expr) -> tuple[str | None, str | None]:
-    """Return the name and the value of an option: name => value, name = value or name := value; None for none."""
+    """Return the name and the value of an option: name => value, name = value or name := value; else None."""
     if not isinstance(written, exp.Kwarg | exp.EQ | exp.PropertyEQ):
         return None, None
     name = written.this.name if isinstance(written.this, exp.Var | exp.Column | exp.Identifier) else None
@@ -144,7 +144,7 @@ def _option(written: exp.Expr) -> tuple[str | None, str | None]:
 
 
 def _alias(file: FileTable) -> str:
-    """Return what a table over files is called that has no alias: the name of the file, or of its folder.
+    """Return the default alias of a table over files: the name of the file, or of its folder.
 
     >>> _alias(FileTable("logs/a-1.csv.gz", None, (), "")), _alias(FileTable("/data/logs/*.csv", None, (), ""))
     ('a_1', 'logs')
@@ -155,7 +155,7 @@ def _alias(file: FileTable) -> str:
 
 
 def refuse_calls(text: Text, tables: Iterable[exp.Table]) -> None:
-    """Refuse functions of other names that read files for others, such as read_xlsx('a.xlsx')."""
+    """Refuse functions of other systems that read files, such as read_xlsx('a.xlsx')."""
     for table in tables:
         call = table.this
         if isinstance(call, exp.Anonymous) and re.match(r"(?i)read_\w+\Z", call.name):

@@ -1,4 +1,4 @@
-"""The options of USING datagen: how many rows, how fast, and what each column holds."""
+"""The options of USING datagen: the number of rows, their rate, and the values of each column."""
 
 import datetime
 import hashlib
@@ -18,7 +18,7 @@ OPTIONS = {
     "number-of-rows": "after so many rows the input ends; a table needs it",
     "seed": "a whole number; another one gives other rows; default 0",
 }
-"""The options of the whole source, with what they mean."""
+"""The options of the source itself, with their meaning."""
 
 FIELD_OPTIONS = {
     "kind": "sequence, random, walk, choice, name or time",
@@ -34,7 +34,7 @@ FIELD_OPTIONS = {
     "null-rate": "share of NULL, from 0 to 1",
     "seed": "of this column alone",
 }
-"""The options `fields.NAME.OPTION` of one column, with what they mean."""
+"""The options `fields.NAME.OPTION` of one column, with their meaning."""
 
 KINDS = ("sequence", "random", "walk", "choice", "name", "time")
 
@@ -52,7 +52,7 @@ TIMES = (TIMESTAMP, NTZ, DATE)
 
 @dataclass(frozen=True)
 class Field:
-    """How the values of a column are made.
+    """How the values of a column are generated.
 
     base:     64 bits of its seed.
     low, high: of random and walk; None: no bound.
@@ -78,7 +78,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Generator:
-    """What makes rows: `rows` of them, None for endlessly many, and `rate` of them in a second."""
+    """A generator of rows: `rows` in total, None for no end, and `rate` per second."""
 
     fields: tuple[Field, ...]
     rate: float
@@ -86,9 +86,9 @@ class Generator:
 
 
 def generator(source: Source) -> Generator:
-    """Return what makes the rows of a source.
+    """Return the generator of a source's rows.
 
-    Raises ProgrammingError for options that are unknown or wrong, and for columns that datagen has no values for.
+    Raises ProgrammingError for unknown or wrong options, and for columns that datagen can't fill.
     """
     columns = [column for column in source.columns if column.expression is None]
     whole, own = _sorted_options(source, columns)
@@ -102,11 +102,11 @@ def generator(source: Source) -> Generator:
         if rows < 0:
             raise _wrong(source, "number-of-rows", "must be a whole number from zero on")
     for column in columns:
-        given = own[column.name.lower()]
-        field = _Maker(source, column, given, columns).field(seed)
+        field_options = own[column.name.lower()]
+        field = _Maker(source, column, field_options, columns).field(seed)
         fields.append(field)
-        if "end" in given:
-            end = _whole(source, f"fields.{column.name}.end", given["end"])
+        if "end" in field_options:
+            end = _whole(source, f"fields.{column.name}.end", field_options["end"])
             ended = max(0, end - int(field.start or 0) + 1)
             rows = ended if rows is None else min(rows, ended)
     if rows is None and not source.streaming:
@@ -118,13 +118,13 @@ def generator(source: Source) -> Generator:
 
 
 def check_fields(source: Source, span: Span) -> None:
-    """Raise ProgrammingError at `span` for what `generator` refuses."""
+    """Raise the errors of `generator` at `span`."""
     with at_place(span):
         generator(source)
 
 
 def with_start(options: Iterable[tuple[str, str]], now: datetime.datetime) -> tuple[tuple[str, str], ...]:
-    """Return options in which a start 'now' is that time, so that the same rows come whenever they are made."""
+    """Return options with a start 'now' replaced by the time, so that rows are always the same."""
     return tuple(
         (name, now.isoformat(" ", "seconds") if name.lower().endswith(".start") and value.lower() == "now" else value)
         for name, value in options
@@ -132,14 +132,14 @@ def with_start(options: Iterable[tuple[str, str]], now: datetime.datetime) -> tu
 
 
 def is_endless(source: Source) -> bool:
-    """Tell whether a source makes rows for ever."""
+    """Tell whether a source generates rows without end."""
     return generator(source).rows is None
 
 
 def _sorted_options(
     source: Source, columns: list[ColumnDefinition]
 ) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return the options of the whole source, and those of each column by its lower-case name."""
+    """Return the options of the source itself, and those of each column by lower-case name."""
     whole: dict[str, str] = {}
     own: dict[str, dict[str, str]] = {column.name.lower(): {} for column in columns}
     for name, value in source.options:
@@ -152,7 +152,7 @@ def _sorted_options(
             hint = suggestion(low, [*OPTIONS, "fields.NAME.kind"], "options")
             raise ProgrammingError(f"datagen has no option {name}", hint=hint)
         if column not in own:
-            hint = suggestion(column, [known.name for known in columns], "columns that are not computed")
+            hint = suggestion(column, [each.name for each in columns], "columns that are not computed")
             raise ProgrammingError(f"the option {name} names a column that {source.name} does not read", hint=hint)
         if option not in FIELD_OPTIONS:
             raise ProgrammingError(
@@ -164,11 +164,11 @@ def _sorted_options(
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes the field of a column from its options."""
+    """Creates the field of a column from its options."""
 
     source: Source
     column: ColumnDefinition
-    given: dict[str, str]
+    options: dict[str, str]
     columns: list[ColumnDefinition]
 
     def field(self, seed: int) -> Field:
@@ -179,7 +179,7 @@ class _Maker:
                 f"datagen cannot fill the column {self.column.name} {self.column.type}",
                 hint=f"compute it from other columns: {self.column.name} {self.column.type} AS ...",
             )
-        kind = self.given.get("kind", self._usual(kind_of)).lower()
+        kind = self.options.get("kind", self._usual(kind_of)).lower()
         if kind not in KINDS:
             raise self._wrong(
                 "kind", f"must be {', '.join(KINDS[:-1])} or {KINDS[-1]}", suggestion(kind, KINDS, "kinds")
@@ -193,13 +193,13 @@ class _Maker:
         if kind == "choice" and not self._values():
             raise self._wrong("values", "must list the values of choice, separated by commas: 'red, green'")
         low, high = self._bounds(kind_of, whole) if kind in ("random", "walk") and number else (None, None)
-        null_rate = _number(self.source, self._name("null-rate"), self.given.get("null-rate", "0"))
+        null_rate = _number(self.source, self._name("null-rate"), self.options.get("null-rate", "0"))
         if not 0 <= null_rate <= 1:
             raise self._wrong("null-rate", "must be a number from 0 to 1")
-        length = _whole(self.source, self._name("length"), self.given.get("length", str(_LENGTH)))
+        length = _whole(self.source, self._name("length"), self.options.get("length", str(_LENGTH)))
         if not 0 < length <= 10_000:
             raise self._wrong("length", "must be a whole number from 1 to 10000")
-        own_seed = _whole(self.source, self._name("seed"), self.given.get("seed", str(seed)))
+        own_seed = _whole(self.source, self._name("seed"), self.options.get("seed", str(seed)))
         base = int.from_bytes(hashlib.sha256(f"{own_seed} {self.column.name.lower()}".encode()).digest()[:8], "big")
         step = self._step(kind, low, high)
         return Field(
@@ -210,24 +210,24 @@ class _Maker:
     def _usual(self, kind: Type) -> str:
         if kind in TIMES:
             return "time"
-        if "values" in self.given:
+        if "values" in self.options:
             return "choice"
-        return "sequence" if "end" in self.given else "random"
+        return "sequence" if "end" in self.options else "random"
 
     def _bounds(self, kind: Type, whole: bool) -> tuple[float | int | None, float | int | None]:
         read = _whole if whole else _number
         low, high = (
-            read(self.source, self._name(name), self.given[name]) if name in self.given else None
+            read(self.source, self._name(name), self.options[name]) if name in self.options else None
             for name in ("min", "max")
         )
-        walks = self.given.get("kind", "").lower() == "walk"
+        walks = self.options.get("kind", "").lower() == "walk"
         if whole:
             least, greatest = -(1 << _BITS[kind] - 1), (1 << _BITS[kind] - 1) - 1
             low, high = (least if low is None else low), (greatest if high is None else high)
             if low < least or high > greatest:
                 raise self._wrong("min" if low < least else "max", f"is beyond the values of {self.column.type}")
             if walks:
-                low, high = low if "min" in self.given else None, high if "max" in self.given else None
+                low, high = low if "min" in self.options else None, high if "max" in self.options else None
         elif not walks:
             low = 0.0 if low is None else low
             high = low + 1.0 if high is None else high
@@ -236,31 +236,31 @@ class _Maker:
         return low, high
 
     def _start(self, kind: str, low: float | int | None, high: float | int | None) -> float | int | str | None:
-        given = self.given.get("start")
+        start = self.options.get("start")
         if kind == "sequence":
-            return 1 if given is None else _whole(self.source, self._name("start"), given)
+            return 1 if start is None else _whole(self.source, self._name("start"), start)
         if kind == "walk":
-            if given is not None:
-                return _number(self.source, self._name("start"), given)
-            known = [bound for bound in (low, high) if bound is not None]
-            return sum(known) / len(known) if known else _STEPS
+            if start is not None:
+                return _number(self.source, self._name("start"), start)
+            bounds = [bound for bound in (low, high) if bound is not None]
+            return sum(bounds) / len(bounds) if bounds else _STEPS
         if parse_type(self.column.type) not in TIMES:
             return None
         try:
-            datetime.datetime.fromisoformat(given or _START)
+            datetime.datetime.fromisoformat(start or _START)
         except ValueError:
             raise self._wrong("start", "must be a time such as '2026-01-01 00:00:00', or 'now'") from None
-        return given or _START
+        return start or _START
 
     def _step(self, kind: str, low: float | int | None, high: float | int | None) -> float | None:
         if kind != "walk":
-            return self._micros("step") if "step" in self.given else None
-        if "step" in self.given:
-            return _number(self.source, self._name("step"), self.given["step"])
+            return self._micros("step") if "step" in self.options else None
+        if "step" in self.options:
+            return _number(self.source, self._name("step"), self.options["step"])
         return 1.0 if low is None or high is None else (high - low) / _STEPS
 
     def _per(self, kind: str) -> str | None:
-        per = self.given.get("per")
+        per = self.options.get("per")
         if per is None:
             return None
         others = [column.name for column in self.columns if column.name != self.column.name]
@@ -269,17 +269,17 @@ class _Maker:
         return next(name for name in others if name.lower() == per.lower())
 
     def _values(self) -> tuple[str, ...]:
-        return tuple(value.strip() for value in self.given.get("values", "").split(",") if value.strip())
+        return tuple(value.strip() for value in self.options.get("values", "").split(",") if value.strip())
 
     def _micros(self, option: str) -> int:
-        text = self.given.get(option)
+        text = self.options.get(option)
         if text is None:
             return 0
-        found = re.fullmatch(r"(\d+(?:\.\d+)?) *([a-z]+)", text.strip().lower())
-        unit = _UNITS.get(found[2], _UNITS.get(found[2].removesuffix("s"))) if found else None
-        if found is None or unit is None:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?) *([a-z]+)", text.strip().lower())
+        unit = _UNITS.get(match[2], _UNITS.get(match[2].removesuffix("s"))) if match else None
+        if match is None or unit is None:
             raise self._wrong(option, "must be a time such as '5 seconds'")
-        return round(float(found[1]) * unit)
+        return round(float(match[1]) * unit)
 
     def _name(self, option: str) -> str:
         return f"fields.{self.column.name}.{option}"
@@ -290,12 +290,12 @@ class _Maker:
 
 def _number(source: Source, option: str, text: str) -> float:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = float("nan")
-    if found != found or found in (float("inf"), float("-inf")):
+        number = float("nan")
+    if number != number or number in (float("inf"), float("-inf")):
         raise _wrong(source, option, f"must be a number, not '{text}'")
-    return found
+    return number
 
 
 def _whole(source: Source, option: str, text: str) -> int:

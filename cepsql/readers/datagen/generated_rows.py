@@ -1,4 +1,4 @@
-"""The rows of a generator, as Arrow columns: the n-th one follows from n and the seeds alone."""
+"""The rows of a generator, as Arrow columns: the n-th row depends on n and the seeds alone."""
 
 import datetime
 import hashlib
@@ -13,7 +13,7 @@ from cepsql.scalar.types import DATE, DOUBLE, FLOAT, INTEGERS, STRING, TIMESTAMP
 from cepsql.scalar.zone import Zone
 
 BATCH = 1 << 16
-"""So many rows are made at once."""
+"""How many rows are generated at once."""
 
 NAMES = (
     "Ada", "Amir", "Ana", "Ben", "Bo", "Carla", "Chen", "Clara", "Dan", "Dara", "Eli", "Emma", "Eva", "Fatima", "Finn",
@@ -27,7 +27,7 @@ _GOLDEN, _FIRST, _SECOND = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476
 _SIGNS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz234567", np.uint8)
 _SIGNS_OF_A_WORD = 12
 _LEVELS = 32
-"""A walk comes back to its start after two to the power of so many rows."""
+"""A walk repeats after two to the power of this number of rows."""
 
 _VALUE, _NULL, _PAST = (np.uint64(n) for n in (1, 2, 3))
 _ARROW = {
@@ -38,14 +38,14 @@ _ARROW = {
 
 
 def rows(generator: Generator, begin: int, end: int, zone: Zone) -> Iterator[pa.RecordBatch]:
-    """Yield the rows from number `begin` on, the first being 0, to before number `end`.
+    """Yield the rows from number `begin` up to, without, number `end`; the first row has number 0.
 
-    zone: in which times without zone are read.
+    zone: for times without zone.
     """
     for at in range(begin, end, BATCH):
         numbers = np.arange(at, min(at + BATCH, end), dtype=np.uint64)
         made: dict[str, pa.Array] = {}
-        # What a walk goes by comes first.
+        # The column of a walk's `per` comes first.
         for field in sorted(generator.fields, key=lambda field: field.per is not None):
             made[field.name] = _column(field, numbers, generator.rate, zone, made)
         names = [field.name for field in generator.fields]
@@ -94,13 +94,13 @@ def _random(field: Field, bits: np.ndarray, numbers: np.ndarray) -> pa.Array:
     if field.type in INTEGERS:
         width = int(field.high) - int(field.low) + 1
         drawn = bits if width == 1 << 64 else bits % np.uint64(width)
-        # Sums of 64 bits go round.
+        # 64-bit sums wrap around.
         return pa.array((drawn + np.uint64(int(field.low) % (1 << 64))).view(np.int64)).cast(_arrow(field.type))
     return _numbers(field, field.low + _share(bits) * (field.high - field.low))
 
 
 def _walk(field: Field, numbers: np.ndarray, made: dict[str, pa.Array]) -> np.ndarray:
-    """Return a random walk at some steps: each level moves the middle between two steps of the one above it."""
+    """Return a random walk at some steps: each level moves the midpoint between two steps of the level above."""
     base = np.full(len(numbers), np.uint64(field.base))
     if field.per is not None:
         base ^= _hashes(made[field.per])
@@ -114,7 +114,7 @@ def _walk(field: Field, numbers: np.ndarray, made: dict[str, pa.Array]) -> np.nd
 
 
 def _between(values: np.ndarray, low: float | int | None, high: float | int | None) -> np.ndarray:
-    """Return values within bounds: what would go beyond one is reflected there."""
+    """Return values within bounds, reflected at the bounds."""
     if low is not None and high is not None:
         width = float(high - low)
         return values * 0 + low if not width else low + width - np.abs((values - low) % (2 * width) - width)
@@ -130,7 +130,7 @@ def _times(field: Field, numbers: np.ndarray, rate: float, zone: Zone) -> pa.Arr
     epoch = datetime.datetime(1970, 1, 1, tzinfo=shown.tzinfo and datetime.UTC)
     first = (shown - epoch) // datetime.timedelta(microseconds=1)
     first = zone.instant(first) if local else first
-    # Rates are no whole numbers of microseconds: no error adds up.
+    # Rates are not whole numbers of microseconds, so this avoids accumulated errors.
     passed = numbers.astype(np.int64) * int(field.step) if field.step else np.floor(numbers * (1_000_000 / rate))
     micros = first + passed.astype(np.int64)
     if field.past:
@@ -160,7 +160,7 @@ def _bits(base: int | np.ndarray, purpose: np.uint64, numbers: np.ndarray) -> np
 
 
 def _mixed(bits: np.ndarray) -> np.ndarray:
-    """Return bits of which each depends on all that were given: the last step of SplitMix64."""
+    """Return bits that each depend on all input bits: the last step of SplitMix64."""
     with np.errstate(over="ignore"):
         bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
         bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
@@ -168,19 +168,19 @@ def _mixed(bits: np.ndarray) -> np.ndarray:
 
 
 def _share(bits: np.ndarray) -> np.ndarray:
-    """Return numbers from 0 to below 1."""
+    """Return numbers from 0 up to, without, 1."""
     return (bits >> np.uint64(11)).astype(np.float64) / float(1 << 53)
 
 
 def _normal(bits: np.ndarray) -> np.ndarray:
-    """Return numbers of mean 0 and deviation 1, about normally distributed: sums of four uniform ones."""
+    """Return approximately normally distributed numbers of mean 0 and deviation 1: sums of four uniform ones."""
     parts = [((bits >> np.uint64(shift)) & np.uint64(0xFFFF)).astype(np.float64) / 0xFFFF for shift in (0, 16, 32, 48)]
     return (sum(parts) - 2) * np.sqrt(3)
 
 
 def _hashes(values: pa.Array) -> np.ndarray:
-    """Return 64 bits for each value, the same for equal ones."""
+    """Return a 64-bit hash of each value."""
     coded = values.cast(pa.string()).dictionary_encode(null_encoding="encode")
-    known = [hashlib.sha256(repr(value).encode()).digest()[:8] for value in coded.dictionary.to_pylist()]
-    hashes = np.array([int.from_bytes(digest, "big") for digest in known], np.uint64)
+    digests = [hashlib.sha256(repr(value).encode()).digest()[:8] for value in coded.dictionary.to_pylist()]
+    hashes = np.array([int.from_bytes(digest, "big") for digest in digests], np.uint64)
     return hashes[coded.indices.to_numpy(zero_copy_only=False).astype(np.intp)]

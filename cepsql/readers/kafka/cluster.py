@@ -1,4 +1,4 @@
-"""Ask a Kafka cluster which partitions there are, and where they begin and end."""
+"""Ask a Kafka cluster for partitions and their first and last offsets."""
 
 import logging
 import re
@@ -13,7 +13,7 @@ from cepsql.errors import OperationalError
 from cepsql.readers.kafka.kafka_options import EARLIEST, LATEST, KafkaOptions, KafkaStart
 
 PATIENCE_SECONDS = 120
-"""How long a query that runs waits for brokers that do not answer."""
+"""How long a running query waits for brokers that do not answer."""
 
 _ONE_TRY_SECONDS = 10
 _PAUSE_SECONDS = 1.0
@@ -27,7 +27,7 @@ _ABSENT = (
     KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION,
 )  # fmt: skip
 PASSING = (*_SILENT, *_ABSENT)
-"""Codes of errors that pass when brokers answer again."""
+"""Codes of errors that may pass when brokers answer again."""
 
 _LASTING = (
     KafkaError._AUTHENTICATION, KafkaError._INVALID_ARG, KafkaError._UNSUPPORTED_FEATURE,
@@ -35,58 +35,57 @@ _LASTING = (
     KafkaError.ILLEGAL_SASL_STATE, KafkaError.SECURITY_DISABLED, KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TOPIC_EXCEPTION,
 )  # fmt: skip
-"""Codes of errors that waiting does not mend. All others may pass: a broker that has just started has many."""
+"""Codes of permanent errors. All others may pass: a broker that has just started reports many."""
 
 Partition = tuple[str, int]
 Positions = dict[str, dict[str, int]]
 """A number for each partition, as text, of each topic."""
 
 _NO_ID = "A" * 22
-"""What a broker before Kafka 2.8 gives for the id of a topic."""
+"""The topic id from a broker before Kafka 2.8."""
 
 _Answer = TypeVar("_Answer")
 _Timed = type(OffsetSpec.for_timestamp(0))
 
 
 class _Missing(Exception):
-    """There is no such topic, or it, or where a partition begins or ends, is not known yet."""
+    """The topic, or the begin or end of a partition, is missing or not known yet."""
 
 
 class Cluster:
     """The partitions of one source.
 
-    patience: seconds for which a question is asked again while no broker answers.
+    patience: seconds during which a request is retried while no broker answers.
     """
 
     def __init__(self, options: KafkaOptions, patience: float = PATIENCE_SECONDS):
         self._options, self._patience = options, patience
-        # Errors are raised where they concern somebody; librdkafka would also write them to standard error.
+        # Errors are raised; librdkafka would also write them to standard error.
         self._admin = AdminClient(dict(options.client, log_level=0), logger=silent_logger())
         committed = options.client["isolation.level"] == "read_committed"
         self._isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
 
     def partitions(self) -> list[Partition]:
-        """Return all partitions that the source reads. Raises OperationalError if there is no such topic."""
+        """Return all partitions that the source reads. Raises OperationalError if a topic is missing."""
         return self._asked(self._partitions)
 
     def earliest(self) -> Positions:
-        """Return the offset of the first record that is there, for each partition."""
+        """Return the offset of the first present record of each partition."""
         return self._asked(lambda: self._offsets(dict.fromkeys(self._partitions(), OffsetSpec.earliest())))
 
     def latest(self) -> Positions:
-        """Return the offset after the last record, for each partition."""
+        """Return the offset after the last record of each partition."""
         return self._asked(lambda: self._offsets(dict.fromkeys(self._partitions(), OffsetSpec.latest())))
 
     def positions(self, start: KafkaStart) -> Positions:
-        """Return the offsets that a start or an end stands for; after the last record where a time is later than all.
+        """Return the offsets of a start or an end; for a time after all records, the offset after the last one.
 
-        Raises OperationalError if it names partitions that are not there.
+        Raises OperationalError if it names missing partitions.
         """
         return self._asked(lambda: self._positions(start))
 
     def ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Return the ids of topics: one that is deleted and made anew has another. Left out are those that the brokers
-        do not say."""
+        """Return the ids of topics that the brokers report; a topic that is deleted and created again gets a new id."""
         return self._asked(lambda: self._ids(topics))
 
     def _positions(self, start: KafkaStart) -> Positions:
@@ -95,7 +94,7 @@ class Cluster:
         if missing := named - set(partitions):
             topic, partition = min(missing)
             raise OperationalError(f"{topic} has no partition {partition}, from which reading is to start")
-        asked, found = {}, []
+        asked, fixed = {}, []
         for topic, number in partitions:
             value = start.each.get(topic, {}).get(str(number), start.default)
             if value == EARLIEST:
@@ -105,12 +104,12 @@ class Cluster:
             elif start.timed:
                 asked[topic, number] = OffsetSpec.for_timestamp(value)
             else:
-                found.append((topic, number, value))
+                fixed.append((topic, number, value))
         offsets = self._offsets(asked)
         beyond = [(topic, int(p)) for topic, each in offsets.items() for p, offset in each.items() if offset < 0]
         for topic, ends in self._offsets(dict.fromkeys(beyond, OffsetSpec.latest())).items():
             offsets[topic] |= ends
-        for topic, number, value in found:
+        for topic, number, value in fixed:
             offsets.setdefault(topic, {})[str(number)] = value
         return offsets
 
@@ -118,43 +117,43 @@ class Cluster:
         options = self._options
         if options.assigned is not None:
             return [(topic, number) for topic, numbers in options.assigned.items() for number in numbers]
-        known = self._admin.list_topics(timeout=_ONE_TRY_SECONDS).topics
+        topics = self._admin.list_topics(timeout=_ONE_TRY_SECONDS).topics
         if options.pattern is not None:
-            names = [name for name in known if re.fullmatch(options.pattern, name) and not name.startswith("__")]
+            names = [name for name in topics if re.fullmatch(options.pattern, name) and not name.startswith("__")]
         else:
             names = list(options.topics or ())
         for name in names:
-            error = known[name].error if name in known else None
-            if name not in known or (error is not None and error.code() in _ABSENT):
+            error = topics[name].error if name in topics else None
+            if name not in topics or (error is not None and error.code() in _ABSENT):
                 raise _Missing(f"Kafka at {options.servers} has no topic {name}")
             if error is not None:
                 raise KafkaException(error)
-        return [(name, number) for name in sorted(names) for number in sorted(known[name].partitions)]
+        return [(name, number) for name in sorted(names) for number in sorted(topics[name].partitions)]
 
     def _offsets(self, asked: dict[Partition, OffsetSpec]) -> Positions:
         wanted = {TopicPartition(topic, number): spec for (topic, number), spec in asked.items()}
         if not wanted:
             return {}
         answers = self._admin.list_offsets(wanted, isolation_level=self._isolation, request_timeout=_ONE_TRY_SECONDS)
-        found: Positions = {}
+        offsets: Positions = {}
         for partition, answer in answers.items():
             offset = answer.result().offset
             if offset < 0 and not isinstance(asked[partition.topic, partition.partition], _Timed):
-                # A broker that is just away, or slow, leaves it open. To go on without would leave records behind.
+                # An absent or slow broker does not report the offset. Going on without it would skip records.
                 raise _Missing(f"Kafka does not say how far partition {partition.partition} of {partition.topic} is")
-            found.setdefault(partition.topic, {})[str(partition.partition)] = offset
-        return found
+            offsets.setdefault(partition.topic, {})[str(partition.partition)] = offset
+        return offsets
 
     def _ids(self, topics: Iterable[str]) -> dict[str, str]:
-        found = {}
+        ids = {}
         answers = self._admin.describe_topics(TopicCollection(sorted(topics)), request_timeout=_ONE_TRY_SECONDS)
         for topic, answer in answers.items():
             try:
-                found[topic] = str(answer.result().topic_id)
+                ids[topic] = str(answer.result().topic_id)
             except KafkaException as failure:
                 if may_pass(failure.args[0]):
                     raise
-        return {topic: id for topic, id in found.items() if id != _NO_ID}
+        return {topic: id for topic, id in ids.items() if id != _NO_ID}
 
     def _asked(self, question: Callable[[], _Answer]) -> _Answer:
         deadline = time.monotonic() + self._patience
@@ -172,19 +171,19 @@ class Cluster:
 
 
 def may_pass(error: KafkaError) -> bool:
-    """Tell whether a question is worth asking again."""
+    """Tell whether a request is worth a retry."""
     return not error.fatal() and error.code() not in _LASTING
 
 
 def kafka_failure(error: KafkaError, servers: str) -> OperationalError:
-    """Return what an error of librdkafka's means."""
+    """Return the error for one of librdkafka's."""
     if error.code() in _SILENT:
         return OperationalError(f"no Kafka broker answers at {servers}", detail=str(error))
     return OperationalError(f"Kafka at {servers} says: {error.str()}", detail=str(error))
 
 
 def silent_logger() -> logging.Logger:
-    """Return what takes the log of librdkafka, which would otherwise write to standard error."""
+    """Return a logger for librdkafka, which otherwise writes to standard error."""
     logger = logging.getLogger("cepsql.kafka.client")
     logger.propagate = False
     if not logger.handlers:

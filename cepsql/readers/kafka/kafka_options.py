@@ -1,4 +1,4 @@
-"""What the OPTIONS of a Kafka source say: the same words as those of Spark's connector."""
+"""The OPTIONS of a Kafka source, named as those of Spark's connector."""
 
 import json
 import re
@@ -11,7 +11,7 @@ Offsets = Mapping[str, Mapping[str, int]]
 """A number for each partition, as text, of each topic."""
 
 EARLIEST, LATEST = -2, -1
-"""What stands for the first record and for the end in a number of an offset."""
+"""The offsets that mean the first record and the end."""
 
 _LIMIT = "maxoffsetspertrigger"
 _KNOWN = {
@@ -20,7 +20,7 @@ _KNOWN = {
 }  # fmt: skip
 _TUNING = {"minpartitions", "groupidprefix", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
            "fetchoffset.retryintervalms"}  # fmt: skip
-"""Options of Spark's connector that change no row and mean nothing here."""
+"""Options of Spark's connector that do not affect rows and are ignored here."""
 
 _CONNECTOR_ONLY = {
     "minoffsetspertrigger", "maxtriggerdelay", "endingtimestamp", "endingoffsetsbytimestamp", "maxrecordsperpartition",
@@ -32,7 +32,7 @@ _SAME = {
     "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password",
     "ssl.endpoint.identification.algorithm", "metadata.max.age.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms",
 }  # fmt: skip
-"""Settings that Kafka's Java client and librdkafka call the same, and those of librdkafka alone."""
+"""Settings with the same name in Kafka's Java client and librdkafka, and those of librdkafka alone."""
 
 _CONSUMER = {
     "client.rack", "group.id", "isolation.level", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes",
@@ -45,9 +45,9 @@ _JAAS_ENTRY = re.compile(r"""(\w+)\s*=\s*"((?:[^"\\]|\\.)*)\"""")
 
 @dataclass(frozen=True)
 class KafkaStart:
-    """Where reading begins: at offsets (or EARLIEST, LATEST), or at times in milliseconds.
+    """The start of reading: offsets (or EARLIEST, LATEST), or times in milliseconds.
 
-    default: for all partitions that `each` does not name; each: offsets or times by topic and partition.
+    default: for partitions that are not in `each`; each: offsets or times by topic and partition.
     """
 
     default: int
@@ -61,9 +61,9 @@ class KafkaOptions:
 
     topics:    names; None: those that match `pattern`, or those of `assigned`.
     assigned:  partitions by topic.
-    end:       where a bounded table ends.
-    limit:     how many records a micro-batch takes at most.
-    fail_on_loss: records that are gone before they were read are an error.
+    end:       of a bounded table.
+    limit:     the maximum number of records of a micro-batch.
+    fail_on_loss: whether records that were removed before they were read are an error.
     client:    settings of librdkafka.
     """
 
@@ -77,39 +77,31 @@ class KafkaOptions:
     client: Mapping[str, str] = field(repr=False)
 
     @property
-    def spoken(self) -> str:
-        """The topics as messages name them."""
-        if self.pattern is not None:
-            return f"the topics like {self.pattern}"
-        names = self.topics or tuple(self.assigned or ())
-        return f"the topic{'s' if len(names) > 1 else ''} {', '.join(names)}"
-
-    @property
     def servers(self) -> str:
-        """Where the brokers are."""
+        """The addresses of the brokers."""
         return self.client["bootstrap.servers"]
 
 
 def kafka_options(source: str, options: Iterable[tuple[str, str]], streaming: bool) -> KafkaOptions:
-    """Read the options of the source of that name; `startingtimestamp` must be a number here.
+    """Read the options of the named source; `startingtimestamp` must be a number here.
 
-    Raises ProgrammingError for what is missing or wrong, NotSupportedError for what only Spark's connector knows.
+    Raises ProgrammingError for missing or wrong options, NotSupportedError for those of Spark's connector only.
     """
-    given = {name.lower(): value for name, value in options}
-    check_options(source, given)
-    foreign = next((name for name in given if name in _CONNECTOR_ONLY), None)
+    values = {name.lower(): value for name, value in options}
+    check_options(source, values)
+    foreign = next((name for name in values if name in _CONNECTOR_ONLY), None)
     if foreign is not None:
         raise NotSupportedError(f"the option {foreign} is for Spark's connector")
-    topics, assigned = given.get("subscribe"), given.get("assign")
+    topics, assigned = values.get("subscribe"), values.get("assign")
     return KafkaOptions(
         topics=tuple(name.strip() for name in topics.split(",")) if topics is not None else None,
-        pattern=_pattern(given.get("subscribepattern")),
+        pattern=_pattern(values.get("subscribepattern")),
         assigned=None if assigned is None else {t: tuple(p) for t, p in _json("assign", assigned).items()},
-        start=_start(given, LATEST if streaming else EARLIEST),
-        end=_position("endingoffsets", given.get("endingoffsets", "latest")),
-        limit=_count(_LIMIT, given[_LIMIT]) if _LIMIT in given else None,
-        fail_on_loss=given.get("failondataloss", "true").lower() != "false",
-        client=client_settings({n.removeprefix("kafka."): v for n, v in given.items() if n.startswith("kafka.")}),
+        start=_start(values, LATEST if streaming else EARLIEST),
+        end=_position("endingoffsets", values.get("endingoffsets", "latest")),
+        limit=_count(_LIMIT, values[_LIMIT]) if _LIMIT in values else None,
+        fail_on_loss=values.get("failondataloss", "true").lower() != "false",
+        client=client_settings({n.removeprefix("kafka."): v for n, v in values.items() if n.startswith("kafka.")}),
     )
 
 
@@ -123,13 +115,13 @@ def _pattern(text: str | None) -> str | None:
 
 
 def check_options(source: str, options: Mapping[str, str]) -> None:
-    """Raise ProgrammingError if options, by lower-case name, do not say which topics of which cluster are read, or if
-    there is no such option."""
-    known = sorted(_KNOWN | _TUNING | _CONNECTOR_ONLY | {"kafka.bootstrap.servers"})
-    unknown = next((name for name in options if name not in known and not name.startswith("kafka.")), None)
+    """Raise ProgrammingError if options, by lower-case name, lack the cluster or its topics, or contain an unknown
+    option."""
+    names = sorted(_KNOWN | _TUNING | _CONNECTOR_ONLY | {"kafka.bootstrap.servers"})
+    unknown = next((name for name in options if name not in names and not name.startswith("kafka.")), None)
     if unknown is not None:
         near = {"topic": "subscribe", "topics": "subscribe", "bootstrap.servers": "kafka.bootstrap.servers"}
-        hint = f"did you mean {near[unknown]}?" if unknown in near else suggestion(unknown, known, "options")
+        hint = f"did you mean {near[unknown]}?" if unknown in near else suggestion(unknown, names, "options")
         raise ProgrammingError(f"Kafka has no option {unknown}", hint=hint)
     if "kafka.bootstrap.servers" not in options:
         raise ProgrammingError(
@@ -141,13 +133,14 @@ def check_options(source: str, options: Mapping[str, str]) -> None:
         raise ProgrammingError(f"{source} {wrong}", hint="OPTIONS (subscribe 'topic', ...)")
 
 
-def _start(given: Mapping[str, str], default: int) -> KafkaStart:
-    if "startingtimestamp" in given:
-        return KafkaStart(_count("startingtimestamp", given["startingtimestamp"]), timed=True)
-    if "startingoffsetsbytimestamp" in given:
-        each = _json("startingoffsetsbytimestamp", given["startingoffsetsbytimestamp"])
+def _start(options: Mapping[str, str], default: int) -> KafkaStart:
+    if "startingtimestamp" in options:
+        return KafkaStart(_count("startingtimestamp", options["startingtimestamp"]), timed=True)
+    if "startingoffsetsbytimestamp" in options:
+        each = _json("startingoffsetsbytimestamp", options["startingoffsetsbytimestamp"])
         return KafkaStart(default, each, timed=True)
-    return _position("startingoffsets", given["startingoffsets"]) if "startingoffsets" in given else KafkaStart(default)
+    text = options.get("startingoffsets")
+    return KafkaStart(default) if text is None else _position("startingoffsets", text)
 
 
 def _position(name: str, value: str) -> KafkaStart:
@@ -159,12 +152,12 @@ def _position(name: str, value: str) -> KafkaStart:
 
 def _json(name: str, value: str) -> dict:
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         raise ProgrammingError(f'the option {name} is no JSON such as {{"topic": ...}}')
-    return found
+    return parsed
 
 
 def _count(name: str, value: str) -> int:
@@ -174,9 +167,9 @@ def _count(name: str, value: str) -> int:
 
 
 def client_settings(settings: Mapping[str, str], producing: bool = False) -> dict[str, str]:
-    """Translate settings of Kafka's Java client, for one that reads or that writes, into those of librdkafka.
+    """Translate settings of Kafka's Java consumer or producer to those of librdkafka.
 
-    Raises NotSupportedError for what librdkafka cannot do.
+    Raises NotSupportedError for settings that librdkafka does not support.
     """
     client = {} if producing else {"isolation.level": "read_committed"}
     for name, value in settings.items():
@@ -195,8 +188,8 @@ def client_settings(settings: Mapping[str, str], producing: bool = False) -> dic
 
 
 def _login(jaas: str) -> dict[str, str]:
-    found = _JAAS.search(jaas)
-    if found is None:
+    login = _JAAS.search(jaas)
+    if login is None:
         raise NotSupportedError("this kafka.sasl.jaas.config is for Spark's connector")
-    entries = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _JAAS_ENTRY.findall(found[1])}
+    entries = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _JAAS_ENTRY.findall(login[1])}
     return {f"sasl.{name}": entries[name] for name in ("username", "password") if name in entries}

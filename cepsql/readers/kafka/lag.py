@@ -1,12 +1,12 @@
-"""How far a query is behind the end of its topics, out of the offsets that Spark reports."""
+"""How far a query is behind the end of its topics, from the offsets that Spark reports."""
 
 import json
 
 
 def records_behind(end: str | None, latest: str | None) -> int | None:
-    """Return how many records there were after the end of a micro-batch when it was planned.
+    """Return how many records were after the end of a micro-batch when it was planned.
 
-    end, latest: offsets as JSON, as either reader of Kafka writes them. None for offsets of other sources.
+    end, latest: offsets as JSON, from either Kafka reader. Returns None for offsets of other sources.
 
     >>> records_behind('{"start": {}, "next": {"t": {"0": 7, "1": 2}}}', '{"next": {"t": {"0": 9, "1": 2, "2": 1}}}')
     3
@@ -25,11 +25,11 @@ def records_behind(end: str | None, latest: str | None) -> int | None:
 
 def _positions(text: str | None) -> dict[str, dict[str, int]] | None:
     try:
-        found = json.loads(text or "null")
+        offsets = json.loads(text or "null")
     except ValueError:
         return None
-    found = found.get("next", found) if isinstance(found, dict) else None
-    if not isinstance(found, dict) or not all(isinstance(ends, dict) for ends in found.values()):
+    offsets = offsets.get("next", offsets) if isinstance(offsets, dict) else None
+    if not isinstance(offsets, dict) or not all(isinstance(ends, dict) for ends in offsets.values()):
         return None
-    whole = all(isinstance(offset, int) for ends in found.values() for offset in ends.values())
-    return found if whole and found else None
+    whole = all(isinstance(offset, int) for ends in offsets.values() for offset in ends.values())
+    return offsets if whole and offsets else None

@@ -1,4 +1,4 @@
-"""Send records and know that they arrived."""
+"""Send records and confirm their delivery."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,11 +15,11 @@ _DEFAULTS = {
 
 
 class TopicMissing(Exception):
-    """There is no such topic."""
+    """The topic is missing."""
 
 
 class Undelivered(Exception):
-    """Kafka has not taken a record; `passing`: it may take it later."""
+    """Kafka has not accepted a record; `passing`: a retry may succeed."""
 
     def __init__(self, said: str, passing: bool):
         super().__init__(said)
@@ -27,7 +27,7 @@ class Undelivered(Exception):
 
 
 class Producer:
-    """A connection that sends; it asks no broker before the first record.
+    """A connection for sending; it contacts no broker before the first record.
 
     Raises ImportError if confluent-kafka is not installed.
     """
@@ -41,20 +41,20 @@ class Producer:
         self._producer = confluent_kafka.Producer(_DEFAULTS | dict(client), logger=silent_logger())
 
     def check(self, topic: str) -> None:
-        """Raise TopicMissing if there is no such topic, Undelivered if no broker answers."""
+        """Raise TopicMissing if the topic is missing, Undelivered if no broker answers."""
         from confluent_kafka import KafkaException
 
         try:
-            known = self._producer.list_topics(topic, timeout=_SECONDS_TO_ANSWER).topics
+            topics = self._producer.list_topics(topic, timeout=_SECONDS_TO_ANSWER).topics
         except KafkaException as failure:
             raise self._undelivered(failure.args[0]) from failure
-        if topic not in known or known[topic].error is not None:
+        if topic not in topics or topics[topic].error is not None:
             raise TopicMissing(f"Kafka at {self._servers} has no topic {topic}")
 
     def send(self, topic: str, records: Iterable[tuple[str | None, str | None]]) -> int:
-        """Send records, key and value, None for a tombstone; return their number when all have arrived.
+        """Send records, key and value, None for a tombstone; return their number when all are delivered.
 
-        Raises Undelivered if one has not: some of the others may have.
+        Raises Undelivered if one is not delivered; others may be.
         """
         from confluent_kafka import KafkaException
 

@@ -1,4 +1,4 @@
-"""Which records a micro-batch takes, and which of them a task reads: numbers only."""
+"""The records of a micro-batch, and the share of each task, as ranges of offsets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ class Range:
 
 
 def limited(start: Offsets, latest: Offsets, limit: int) -> dict[str, dict[str, int]]:
-    """Return where a micro-batch ends that takes about `limit` records, from each partition by how many wait there.
+    """Return the end of a micro-batch of about `limit` records, in proportion to the waiting records of each partition.
 
-    start, latest: the next offset of each partition, and its end. Every partition that has records gives at least one.
+    start, latest: the next offset of each partition, and its end. A partition with records contributes at least one.
     """
     waiting = {(t, p): max(0, latest[t][p] - start[t][p]) for t in latest for p in latest[t]}
     total = sum(waiting.values())
@@ -35,22 +35,22 @@ def limited(start: Offsets, latest: Offsets, limit: int) -> dict[str, dict[str, 
 
 
 def ranges_between(start: Offsets, end: Offsets) -> list[Range]:
-    """Return the records between two positions; a partition that `start` does not name is read from its beginning."""
-    found = (
+    """Return the ranges between two positions; a partition that is not in `start` is read from its beginning."""
+    ranges = (
         Range(topic, int(partition), start.get(topic, {}).get(partition, 0), last)
         for topic, ends in end.items()
         for partition, last in ends.items()
     )
-    return [part for part in found if part.end > part.begin]
+    return [part for part in ranges if part.end > part.begin]
 
 
 def spread(ranges: Sequence[Range], tasks: int, least: int = 10_000) -> list[tuple[Range, ...]]:
-    """Cut ranges into at most `tasks` shares of equal size, none but the last of less than `least` records."""
+    """Split ranges into at most `tasks` shares of equal size, all except the last with at least `least` records."""
     total = sum(part.end - part.begin for part in ranges)
     size = max(-(-total // tasks), least)
     shares: list[list[Range]] = []
     room = 0
-    # Great ranges come first, so that few of the small ones are cut.
+    # Large ranges come first, so that few small ones are split.
     for part in sorted(ranges, key=lambda part: part.begin - part.end):
         begin = part.begin
         while begin < part.end:
@@ -66,7 +66,7 @@ def spread(ranges: Sequence[Range], tasks: int, least: int = 10_000) -> list[tup
 def read_together(ranges: Sequence[Range], most: int) -> list[list[Range]]:
     """Split ranges, in their order, into groups of partitions of one topic with at most `most` records, or one range.
 
-    While a consumer turns to another partition it waits for the broker's answer to what it asked for before.
+    A consumer that switches to another partition waits for the broker's answer to its previous request.
     """
     groups: list[list[Range]] = []
     room = 0

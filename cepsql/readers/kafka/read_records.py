@@ -17,11 +17,11 @@ _SETTINGS = {
     "group.id": "cepsql",
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
-    # A range may end in offsets that hold no record, such as the marks of transactions: only the end tells then.
+    # A range may end in offsets without records, such as transaction markers: then only the end is reported.
     "enable.partition.eof": True,
     "auto.offset.reset": "error",
     "fetch.wait.max.ms": 10,
-    # By default a partition whose records are not taken as fast as they come rests for a second.
+    # By default, a partition pauses for a second if its records are consumed too slowly.
     "fetch.queue.backoff.ms": 5,
     "max.partition.fetch.bytes": 8 * 2**20,
     "log_level": 0,
@@ -29,16 +29,16 @@ _SETTINGS = {
 
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 _PLACES = (KafkaError._PARTITION_EOF, *_LOST)
-"""Codes that say something of the place in a partition."""
+"""Codes that concern the position in a partition."""
 
 _consumers: dict[tuple, Consumer] = {}
-"""Consumers of this process by their settings: Spark's workers live on, and need not connect for each micro-batch."""
+"""Consumers of this process by settings: Spark's workers are reused, and need not connect for each micro-batch."""
 
 _MOST_WAITING = 64 * 2**20
-"""So many bytes of records wait at most until those of earlier ranges are given out."""
+"""The maximum number of bytes of records that wait for those of earlier ranges."""
 
 _sparse: set[tuple[str, str, int]] = set()
-"""Partitions, by servers, topic and number, in which some offsets were seen to hold no record."""
+"""Partitions, by servers, topic and number, that have offsets without records."""
 
 
 def read_ranges(
@@ -47,7 +47,7 @@ def read_ranges(
     """Yield the records of ranges, one range after another, each list in the order of the offsets of one partition.
 
     client: settings of librdkafka.
-    Raises OperationalError if records are gone and `fail_on_loss`, or no broker answers for two minutes.
+    Raises OperationalError if records are missing and `fail_on_loss`, or no broker answers for two minutes.
     """
     consumer = _consumer(client)
     try:
@@ -58,10 +58,10 @@ def read_ranges(
 
 
 def offset(message: Message) -> int:
-    """Return the offset of a message that came from a broker."""
-    found = message.offset()
-    assert found is not None
-    return found
+    """Return the offset of a message from a broker."""
+    number = message.offset()
+    assert number is not None
+    return number
 
 
 def _consumer(client: Mapping[str, str]) -> Consumer:
@@ -73,11 +73,11 @@ def _consumer(client: Mapping[str, str]) -> Consumer:
 
 @dataclass
 class _RangePosition:
-    """How far a range was read.
+    """The progress of reading a range.
 
     position: the next offset.
-    lists:    records that wait until those of earlier ranges are given out.
-    doubted:  the position from which records were asked for once more, None if they were not.
+    lists:    records that wait for those of earlier ranges.
+    doubted:  the position from which records were requested again, or None.
     """
 
     range: Range
@@ -87,7 +87,7 @@ class _RangePosition:
 
     @property
     def left(self) -> int:
-        """How many offsets follow."""
+        """The number of remaining offsets."""
         return max(0, self.range.end - self.position)
 
     @property
@@ -97,7 +97,7 @@ class _RangePosition:
 
 
 class _Group:
-    """Ranges of some partitions of one topic that are read at the same time, one by one where too much would wait."""
+    """Ranges of some partitions of one topic, read concurrently, or one by one if too many records would wait."""
 
     def __init__(self, consumer: Consumer, servers: str, ranges: Sequence[Range], fail_on_loss: bool):
         self._consumer, self._servers, self._fail_on_loss = consumer, servers, fail_on_loss
@@ -144,21 +144,21 @@ class _Group:
         return sum(len(record) for place in self._places for records in place.lists for record in records)
 
     def _take(self, messages: Sequence[Message]) -> bool:
-        """Take what came; tell whether to ask once more for what follows."""
+        """Process messages; tell whether to request those that follow again."""
         doubted, places = set(), {place.range.partition: place for place in self._assigned}
         for partition, run in groupby(messages, Message.partition):
             came = list(run)
             place = None if partition is None or partition in doubted else places.get(partition)
             events = [message for message in came if message.error() is not None]
             records = [message for message in came if message.error() is None] if events else came
-            # What is no record follows the records that came before it.
+            # Messages other than records follow the records before them.
             believed = self._receive(place, records) and all(self._heed(place, event) for event in events)
             if not believed:
                 doubted.add(partition)
         return bool(doubted)
 
     def _receive(self, place: _RangePosition | None, records: list[Message]) -> bool:
-        """Take records of a place; False if they are to be asked for once more."""
+        """Add records to their range; return False if they must be requested again."""
         if place is None or not place.left or not records or records[0].topic() != self._topic:
             return True
         self._silent_seconds = 0.0
@@ -167,18 +167,18 @@ class _Group:
         believed = dense == len(records) or not place.left
         if not believed and self._believes_gap(place):
             believed, dense, place.position = True, len(records), offset(records[-1]) + 1
-        given = records[:dense]
+        in_range = records[:dense]
         if place.position > place.range.end:
-            given = [record for record in given if offset(record) < place.range.end]
-        if given:
-            place.lists.append(given)
+            in_range = [record for record in in_range if offset(record) < place.range.end]
+        if in_range:
+            place.lists.append(in_range)
         return believed
 
     def _believes_gap(self, place: _RangePosition) -> bool:
-        """Tell whether to believe that offsets from a position on hold no record, such as marks of transactions.
+        """Tell whether offsets from a position on really have no records, as with transaction markers.
 
-        The first time they are doubted, for a record that the client left out comes the second time. Then the partition
-        is remembered as sparse.
+        The first time, records are requested again, in case the client skipped one. Afterwards the partition is treated
+        as sparse.
         """
         key = (self._servers, self._topic, place.range.partition)
         if place.doubted == place.position:
@@ -187,7 +187,7 @@ class _Group:
         return key in _sparse
 
     def _heed(self, place: _RangePosition | None, event: Message) -> bool:
-        """Take what is no record: the end of a partition, or an error; False if records are to be asked for again."""
+        """Process a message without record: the end of a partition, or an error; False to request records again."""
         error = event.error()
         assert error is not None
         if error.code() not in _PLACES:
@@ -213,18 +213,18 @@ class _Group:
         return False
 
     def _first_there(self, place: _RangePosition) -> int:
-        """Return the offset of the first record that a partition still has."""
+        """Return the offset of the first record that is still in a partition."""
         try:
-            found = self._consumer.get_watermark_offsets(place.topic_partition, PATIENCE_SECONDS)
+            offsets = self._consumer.get_watermark_offsets(place.topic_partition, PATIENCE_SECONDS)
         except KafkaException as failure:
             raise kafka_failure(failure.args[0], self._servers) from failure
-        if found is None:
+        if offsets is None:
             raise self._said
-        return found[0]
+        return offsets[0]
 
 
 def _dense(records: Sequence[Message], position: int) -> int:
-    """Return how many of the records have the offsets from a position on, without one missing."""
+    """Return how many records have consecutive offsets from a position on."""
     if offset(records[-1]) - position + 1 == len(records):
         return len(records)
     return next(i for i, record in enumerate(records) if offset(record) != position + i)

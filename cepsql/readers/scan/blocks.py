@@ -1,4 +1,4 @@
-"""Files of lines, compressed or not, in blocks of whole lines."""
+"""Read files of lines, compressed or not, in blocks of whole lines."""
 
 import bz2
 import gzip
@@ -16,10 +16,10 @@ from cepsql.readers.scan.damaged import unread
 from cepsql.readers.scan.long_lines import DEFAULT_LINE_BYTES, LONG_LINE
 
 BLOCK_BYTES = 6 * 2**20
-"""How many bytes of text are read at a time: about as many rows as a packet's piece holds."""
+"""How many bytes of text are read at a time: about as many rows as a piece of a packet has."""
 
 Block = bytes | bytearray
-"""Lines that are read together, the last one ended, too."""
+"""Lines that are read together, each with its line feed."""
 
 _MARK = f"{LONG_LINE}\n".encode()
 _BOM = b"\xef\xbb\xbf"
@@ -28,10 +28,10 @@ _UNREAD = {".snappy", ".lz4"}
 
 
 def line_blocks(path: str, longest: int = DEFAULT_LINE_BYTES) -> Iterator[Block]:
-    """Yield the file's lines in blocks, each line ended by a line feed alone, without a mark of the byte order.
+    """Yield the file's lines in blocks, each line with a single line feed at its end, without byte order mark.
 
-    longest: a line with more bytes is replaced by LONG_LINE; no more of it than about BLOCK_BYTES beyond that is held.
-    Carriage returns end lines, too. Raises OperationalError if the file cannot be read.
+    longest: LONG_LINE replaces a line with more bytes, of which at most about BLOCK_BYTES more are in memory.
+    Carriage returns also end lines. Raises OperationalError if the file cannot be read.
     """
     try:
         with _opened(path) as file:
@@ -39,7 +39,7 @@ def line_blocks(path: str, longest: int = DEFAULT_LINE_BYTES) -> Iterator[Block]
             while not ended:
                 block = _read(file, rest)
                 ended = len(block) == len(rest)
-                # Cut in place: a copy of a block takes longer than reading it.
+                # Cut in place, because copying a block takes longer than reading it.
                 end = len(block) if ended else _last_end(block)
                 rest = bytes(block[end:])
                 returned = rest.endswith(b"\r")
@@ -61,7 +61,7 @@ def line_blocks(path: str, longest: int = DEFAULT_LINE_BYTES) -> Iterator[Block]
 
 
 def _read(file: io.BufferedIOBase, begin: bytes) -> bytearray:
-    """Return what a file goes on with, behind what was read of it before."""
+    """Return `begin` with the next bytes of a file appended."""
     block = bytearray(len(begin) + min(BLOCK_BYTES, _left(file)))
     block[: len(begin)] = begin
     with memoryview(block) as whole, whole[len(begin) :] as free:
@@ -71,20 +71,19 @@ def _read(file: io.BufferedIOBase, begin: bytes) -> bytearray:
 
 
 def _left(file: io.BufferedIOBase) -> int:
-    """Return how many bytes to make room for, one more than a file has left where that is known."""
+    """Return how many bytes to allocate: one more than the rest of a file, if its size is known."""
     if not isinstance(file, io.BufferedReader) or not isinstance(file.raw, io.FileIO):
         return BLOCK_BYTES
     return max(os.fstat(file.fileno()).st_size - file.tell() + 1, _LEAST_BYTES)
 
 
 def _last_end(block: bytearray) -> int:
-    """Return where what follows the last line that has ended begins; a carriage return may have its line feed yet to
-    come."""
+    """Return the end of the last complete line; a carriage return at the end may still be followed by its line feed."""
     return block.rfind(b"\n") + 1 or block.rfind(b"\r", 0, max(0, len(block) - 1)) + 1
 
 
 def _behind_line(file: io.BufferedIOBase) -> tuple[bytes, bool]:
-    """Pass over the rest of a line; return what was read behind it, and whether the file has ended."""
+    """Skip the rest of a line; return the bytes read after it, and whether the file has ended."""
     while block := _read(file, b""):
         ends = [place for place in (block.find(b"\n"), block.find(b"\r")) if place >= 0]
         if ends:
@@ -101,7 +100,7 @@ def _with_line_feeds(block: bytearray) -> bytearray:
 
 
 def _shortened(block: Block, longest: int) -> Iterator[Block]:
-    """Yield a block, in which lines that are too long are replaced."""
+    """Yield a block with lines that are too long replaced."""
     if len(block) > longest + 1:
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
         if np.diff(ends, prepend=-1).max() > longest + 1:
@@ -130,7 +129,7 @@ def _opened(path: str) -> io.BufferedIOBase:
 
 
 class _Inflated(io.RawIOBase):
-    """What a file in zlib's format holds."""
+    """The decompressed content of a file in zlib's format."""
 
     def __init__(self, path: str):
         self._file, self._inflating = io.FileIO(path), zlib.decompressobj()
@@ -139,16 +138,16 @@ class _Inflated(io.RawIOBase):
         return True
 
     def readinto(self, buffer) -> int:
-        """Fill a buffer as far as there is something; raises zlib.error if what is read is damaged, EOFError if its end
-        is missing."""
-        found = b""
-        while not (found or self._inflating.eof):
-            given = self._inflating.unconsumed_tail or self._file.read(_COMPRESSED_BYTES)
-            if not given:
+        """Fill a buffer as far as data is available; raises zlib.error if the data is damaged, EOFError if its end is
+        missing."""
+        inflated = b""
+        while not (inflated or self._inflating.eof):
+            compressed = self._inflating.unconsumed_tail or self._file.read(_COMPRESSED_BYTES)
+            if not compressed:
                 raise EOFError("the file ends before the end of what was compressed")
-            found = self._inflating.decompress(given, len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
+            inflated = self._inflating.decompress(compressed, len(buffer))
+        buffer[: len(inflated)] = inflated
+        return len(inflated)
 
     def close(self) -> None:
         self._file.close()

@@ -1,4 +1,4 @@
-"""Whether the rows of an operator can be read with Arrow, and how; or why Spark has to read them."""
+"""Choose how Arrow reads the rows of an operator, or say why Spark has to read them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ ScanT = TypeVar("ScanT", ArrowScan, PlainScan)
 
 @dataclass(frozen=True)
 class Choice(Generic[ScanT]):
-    """An Arrow scan of a source, or the reason why there is none; of plain rows where no operator takes them."""
+    """An Arrow scan of a source, or the reason against it; a scan of plain rows if no operator reads them."""
 
     scan: ScanT | None
     source: Source | None = None
@@ -40,12 +40,12 @@ class Choice(Generic[ScanT]):
 def choose_scan(
     layout: RowLayout, query: exp.Query, relations: dict[str, Relation], session: Session
 ) -> Choice[ArrowScan]:
-    """Say how the rows of an operator over a stream are read.
+    """Choose how the rows of an operator over a stream are read.
 
     layout:    of its rows.
     query:     its input.
-    relations: what it reads, by lower-case name as written.
-    session:   the rules and the time zone of the session that will run it.
+    relations: those of the query, by lower-case name as written.
+    session:   the rules and the time zone of the session that will run the query.
     """
     try:
         source = _source(query, relations)
@@ -57,24 +57,24 @@ def choose_scan(
 def choose_plain_scan(
     query: exp.Query, relations: dict[str, Relation], columns: Sequence[ColumnDefinition], session: Session
 ) -> Choice[PlainScan]:
-    """Say how the rows of a query over one stream are read that no operator stands over.
+    """Choose how the rows of a query over one stream are read, if no operator is above it.
 
-    columns:   those of its rows, with the types that Spark gives them.
+    columns:   those of its rows, with Spark's types.
     query, relations, session: as for `choose_scan`.
     """
     try:
         source = _source(query, relations)
         if source.key:
             raise Unlike("by its PRIMARY KEY a row may take the place of another")
-        known = _source_columns(source, session)
-        where, made = projected(query, known, session)
+        source_columns = _source_columns(source, session)
+        where, made = projected(query, source_columns, session)
         if list(made) != [column.name.lower() for column in columns]:
             raise Unlike("columns of one name")
         for column, node in zip(columns, (made[name] for name in made), strict=True):
             if not is_read(node.type) or parse_type(column.type) not in (node.type, UNKNOWN):
                 raise Unlike(f"{column.name} of type {column.type.upper()}")
         values = tuple((f"{COLUMN}{i}", made[name]) for i, name in enumerate(made))
-        rows, time = Projection(session, where, values, ()), _event_time(source, known)
+        rows, time = Projection(session, where, values, ()), _event_time(source, source_columns)
         wanted = rows.inputs if time is None else rows.inputs | inputs_of(time)
         return Choice(PlainScan(_file_layout(source, wanted), rows, time), source)
     except Unlike as unlike:
@@ -82,7 +82,7 @@ def choose_plain_scan(
 
 
 def choose_column_scan(source: Source, names: Sequence[str], session: Session) -> Choice[PlainScan]:
-    """Say how these columns of a stream are read, of which Spark makes the rows of a query.
+    """Choose how columns of a stream are read, from which Spark computes the rows of a query.
 
     session: as for `choose_scan`.
     """
@@ -93,7 +93,7 @@ def choose_column_scan(source: Source, names: Sequence[str], session: Session) -
 
 
 def _event_time(source: Source, columns: Columns) -> Node | None:
-    """Return the event time of a stream by which Spark can go, None if it has none."""
+    """Return the event time of a stream that Spark can use, or None."""
     time = None if source.watermark is None else columns[source.watermark.column.lower()]
     return time if time is not None and time.type == TIMESTAMP else None
 
@@ -117,7 +117,7 @@ def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session)
 
 
 def _micros(source: Source, columns: Columns, session: Session) -> Node | None:
-    """Return the event time of a stream in microseconds, None if it has none by which Spark can go."""
+    """Return the event time of a stream in microseconds, None if Spark can't use it."""
     try:
         time = _event_time(source, columns)
     except Unlike:
@@ -126,7 +126,7 @@ def _micros(source: Source, columns: Columns, session: Session) -> Node | None:
 
 
 def _file_layout(source: Source, wanted: frozenset[Input]) -> FileLayout:
-    """Return how the files of a source are read, or its records, where these columns are wanted."""
+    """Return how the files or records of a source are read for the wanted columns."""
     separator, header = _options(source)
     read = [(c.name, parse_type(c.type), c.metadata) for c in source.columns if c.expression is None]
     return FileLayout(
@@ -141,7 +141,7 @@ def _file_layout(source: Source, wanted: frozenset[Input]) -> FileLayout:
 
 
 def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:
-    """Return the one source that a query reads which only filters rows and computes columns."""
+    """Return the only source of a query that only filters rows and computes columns."""
     name = ".".join(part.name for part in plain_table(query).parts).lower()
     relation = relations.get(name)
     if not isinstance(relation, Source):
@@ -174,7 +174,7 @@ def _check_kafka(source: Source) -> None:
 
 
 def _value_format(source: Source) -> str:
-    """Return the format of what holds a row: a file, or the value of a record."""
+    """Return the format of a file, or of the value of a record."""
     return source.format.lower() if source.value is None else source.value.name
 
 
@@ -202,21 +202,21 @@ def _options(source: Source) -> tuple[str, bool]:
 
 
 def _source_columns(source: Source, session: Session) -> Columns:
-    """Return what each declared column stands for; one whose type or expression is not known stands for a reason."""
+    """Return the expression of each declared column, or the reason why Arrow can't compute it."""
     if source.value is None and sum(column.expression is None for column in source.columns) < 2:
         raise Unlike("a file of one column")
-    found = Columns()
+    columns = Columns()
     for column in source.columns:
         if column.expression is not None:
             continue
         kind = readable_type(column.type)
         if column.metadata is None:
-            # Arrow's JSON reader can crash on a decimal with a great exponent.
+            # Arrow's JSON reader can crash on a decimal with a large exponent.
             refused = _value_format(source) == "json" and kind is not None and is_decimal(kind)
             if kind is None or refused:
                 raise Unlike(f"{column.name} of type {column.type.upper()}")
-        found.carry(column.name, kind, column.type)
+        columns.carry(column.name, kind, column.type)
     for column in source.columns:
         if column.expression is not None:
-            found.compute(column.name, column.expression, column.type, session)
-    return found
+            columns.compute(column.name, column.expression, column.type, session)
+    return columns

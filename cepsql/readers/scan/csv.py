@@ -1,4 +1,4 @@
-"""CSV as Spark reads it: fast where Arrow's reader is known to agree, value by value where it might not."""
+"""CSV as Spark reads it: fast where Arrow's reader agrees with Spark's, value by value elsewhere."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,28 +23,28 @@ from cepsql.scalar.zone import Zone
 _BLANK = bytes(range(33))
 _QUOTE, _LINE_FEED = ord('"'), ord("\n")
 _PIECE = 2**17
-"""So many bytes are compared at a time: all that this makes of them fits the processor's cache."""
+"""How many bytes are compared at a time, so that all intermediate results fit the processor's cache."""
 _TOGETHER = 2**20
-"""So many bytes of small files are read together."""
+"""How many bytes of small files are read together."""
 _SMALL = 0x20
-"""What a small letter of ASCII has beside a capital one."""
+"""The bit that an ASCII lower-case letter has and an upper-case letter lacks."""
 _QUOTED = re.compile(rb'"[^"]*("|$)')
 _MOST_DIGITS = 38
-"""Of a DECIMAL."""
+"""The maximum number of digits of a DECIMAL."""
 _EXACT_DIGITS = 15
-"""A DECIMAL of so many digits is read as the nearest DOUBLE, from which its units are never half a unit away."""
+"""Up to how many digits a DECIMAL is read as the nearest DOUBLE, which is never half a unit away."""
 _NEAR = 0.25
-"""So many units a DOUBLE may be away from a whole number of them and still be rounded as its text is."""
+"""How many units a DOUBLE may be away from a whole number of units and still be rounded like its text."""
 _VAST_EXPONENT, _LONG_EXPONENT = 9, 20
-"""Exponents of so many digits are not all read by Java; those of many digits are not looked at to their end."""
+"""From how many digits on Java does not read all exponents, and how many digits of an exponent are checked."""
 _MANY_EXPONENTS = 2_000
-"""To look at so many one by one takes longer than reading their block value by value."""
+"""From how many exponents on their check takes longer than reading the block value by value."""
 _NOWHERE = np.zeros(0, np.intp)
 _NUMERIC, _POINT = 27, 28
 
 
 def _kinds_of_bytes() -> np.ndarray:
-    """Return of each byte the number of a letter, small or not, from 1, or what it is at an end of a value; else 0."""
+    """Return the kind of each byte: the number of a letter in any case, from 1, its role at an end of a value, or 0."""
     kinds = np.zeros(256, np.uint8)
     kinds[list(b'0123456789+- \t\n"')], kinds[ord(".")] = _NUMERIC, _POINT
     for number, letter in enumerate(ascii_lowercase, 1):
@@ -53,8 +53,7 @@ def _kinds_of_bytes() -> np.ndarray:
 
 
 def _doubted_ends() -> np.ndarray:
-    """Tell whether a value that begins, or read backwards ends, with three bytes of these kinds may be no text to
-    Arrow."""
+    """Return whether Arrow may read a value as number or BOOLEAN, by the kinds of its first or last three bytes."""
     doubted = np.zeros((29, 29, 29), bool)
     doubted[_NUMERIC], doubted[_POINT, _NUMERIC] = True, True
     for word in (b"nan", b"inf", b"infinity", b"true", b"false"):
@@ -131,7 +130,7 @@ def _read_small(
 
 
 def _read_together(blocks: Sequence[Block], layout: FileLayout, zone: Zone) -> Chunk | None:
-    """Return the rows of blocks each line of which is a row; None if that is not known."""
+    """Return the rows of blocks if each of their lines is certainly a row, else None."""
     if not all(_splits_alike(block, layout) for block in blocks):
         return None
     joined = b"".join(blocks)
@@ -140,7 +139,7 @@ def _read_together(blocks: Sequence[Block], layout: FileLayout, zone: Zone) -> C
 
 
 def _without_header(block: Block) -> tuple[Block, bool]:
-    """Return what follows the first line with other than spaces, and whether there was none yet."""
+    """Return the block after its first non-blank line, and whether it has no such line."""
     begin = 0
     while begin < len(block):
         end = block.index(b"\n", begin) + 1
@@ -163,9 +162,9 @@ def _read_block(block: Block, layout: FileLayout, zone: Zone) -> Chunk:
 
 
 def _splits_alike(block: Block, layout: FileLayout) -> bool:
-    """Tell whether Arrow splits the lines as Spark does: quotes stand around whole values only, without escapes.
+    """Tell whether Arrow splits the lines as Spark does: quotes only enclose whole values, without escapes.
 
-    Whether such a value goes on in the next line is left to `_has_all_lines`.
+    `_has_all_lines` checks whether such a value continues in the next line.
     """
     if b"\0" in block:
         return False
@@ -185,10 +184,9 @@ def _splits_alike(block: Block, layout: FileLayout) -> bool:
 
 
 def _has_all_lines(block: Block, rows: int) -> bool:
-    """Tell whether so many rows are all lines but empty ones: no value goes on in the next line.
+    """Tell whether the rows are all non-empty lines, so that no value continues in the next line.
 
-    A line feed within a value follows another sign than a line feed, or one that does, so that there are fewer empty
-    lines in a value than rows are missing.
+    The first line feed within a value follows another character, so a value has fewer empty lines than it costs rows.
     """
     if b'"' not in block:
         return True
@@ -200,17 +198,17 @@ def _has_all_lines(block: Block, rows: int) -> bool:
 def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
     """Tell whether the block may hold values that Arrow reads and Spark does not.
 
-    Arrow takes spaces off the ends of numbers, reads hexadecimal ones, and takes any exponent of a DECIMAL.
+    Arrow trims spaces from numbers, reads hexadecimal numbers, and accepts any exponent of a DECIMAL.
     """
     kinds = {type for _, type in layout.columns}
     if kinds <= {STRING}:
         return False
     octets = np.frombuffer(block, np.uint8)
-    # Searching for two bytes takes ten times as long as comparing all.
+    # A search for two bytes takes ten times as long as a comparison of all.
     hexadecimal = bool(kinds & set(INTEGERS)) and (b"x" in block or b"X" in block)
     decimals, quoted = [kind for kind in kinds if is_decimal(kind)], b'"' in block
     spaces = [ord(space) for space in " \t" if space != layout.separator and space.encode() in block]
-    # Each block ends with a line feed, which stands before its first byte, too.
+    # Each block ends with a line feed, and one precedes its first byte.
     behind, before = [np.zeros(int(octets[0] in spaces), np.intp)], [_NOWHERE]
     prefixes, marks = [_NOWHERE], [_NOWHERE]
     for begin in range(0, len(octets), _PIECE):
@@ -218,7 +216,7 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
         if hexadecimal:
             prefixes.append(np.flatnonzero(((piece[1:] | _SMALL) == ord("x")) & (piece[:-1] == ord("0"))) + begin + 1)
         if decimals:
-            # The point, a slash and the digits follow one another.
+            # The point, the slash and the digits are adjacent in ASCII.
             in_number = piece[:-1] - np.uint8(ord(".")) <= ord("9") - ord(".")
             marks.append(np.flatnonzero(((piece[1:] | _SMALL) == ord("e")) & in_number) + begin + 1)
         edge = (piece == ord(layout.separator)) | (piece == _LINE_FEED)
@@ -243,23 +241,23 @@ def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
 
 
 def _doubted(octets: np.ndarray, places: np.ndarray, step: int, separator: str) -> np.ndarray:
-    """Return the places from which what follows in this direction may be no text to Arrow."""
+    """Return the positions from which, in this direction, Arrow may read a value as number or BOOLEAN."""
     near = [octets.take(places + step * distance, mode="clip") for distance in (-1, 1, 2, 3)]
-    # Between a separator and a quote is a space only within the quotes, beside a separator that is no number's.
+    # A space between a separator and a quote is within the quotes, so the separator is text.
     within = (near[0] == ord(separator)) & (near[1] == _QUOTE)
     return places[_IS_DOUBTED[tuple(_KINDS[octet] for octet in near[1:])] & ~within]
 
 
 def _hexadecimal(octets: np.ndarray, marks: np.ndarray, separator: str) -> np.ndarray:
-    """Return those marks, each an x behind a 0, where a number may begin."""
+    """Return the marks, each an x after a 0, where a number may begin."""
     begins = _among(separator, "\n", '"', " ", "\t", "+", "-")
     return marks[(marks < 2) | begins[octets.take(marks - 2, mode="clip")]]
 
 
 def _exponents(octets: np.ndarray, marks: np.ndarray, separator: str, wide: bool) -> np.ndarray:
-    """Return the places of those marks, each an e, with an exponent that may mean another DECIMAL to Arrow.
+    """Return the positions of the marks, each an e, with an exponent from which Arrow may read another DECIMAL.
 
-    wide: there are DECIMALs that Arrow reads, who looks for small ones outside its memory.
+    wide: Arrow reads DECIMALs; for small ones it reads out of bounds.
     """
     first = octets.take(marks + 1, mode="clip")
     minus = first == ord("-")
@@ -275,7 +273,7 @@ def _exponents(octets: np.ndarray, marks: np.ndarray, separator: str, wide: bool
 
 
 def _type_at(block: Block, place: int, layout: FileLayout) -> Type | None:
-    """Return the type of what stands in this place of a block that `_splits_alike`, None behind the last column."""
+    """Return the type of the value at a position of a block that `_splits_alike`, None after the last column."""
     before = _QUOTED.sub(b"", block[block.rfind(b"\n", 0, place) + 1 : place])
     column = before.count(layout.separator.encode())
     return layout.columns[column][1] if column < len(layout.columns) else None
@@ -292,14 +290,14 @@ def _is_text(type: Type | None) -> bool:
 
 
 def _among(*characters: str) -> np.ndarray:
-    """Return for each byte whether it is one of these characters."""
-    found = np.zeros(256, bool)
-    found[[ord(character) for character in characters]] = True
-    return found
+    """Return a mask over all bytes: whether each is one of these characters."""
+    is_among = np.zeros(256, bool)
+    is_among[[ord(character) for character in characters]] = True
+    return is_among
 
 
 def _typed(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
-    """Let Arrow read the block; None if it finds a value that it does not understand, or that may differ."""
+    """Let Arrow read the block; return None if it fails on a value, or may read one differently from Spark."""
     first, blank = layout.columns[0][0], layout.separator <= " "
     judged = [n for n, type in layout.columns if type != STRING or n in layout.wanted or (blank and n == first)]
     types = {name: pa.float64() if _is_exact(type) else _local_type(type) for name, type in layout.columns}
@@ -340,13 +338,13 @@ def _typed(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
 
 
 def _may_be_blank(column: pa.Array) -> bool:
-    """Tell whether a line whose separators are spaces may be a blank line to Spark, which counts for nothing."""
+    """Tell whether a line whose separators are spaces may be blank to Spark, which skips blank lines."""
     spaces = pa.types.is_string(column.type) and pc.any(pc.match_substring_regex(column, r"^[\x00-\x20]*$")).as_py()
     return bool(column.null_count or spaces)
 
 
 def _decimals(column: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, bool]:
-    """Return a column of DECIMALs, and whether one does not fit the type: Arrow takes those of too many digits."""
+    """Return a column of DECIMALs, and whether one does not fit the type, because Arrow accepts too many digits."""
     if pa.types.is_string(column.type):
         values, bad = text_values(column, type, zone)
         return values, bool(bad.any())
@@ -359,8 +357,8 @@ def _is_exact(type: Type) -> bool:
 
 
 def _units(column: pa.Array, type: Type) -> np.ndarray | None:
-    """Return DOUBLEs in units of the last digit of a DECIMAL; None if one does not fit, or its text might be rounded
-    otherwise."""
+    """Return DOUBLEs in units of the last digit of a DECIMAL; None if one does not fit, or may differ from the rounded
+    text."""
     exact = (column.fill_null(0) if column.null_count else column).to_numpy() * 10.0**type.scale
     units = np.rint(exact)
     if len(units) and not (np.abs(units).max() < 10.0**type.precision and np.abs(exact - units).max() <= _NEAR):
@@ -369,17 +367,17 @@ def _units(column: pa.Array, type: Type) -> np.ndarray | None:
 
 
 def _of_units(units: np.ndarray, column: pa.Array, type: Type) -> pa.Array:
-    """Return DECIMALs of so many units, NULL where the column is."""
+    """Return DECIMALs from unscaled values, NULL where the column is NULL."""
     halves = np.empty((len(units), 2), np.int64)
     halves[:, 0] = units
     np.right_shift(halves[:, 0], 63, out=halves[:, 1])
-    found = pa.Array.from_buffers(arrow_type(type), len(units), [None, pa.py_buffer(halves)])
-    return pc.if_else(column.is_valid(), found, pa.scalar(None, found.type)) if column.null_count else found
+    decimals = pa.Array.from_buffers(arrow_type(type), len(units), [None, pa.py_buffer(halves)])
+    return pc.if_else(column.is_valid(), decimals, pa.scalar(None, decimals.type)) if column.null_count else decimals
 
 
 def _local_type(type: Type) -> pa.DataType:
     if is_decimal(type) and type.precision + type.scale > _MOST_DIGITS:
-        # Arrow shifts digits out of the number without a word.
+        # Arrow silently shifts digits out of the number.
         return pa.string()
     return pa.timestamp("us") if type == TIMESTAMP else arrow_type(type)
 
@@ -387,7 +385,7 @@ def _local_type(type: Type) -> pa.DataType:
 def _split_by_arrow(block: Block, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:
     """Split the lines into texts; return the columns and how many lines have too few or too many values.
 
-    None if a line is no UTF-8, or a value goes on in the next one.
+    None if a line is not UTF-8, or a value continues in the next line.
     """
     skipped: list[bool] = []
 
@@ -418,7 +416,7 @@ def _parsed(block: Block, layout: FileLayout, options: csv.ConvertOptions, inval
 
 
 def _split_by_lines(block: Block, layout: FileLayout) -> tuple[dict[str, pa.Array], int]:
-    """Do as `_split_by_arrow` line by line, for lines of any kind."""
+    """Split like `_split_by_arrow`, but line by line, for lines of any kind."""
     rows, wrong = [], 0
     for line in bytes(block[:-1]).split(b"\n"):
         if not line.strip(_BLANK):
@@ -440,8 +438,8 @@ def _from_texts(texts: dict[str, pa.Array], wrong: int, layout: FileLayout, zone
         columns[name], unread = text_values(texts[name], type, zone)
         bad |= unread
     well = pa.array(~bad)
-    kept = {name: columns[name].filter(well) if bad.any() else columns[name] for name in layout.wanted}
-    return Chunk(kept, int((~bad).sum()), wrong + int(bad.sum()))
+    valid_columns = {name: columns[name].filter(well) if bad.any() else columns[name] for name in layout.wanted}
+    return Chunk(valid_columns, int((~bad).sum()), wrong + int(bad.sum()))
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:

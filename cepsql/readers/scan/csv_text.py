@@ -1,4 +1,4 @@
-"""Rows as the lines of CSV that Spark's writer makes of them, as far as that is plain."""
+"""Rows as lines of CSV, exactly as Spark's writer writes them, for columns where that is simple."""
 
 import datetime
 
@@ -13,31 +13,31 @@ from cepsql.scalar.zone import Zone
 SEPARATOR = ","
 _COMMENT = "#"
 _ESCAPED = r'["\\\x00-\x1f\x7f]'
-"""Finds texts that Spark alone knows to write."""
+"""Matches texts that only Spark can write."""
 _SIGNS = (b'"', b"\\", b"\x7f", SEPARATOR.encode())
 _FIRST_SIGN = ord(" ")
-"""A text of none of _SIGNS and nothing before this one stands in a line as it is, if there is anything of it."""
+"""A non-empty text without _SIGNS and characters before this one is written unchanged."""
 _SMALL, _GREAT = 1e-3, 1e7
-"""Between them numbers have no exponent."""
+"""Numbers between these are written without exponent."""
 _PLAIN_SCALE = 6
-"""Decimals with more digits behind the point can have an exponent."""
+"""Decimals with a larger scale can have an exponent."""
 _CLOCK_SIGNS, _CLOCK_SPACE = len("2026-01-01 12:00:00.000000"), len("2026-01-01")
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = (day.toordinal() - _EPOCH for day in (datetime.date.min, datetime.date.max))
-"""Days since the epoch; years beyond them have a sign."""
+"""Days since the epoch; years outside them have a sign."""
 
 
 def has_csv_text(type: Type) -> bool:
-    """Tell whether `csv_lines` knows how values of a type are written."""
+    """Tell whether `csv_lines` can write values of a type."""
     decimal = is_decimal(type) and 0 <= type.scale <= _PLAIN_SCALE
     return decimal or type in (*INTEGERS, *FRACTIONS, BOOLEAN, STRING, DATE, TIMESTAMP)
 
 
 def csv_lines(rows: pa.RecordBatch, zone: Zone) -> memoryview | None:
-    """Return the lines of rows in UTF-8, each with its end; None if a value is written as only Spark knows.
+    """Return the lines of rows in UTF-8, each with its line end; None if only Spark can write a value.
 
-    rows: of two columns or more, whose types have a text.
-    zone: that of the session, in which times are written.
+    rows: of two columns or more, of types for which `has_csv_text` is true.
+    zone: the session's time zone, in which times are written.
     """
     texts = []
     for number, column in enumerate(rows.columns):
@@ -66,9 +66,9 @@ def _texts(column: pa.Array, zone: Zone, begins: bool) -> pa.Array | None:
 
 
 def _marked(column: pa.Array, begins: bool) -> pa.Array | None:
-    """Return texts with quotes round those that are empty, hold a separator, or would make a line a comment.
+    """Return texts, quoted if they are empty, contain a separator, or would make a line a comment.
 
-    begins: lines begin with them.
+    begins: lines begin with these texts.
     """
     if _stand_as_they_are(column, begins):
         return column
@@ -81,9 +81,9 @@ def _marked(column: pa.Array, begins: bool) -> pa.Array | None:
 
 
 def _stand_as_they_are(column: pa.Array, begins: bool) -> bool:
-    """Tell whether all texts do: nothing in all their bytes says otherwise, and none is empty."""
+    """Tell whether all texts are written unchanged: none is empty or has a special character."""
     ends = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
-    # Arrow may give texts of no bytes no buffer.
+    # Arrow may have no buffer for texts without bytes.
     octets = np.frombuffer(column.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
     if np.any(ends[1:] == ends[:-1]) and pc.any(pc.equal(column, "")).as_py():
         return False
@@ -93,9 +93,9 @@ def _stand_as_they_are(column: pa.Array, begins: bool) -> bool:
 
 
 def _fractions(column: pa.Array) -> pa.Array | None:
-    """Return numbers as Java writes them, with the fewest digits that tell them from others: 1.0, 1.5E10.
+    """Return numbers as Java writes them, with the fewest digits that identify them: 1.0, 1.5E10.
 
-    None for some so small that they have less digits than others.
+    None if some are subnormal: they have fewer digits.
     """
     texts, size = column.cast(pa.string()), pc.abs(column)
     whole = pc.invert(pc.match_substring(texts, "."))
@@ -105,8 +105,8 @@ def _fractions(column: pa.Array) -> pa.Array | None:
     values = column.filter(others).to_numpy()
     if np.any(np.abs(values) < np.finfo(values.dtype).smallest_normal):
         return None
-    spoken = [_with_exponent(value) for value in values]
-    return pc.replace_with_mask(texts, others, pa.array(spoken, pa.string()))
+    exponent_texts = [_with_exponent(value) for value in values]
+    return pc.replace_with_mask(texts, others, pa.array(exponent_texts, pa.string()))
 
 
 def _with_exponent(value: np.floating) -> str:
@@ -117,7 +117,7 @@ def _with_exponent(value: np.floating) -> str:
 
 
 def _times(column: pa.Array, zone: Zone) -> pa.Array | None:
-    """Return times as yyyy-MM-ddTHH:mm:ss.SSSSSS with their distance from UTC."""
+    """Return times as yyyy-MM-ddTHH:mm:ss.SSSSSS with their offset from UTC."""
     null = column.is_null()
     instants = column.view(pa.int64()).fill_null(0).to_numpy()
     clocks = zone.clocks(instants)
@@ -128,8 +128,10 @@ def _times(column: pa.Array, zone: Zone) -> pa.Array | None:
     signs[:, _CLOCK_SPACE] = ord("T")
     texts = pa.StringArray.from_buffers(len(texts), texts.buffers()[1], pa.py_buffer(signs))
     offsets = pa.array((clocks - instants) // 1_000_000).dictionary_encode()
-    spoken = pa.array([_offset(seconds) for seconds in offsets.dictionary.to_pylist()], pa.string())
-    texts = pc.binary_join_element_wise(texts, spoken[0] if len(spoken) == 1 else spoken.take(offsets.indices), "")
+    offset_texts = pa.array([_offset(seconds) for seconds in offsets.dictionary.to_pylist()], pa.string())
+    texts = pc.binary_join_element_wise(
+        texts, offset_texts[0] if len(offset_texts) == 1 else offset_texts.take(offsets.indices), ""
+    )
     return pc.if_else(null, None, texts) if column.null_count else texts
 
 
@@ -142,7 +144,7 @@ def _offset(seconds: int) -> str:
 
 
 def _has_plain_years(times: pa.Array, day: int) -> bool:
-    """Tell whether all times lie in the years 1 to 9999; `day` is how long one is in their unit."""
+    """Tell whether all times are in the years 1 to 9999; `day` is the length of a day in their unit."""
     ends = pc.min_max(times)
     first, last = ends["min"].as_py(), ends["max"].as_py()
     return first is None or (first >= _FIRST_DAY * day and last < (_LAST_DAY + 1) * day)

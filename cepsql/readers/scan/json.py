@@ -1,4 +1,4 @@
-"""JSON lines as Spark reads them: fast where Arrow's reader is known to agree, line by line where it might not."""
+"""JSON lines as Spark reads them: fast where Arrow's reader agrees with Spark's, line by line elsewhere."""
 
 import re
 from collections.abc import Iterator
@@ -20,16 +20,16 @@ from cepsql.scalar.zone import Zone
 
 _SMALL = 1 << 15
 _LONGEST = 1000
-"""In shorter lines nothing is beyond Jackson's limits of depth and length."""
+"""The length of lines below which nothing exceeds Jackson's limits of depth and length."""
 
 _WORDS = re.compile(rb"[:,\[ \t+-](?:NaN|Inf)")
 """Numbers that Arrow reads and Spark does not."""
 
 _MINUS_ZERO = re.compile(rb"-0[^0-9.eE]")
-"""A number that Arrow reads with the other sign."""
+"""A number that Arrow reads with the wrong sign."""
 
 _EXPONENT = re.compile(rb"[0-9.][eE][+-]?[0-9]")
-"""What Arrow must not meet in a DECIMAL: it does not look at the digits then, and some exponents crash it."""
+"""What Arrow must not get in a DECIMAL: it then skips the digit check, and crashes on some exponents."""
 
 _TEXTS = (STRING, TIMESTAMP, DATE)
 
@@ -37,8 +37,8 @@ _TEXTS = (STRING, TIMESTAMP, DATE)
 def read_json(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     """Yield the rows of a file, a block of lines at a time.
 
-    A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: what is no
-    object or array of objects, or a value that is none of its column's type. Names are compared letter by letter.
+    A row is malformed if Spark's reader in PERMISSIVE mode, reading all columns, returns a corrupt record: it is not an
+    object or array of objects, or a value is not of its column's type. Names are case-sensitive.
     Raises OperationalError if the file cannot be read.
     """
     for block in line_blocks(path, layout.longest):
@@ -46,7 +46,7 @@ def read_json(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
 
 
 def _read_block(block: Block, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
-    """Halve a block until Arrow reads it or it is small."""
+    """Read a block; halve it until Arrow reads it or it is small."""
     chunk = objects_by_arrow(block, layout, zone)
     if chunk is not None:
         yield chunk
@@ -60,8 +60,7 @@ def _read_block(block: Block, layout: FileLayout, zone: Zone) -> Iterator[Chunk]
 
 
 def objects_by_arrow(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
-    """Let Arrow read lines with an object each; None if it finds anything that it does not understand, or that may
-    differ."""
+    """Let Arrow read lines with one object each; return None if it fails, or may differ from Spark."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     lines = len(ends)
     if not _one_object_a_line(block, ends) or _doubtful(block):
@@ -95,9 +94,9 @@ def objects_by_arrow(block: Block, layout: FileLayout, zone: Zone) -> Chunk | No
 
 
 def _one_object_a_line(block: Block, ends: np.ndarray) -> bool:
-    """Tell whether as many objects as lines mean one object a line: none can go on where a line begins with a brace.
+    """Tell whether equal counts of objects and lines mean one object per line: each line must begin with a brace.
 
-    ends: where the lines end.
+    ends: the positions of the line ends.
     """
     if np.diff(ends, prepend=-1).max() > _LONGEST:
         return False
@@ -105,7 +104,7 @@ def _one_object_a_line(block: Block, ends: np.ndarray) -> bool:
 
 
 def _doubtful(block: Block) -> bool:
-    """Tell whether there may be a number that Arrow reads otherwise; most blocks are searched for fixed bytes only."""
+    """Tell whether Arrow may read a number differently; for most blocks, a search for fixed bytes is enough."""
     return bool(_MINUS_ZERO.search(block) or ((b"NaN" in block or b"Inf" in block) and _WORDS.search(block)))
 
 
@@ -113,8 +112,8 @@ def _by_lines(block: Block, layout: FileLayout, zone: Zone) -> Chunk:
     columns = {name: converter(type, zone) for name, type in layout.columns}
     rows, malformed = [], 0
     for line in bytes(block[:-1]).split(b"\n"):
-        found, wrong = read_line(line, columns)
-        rows += found
+        line_rows, wrong = read_line(line, columns)
+        rows += line_rows
         malformed += wrong
     arrays = {
         name: pa.array([row.get(name) for row in rows], arrow_type(type))

@@ -1,4 +1,4 @@
-"""One line of JSON lines as Spark's parser (Jackson, as Spark sets it up) takes it."""
+"""Parse one line of JSON lines as Spark does, with Jackson's rules and Spark's settings."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 WRONG: Any = object()
-"""Stands for a value that is none of its column's type."""
+"""A placeholder for a value that is not of its column's type."""
 
 _DEPTH, _DIGITS, _NAME_BYTES, _TEXT = 1000, 1000, 50_000, 20_000_000
 _ESCAPE = r"\\(?:[\"\\/bfnrt']|u[0-9a-fA-F]{4})"
@@ -29,16 +29,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Malformed(Exception):
-    """The line is no JSON, or no object or array of objects."""
+    """The line is not JSON, or not an object or array of objects."""
 
 
 @dataclass(frozen=True)
 class _Line:
     """A decoded line.
 
-    text:   bytes that are no UTF-8 are low surrogates in it.
-    broken: there are such.
-    raw:    Spark finds the text of values in it.
+    text:   with low surrogates for bytes that are not UTF-8.
+    broken: whether there are such bytes.
+    raw:    whether Spark can take the raw text of values from the line.
     """
 
     text: str
@@ -49,10 +49,10 @@ class _Line:
 def read_line(line: bytes, columns: Mapping[str, Callable[[str, str], object]]) -> tuple[list[dict[str, object]], int]:
     """Return the rows of a line, values by column name, and how many rows are malformed: one is 0.
 
-    columns: what makes a value of a token's kind and text, or WRONG. The kinds are `text` (unescaped), `integer`,
+    columns: functions from a token's kind and text to a value, or WRONG. The kinds are `text` (unescaped), `integer`,
              `float`, `special` (NaN and infinities), `true`, `false` and `nested`.
-    The rows are an object's, or those of an array of objects; where anything follows, the line is one malformed row.
-    Of names that are there twice the last one counts, and both are judged.
+    The line is an object or an array of objects; if anything follows it, the line is one malformed row.
+    The last value of a repeated name counts, but all its values are checked.
     """
     try:
         return _rows(_decoded(line), columns)
@@ -88,7 +88,7 @@ def _rows(line: _Line, columns: Mapping) -> tuple[list[dict[str, object]], int]:
 
 
 def _object(line: _Line, at: int, columns: Mapping, depth: int) -> tuple[dict[str, object], bool, int]:
-    """Return the values of an object, whether all are of their types, and where it ends; `at` is inside its brace."""
+    """Return the values of an object, whether all have their types, and its end; `at` is after its opening brace."""
     text, well = line.text, True
     row: dict[str, object] = {}
     at = _space(text, at)
@@ -123,38 +123,38 @@ def _meant(line: _Line, kind: str, begin: int, end: int) -> tuple[str, str]:
 
 
 def _name(line: _Line, at: int) -> tuple[str, int]:
-    """Return a name, and where the value after its colon begins."""
-    found = _TOKEN.match(line.text, at)
-    if not found or found.lastgroup != "text":
+    """Return a name, and the position of the value after its colon."""
+    token = _TOKEN.match(line.text, at)
+    if not token or token.lastgroup != "text":
         raise _Malformed
-    name = found[0][1:-1]
+    name = token[0][1:-1]
     if line.broken or "\\" in name:
         name = _joined(_unescaped(name, line.broken, strict=True))
         if _SURROGATE.search(name):
             raise _Malformed
     if len(name) > _NAME_BYTES // 4 and len(name.encode()) > _NAME_BYTES:
         raise _Malformed
-    return name, _space(line.text, _passed(line.text, _space(line.text, found.end()), ":"))
+    return name, _space(line.text, _passed(line.text, _space(line.text, token.end()), ":"))
 
 
 def _value(line: _Line, at: int, depth: int) -> tuple[str, int]:
-    """Return the kind of the value that begins at `at`, and where it ends; `depth` arrays and objects are open."""
-    found = _TOKEN.match(line.text, at)
-    if not found:
+    """Return the kind of the value at `at`, and its end; `depth`: the number of open arrays and objects."""
+    token = _TOKEN.match(line.text, at)
+    if not token:
         raise _Malformed
-    kind, end = found.lastgroup or "", found.end()
+    kind, end = token.lastgroup or "", token.end()
     if kind == "nested":
         return kind, _nested_end(line, at, depth)
     if kind in ("integer", "float"):
-        if end - at > _DIGITS and sum(map(str.isdigit, found[0])) > _DIGITS:
+        if end - at > _DIGITS and sum(map(str.isdigit, token[0])) > _DIGITS:
             raise _Malformed
     elif kind == "text" and line.broken:
-        _unescaped(found[0][1:-1], True, strict=found[0][0] == "'")
+        _unescaped(token[0][1:-1], True, strict=token[0][0] == "'")
     return kind, end
 
 
 def _nested_end(line: _Line, at: int, depth: int) -> int:
-    """Return where the array or object ends that begins at `at`."""
+    """Return the end of the array or object that begins at `at`."""
     text = line.text
     open = [_CLOSERS[text[at]]]
     at, empty = _space(text, at + 1), True
@@ -211,7 +211,7 @@ def _decoded(line: bytes) -> _Line:
 
 
 def _encoding(line: bytes) -> tuple[str, int]:
-    """Return the encoding and the length of the mark of the byte order."""
+    """Return the encoding and the length of the byte order mark."""
     if len(line) >= 4:
         for mark, encoding in (
             (b"\x00\x00\xfe\xff", "utf-32-be"),
@@ -235,7 +235,7 @@ def _encoding(line: bytes) -> tuple[str, int]:
 
 
 def _unescaped(text: str, broken: bool, strict: bool) -> str:
-    """Return what a string between quotes means; surrogates may be alone in it."""
+    """Return the text of a string between quotes, which may have unpaired surrogates."""
     if not broken:
         return text if "\\" not in text else _PART.sub(_part, text)
     return "".join(_part(part) if part[0][0] == "\\" else _lenient(part[0], strict) for part in _PART.finditer(text))
@@ -248,9 +248,9 @@ def _part(part: re.Match) -> str:
 
 
 def _lenient(text: str, strict: bool) -> str:
-    """Decode UTF-8 as Jackson does: a character may be longer than need be, or beyond Unicode.
+    """Decode UTF-8 as Jackson does: a character may be overlong, or beyond Unicode.
 
-    strict: surrogates must not be encoded.
+    strict: refuse encoded surrogates.
     Raises _Malformed if bytes are missing.
     """
     if not _STRAY.search(text):
@@ -277,10 +277,10 @@ def _lenient(text: str, strict: bool) -> str:
 
 
 def _joined(text: str) -> str:
-    """Make characters of pairs of surrogates."""
+    """Join pairs of surrogates to characters."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _java_text(text: str) -> str:
-    """Replace surrogates that are alone, as Java does when it encodes a text."""
+    """Replace unpaired surrogates, as Java does when it encodes a text."""
     return _joined(text).encode("utf-8", "replace").decode() if _SURROGATE.search(text) else text

@@ -1,4 +1,4 @@
-"""Records of Kafka with JSON values, as Spark's from_json reads them: an object each, all else is malformed."""
+"""Kafka records with JSON values, as Spark's from_json reads them: one object each, anything else is malformed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -26,7 +26,7 @@ METADATA = {
     "timestamp": "timestamp",
     "timestamp_type": "timestampType",
 }
-"""What a scan can give of a record beside its value, and how `cepsql.readers.kafka.record_columns` calls it."""
+"""The metadata of a record that a scan can read, with its names in `cepsql.readers.kafka.record_columns`."""
 
 _FEW = 64
 _SPACE = b" \t\n\r"
@@ -34,7 +34,7 @@ _ZERO = b"\0"
 
 
 def read_records(records: Iterable[Sequence[Message]], layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
-    """Yield the rows of records, which come in lists of one partition each."""
+    """Yield the rows of records; each list of records is from one partition."""
     for messages in records:
         columns, fits = read_values([message.value() for message in messages], layout, zone)
         carried = {name: column(METADATA[what], messages) for name, _, what in layout.metadata if what in METADATA}
@@ -44,8 +44,8 @@ def read_records(records: Iterable[Sequence[Message]], layout: FileLayout, zone:
                 carried[name], valid = _texts(carried[name])
                 readable &= valid
         if not readable.all():
-            kept = pa.array(readable[fits])
-            columns = {name: values.filter(kept) for name, values in columns.items()}
+            is_readable = pa.array(readable[fits])
+            columns = {name: values.filter(is_readable) for name, values in columns.items()}
             fits &= readable
         well = None if fits.all() else pa.array(fits)
         for name, type, _ in layout.metadata:
@@ -57,7 +57,7 @@ def read_records(records: Iterable[Sequence[Message]], layout: FileLayout, zone:
 
 
 def _begin(messages: Sequence[Message]) -> tuple[Origin | None, int]:
-    """Return where records come from, and the place of the first there."""
+    """Return the partition of records, and the position of the first record in it."""
     if not messages:
         return None, 0
     topic, partition, offset = messages[0].topic(), messages[0].partition(), messages[0].offset()
@@ -69,12 +69,12 @@ def _begin(messages: Sequence[Message]) -> tuple[Origin | None, int]:
 def read_values(
     values: Sequence[bytes | None], layout: FileLayout, zone: Zone
 ) -> tuple[dict[str, pa.Array], np.ndarray]:
-    """Return the wanted columns of the values that are an object as declared, and which these are.
+    """Return the wanted columns of the values that are objects as declared, and a mask of these values.
 
-    A record without a value is not among them, nor is one with bytes that are no UTF-8.
+    A record without a value is malformed, and so is one whose bytes are not UTF-8.
     """
-    given = [value for value in values if value]
-    if len(given) == len(values) and (chunk := _by_arrow(given, layout, zone)) is not None:
+    present = [value for value in values if value]
+    if len(present) == len(values) and (chunk := _by_arrow(present, layout, zone)) is not None:
         return chunk.columns, np.ones(len(values), bool)
     if len(values) <= _FEW:
         return _one_by_one(values, layout, zone)
@@ -95,18 +95,18 @@ def _one_by_one(
     values: Sequence[bytes | None], layout: FileLayout, zone: Zone
 ) -> tuple[dict[str, pa.Array], np.ndarray]:
     converters = {name: converter(type, zone) for name, type in layout.columns}
-    found = [_row(value, converters) for value in values]
-    rows = [row for row in found if row is not None]
+    parsed = [_row(value, converters) for value in values]
+    rows = [row for row in parsed if row is not None]
     columns = {
         name: pa.array([row.get(name) for row in rows], arrow_type(type))
         for name, type in layout.columns
         if name in layout.wanted
     }
-    return columns, np.array([row is not None for row in found], bool)
+    return columns, np.array([row is not None for row in parsed], bool)
 
 
 def _row(value: bytes | None, converters: dict) -> dict[str, object] | None:
-    # With zeros it could be text of another encoding, which files may have.
+    # A value with zeros could be text in another encoding, which files may have.
     if value is None or _ZERO in value.rstrip(_SPACE + _ZERO) or not value.lstrip(_SPACE).startswith(b"{"):
         return None
     try:
@@ -118,13 +118,13 @@ def _row(value: bytes | None, converters: dict) -> dict[str, object] | None:
 
 
 def _texts(keys: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """Return bytes as texts, NULL for what is no UTF-8, and which are none of these."""
+    """Return bytes as texts, NULL where they are not UTF-8, and a mask of those that are."""
     try:
         return keys.cast(pa.string()), np.ones(len(keys), bool)
     except pa.ArrowInvalid:
         texts = [None if key is None else _decoded(key) for key in keys.to_pylist()]
-        found = pa.array(texts, pa.string())
-        return found, np.asarray(pc.equal(pc.is_null(found), pc.is_null(keys)))
+        decoded = pa.array(texts, pa.string())
+        return decoded, np.asarray(pc.equal(pc.is_null(decoded), pc.is_null(keys)))
 
 
 def _decoded(key: bytes) -> str | None:

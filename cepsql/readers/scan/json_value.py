@@ -1,4 +1,4 @@
-"""Values of JSON as Spark's JSON reader makes them of tokens, type by type."""
+"""Convert JSON tokens to values as Spark's JSON reader does, type by type."""
 
 import datetime
 import re
@@ -20,15 +20,15 @@ _SPECIAL = {
 _DAYS = re.compile(r"[+-]?\d+")
 _NUMBER = ("integer", "float")
 _CYCLE = 146_097
-"""The days of 400 Gregorian years."""
+"""The number of days in 400 Gregorian years."""
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _SWITCH = -141_427
-"""The day 1582-10-15, from which the Julian and the Gregorian calendar are one to Spark."""
+"""The day 1582-10-15, from which on Spark uses the Gregorian calendar instead of the Julian one."""
 
 
 def converter(type: Type, zone: Zone) -> Callable[[str, str], Any]:
-    """Return what makes a value of a column's type of a token, as `json_line.read_line` takes it."""
+    """Return the function from a token to a value of a column's type, for `json_line.read_line`."""
     if type == STRING:
         return lambda kind, text: text
     if type == BOOLEAN:
@@ -41,22 +41,22 @@ def converter(type: Type, zone: Zone) -> Callable[[str, str], Any]:
     if type == TIMESTAMP:
         return partial(_timestamp, zone)
     if type == DATE:
-        return lambda kind, text: _known(date_in_text(text)) if kind == "text" else WRONG
+        return lambda kind, text: _or_wrong(date_in_text(text)) if kind == "text" else WRONG
     if is_decimal(type):
         return partial(_decimal, type, zone)
     raise TypeError(type)
 
 
 def timestamp_in_text(text: str, zone: Zone) -> int | None:
-    """Return the microseconds since the epoch that a text means, None if Spark reads no TIMESTAMP in it."""
+    """Return the microseconds since the epoch of a text, None if Spark does not read it as TIMESTAMP."""
     instant = parse_timestamp(text, zone)
     return parse_timestamp(text.replace("GMT", ""), zone) if instant is None and "GMT" in text else instant
 
 
 def date_in_text(text: str) -> int | None:
-    """Return the days since the epoch that a text means, None if Spark reads no DATE in it.
+    """Return the days since the epoch of a text, None if Spark does not read it as DATE.
 
-    A number that is no year counts days, in the calendar that Java once used.
+    A number that is not a year counts days, in Java's former calendar.
     """
     day = parse_date(text)
     if day is None and "GMT" in text:
@@ -67,14 +67,14 @@ def date_in_text(text: str) -> int | None:
     return day
 
 
-def _known(value: object) -> Any:
+def _or_wrong(value: object) -> Any:
     return WRONG if value is None else value
 
 
 def _integer(text: str, bits: int) -> Any:
     value, half = int(text), 2 ** (bits - 1)
     if bits == 8 and half <= value < 2 * half:
-        # Jackson takes bytes without a sign, too.
+        # Jackson also accepts unsigned bytes.
         return value - 2 * half
     return value if -half <= value < half else WRONG
 
@@ -84,12 +84,12 @@ def _floating(type: Type, zone: Zone, kind: str, text: str) -> Any:
         return float(_SPECIAL[text]) if text in _SPECIAL else WRONG
     if kind not in _NUMBER:
         return WRONG
-    return 0.0 if kind == "integer" and text == "-0" else _known(parse_text(text, type, zone))
+    return 0.0 if kind == "integer" and text == "-0" else _or_wrong(parse_text(text, type, zone))
 
 
 def _timestamp(zone: Zone, kind: str, text: str) -> Any:
     if kind == "text":
-        return _known(timestamp_in_text(text, zone))
+        return _or_wrong(timestamp_in_text(text, zone))
     seconds = _integer(text, 64) if kind == "integer" else WRONG
     # Spark's multiplication wraps around.
     return WRONG if seconds is WRONG else (seconds * 1_000_000 + 2**63) % 2**64 - 2**63
@@ -98,14 +98,14 @@ def _timestamp(zone: Zone, kind: str, text: str) -> Any:
 def _decimal(type: Type, zone: Zone, kind: str, text: str) -> Any:
     if kind not in (*_NUMBER, "text"):
         return WRONG
-    return _known(parse_text(text, type, zone))
+    return _or_wrong(parse_text(text, type, zone))
 
 
 def _from_julian(day: int) -> int:
-    """Return the day of the proleptic Gregorian calendar that has the date which a day before 1582-10-15 had then."""
+    """Return the day of the proleptic Gregorian calendar with the Julian date of a day before 1582-10-15."""
     if day >= _SWITCH:
         return day
-    # Both calendars count the days from March 1st alike; Julian years have 365.25 of them.
+    # From March 1st on, both calendars count days alike; Julian years have 365.25 days.
     since = day + 719_470
     year = (4 * since + 3) // 1461
     cycles, within = divmod(year, 400)

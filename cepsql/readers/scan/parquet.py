@@ -1,4 +1,4 @@
-"""Parquet as Spark reads it: columns found by name, with the types that were declared."""
+"""Parquet as Spark reads it: columns by name, with the declared types."""
 
 from collections.abc import Iterator, Mapping
 from typing import IO
@@ -22,7 +22,7 @@ _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 def read_parquet(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     """Yield the rows of a file.
 
-    Raises OperationalError if it cannot be read, or if `parquet_obstacle` names a reason.
+    Raises OperationalError if the file can't be read, or if `parquet_obstacle` returns a reason.
     """
     declared = {name: arrow_type(type) for name, type in layout.columns}
     for values, malformed in read_columns(path, declared, layout.wanted, zone):
@@ -36,11 +36,11 @@ def read_parquet(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
 def read_columns(
     path: str, declared: Mapping[str, pa.DataType], wanted: frozenset[str], zone: Zone, content: IO[bytes] | None = None
 ) -> Iterator[tuple[dict[str, pa.Array], np.ndarray]]:
-    """Yield the wanted columns of a file as declared, NULL where it has none, and which rows are malformed.
+    """Yield the wanted columns of a file as declared, NULL for missing columns, and a mask of malformed rows.
 
-    Malformed is a row with a value that does not fit its declared type, whether its column is wanted or not.
-    content: the file, if it is none of this machine.
-    Raises OperationalError if it cannot be read, or not as declared.
+    A row is malformed if a value does not fit its declared type, whether its column is wanted or not.
+    content: the file, if it is not on this machine.
+    Raises OperationalError if it can't be read as declared.
     """
     with _opened(path, content) as file:
         readings = _readings(file, declared, wanted)
@@ -50,14 +50,16 @@ def read_columns(
             )
             raise OperationalError(f"the Arrow scan does not read {path}: {readings}", hint=hint)
         held = _held(file)
-        found = {name.lower(): name for name in held}
-        read = [name for name in declared if name.lower() in found and _is_read(name, wanted, readings)]
+        own_names = {name.lower(): name for name in held}
+        read = [name for name in declared if name.lower() in own_names and _is_read(name, wanted, readings)]
         try:
-            for batch in file.iter_batches(_ROWS, columns=sorted(found[n.lower()] for n in read), use_threads=False):
+            for batch in file.iter_batches(
+                _ROWS, columns=sorted(own_names[n.lower()] for n in read), use_threads=False
+            ):
                 columns = {name: pa.nulls(batch.num_rows, declared[name]) for name in declared if name in wanted}
                 malformed = np.zeros(batch.num_rows, bool)
                 for name in read:
-                    own = found[name.lower()]
+                    own = own_names[name.lower()]
                     values, bad = converted(batch[own], held[own], declared[name], zone)
                     malformed |= bad
                     if name in wanted:
@@ -68,14 +70,14 @@ def read_columns(
 
 
 def parquet_obstacle(path: str, layout: FileLayout) -> str | None:
-    """Return why Arrow might not read the columns of a file as Spark does, None if it does."""
+    """Return why Arrow may read the columns of a file differently from Spark, or None."""
     with _opened(path) as file:
-        found = _readings(file, {name: arrow_type(type) for name, type in layout.columns}, layout.wanted)
-    return found if isinstance(found, str) else None
+        readings = _readings(file, {name: arrow_type(type) for name, type in layout.columns}, layout.wanted)
+    return readings if isinstance(readings, str) else None
 
 
 def parquet_readings(path: str, declared: Mapping[str, pa.DataType]) -> dict[str, ParquetReading] | str:
-    """Return how the declared columns that a file has are read, or why Arrow can't read them all.
+    """Return how the declared columns in a file are read, or why Arrow can't read them all.
 
     Raises OperationalError if the file can't be read.
     """
@@ -84,7 +86,7 @@ def parquet_readings(path: str, declared: Mapping[str, pa.DataType]) -> dict[str
 
 
 def parquet_schema(path: str) -> dict[str, pa.DataType]:
-    """Return the columns of a file with their Arrow types, INTERVAL for Parquet's.
+    """Return the columns of a file with their Arrow types, INTERVAL for Parquet's INTERVAL.
 
     Raises OperationalError if the file can't be read.
     """
@@ -114,7 +116,7 @@ def _is_read(name: str, wanted: frozenset[str], readings: Mapping[str, ParquetRe
 def _readings(
     file: pq.ParquetFile, declared: Mapping[str, pa.DataType], wanted: frozenset[str]
 ) -> dict[str, ParquetReading] | str:
-    """Return how columns are read; one that is not wanted, and whose type can't be cast, is left out."""
+    """Return how columns are read, without unwanted columns whose type can't be cast."""
     if any(key in (file.metadata.metadata or {}) for key in _LEGACY):
         return "it holds dates of the calendar before Spark 3"
     held = _held(file)
@@ -126,9 +128,9 @@ def _readings(
             return f"it has two columns {name}"
         if names.count(name.lower()) != 1:
             continue
-        found = reading(types[name.lower()], type)
-        if found is not None:
-            readings[name] = found
+        column_reading = reading(types[name.lower()], type)
+        if column_reading is not None:
+            readings[name] = column_reading
         elif name in wanted:
             return f"{name} is of type {types[name.lower()]}, declared as {str(type_of(type)).upper()}"
     return readings

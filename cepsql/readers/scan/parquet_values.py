@@ -1,4 +1,4 @@
-"""Values of Parquet in the types that are declared: which casts are exact, and who reads them as they are."""
+"""Values of Parquet in the declared types: which casts are exact, and which Spark reads without a cast."""
 
 from dataclasses import dataclass
 
@@ -12,20 +12,20 @@ from cepsql.scalar.arrow.column_values import type_of
 from cepsql.scalar.zone import Zone
 
 INTERVAL = pa.month_day_nano_interval()
-"""Stands for Parquet's INTERVAL, which Arrow reads as 12 bytes: months, days and milliseconds."""
+"""The type for Parquet's INTERVAL, which Arrow reads as 12 bytes: months, days and milliseconds."""
 
 _UUID = "arrow.uuid"
 _PER_MICRO = {"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
-"""How many digits an integer of so many bits has at most."""
+"""The maximum number of digits of an integer, by its bits."""
 
 
 @dataclass(frozen=True)
 class ParquetReading:
     """How the values of a column are read as the declared type.
 
-    spark:   Spark's own scan reads the same.
-    checked: not every value fits; a row with one that does not is malformed.
+    spark:   Spark's own scan reads the same values.
+    checked: values may not fit; a row with such a value is malformed.
     """
 
     spark: bool
@@ -37,9 +37,9 @@ _CHECKED = ParquetReading(spark=False, checked=True)
 
 
 def reading(held: pa.DataType, declared: pa.DataType) -> ParquetReading | None:
-    """Return how Arrow reads the values of a type as another; None where a cast would not be exact.
+    """Return how Arrow reads values of one type as another; None if a cast would not be exact.
 
-    held: the type of the file, as Arrow reads it, INTERVAL for Parquet's.
+    held: Arrow's type of the column in the file, INTERVAL for Parquet's INTERVAL.
     """
     held = _stored(held)
     if _is_list(held) and _is_list(declared):
@@ -54,9 +54,9 @@ def reading(held: pa.DataType, declared: pa.DataType) -> ParquetReading | None:
 
 
 def converted(column: pa.Array, held: pa.DataType, declared: pa.DataType, zone: Zone) -> tuple[pa.Array, np.ndarray]:
-    """Return a column as the declared type, and where a value does not fit (it is NULL there).
+    """Return a column as the declared type, and a mask of the values that do not fit and become NULL.
 
-    Times lose what is finer than a microsecond. A date becomes its midnight in the zone.
+    Times are truncated to microseconds. A date becomes its midnight in the zone.
     held, declared: types for which there is a `reading`.
     """
     fits = np.zeros(len(column), bool)
@@ -85,7 +85,7 @@ def converted(column: pa.Array, held: pa.DataType, declared: pa.DataType, zone: 
 
 
 def plain_type(held: pa.DataType) -> pa.DataType:
-    """Return the type of Spark's, as Arrow knows it, that a column of a file has where none is declared."""
+    """Return Spark's type, as an Arrow type, of a file's column without a declared type."""
     held = _stored(held)
     if _is_list(held):
         return pa.list_(plain_type(held.value_type))
@@ -98,7 +98,7 @@ def plain_type(held: pa.DataType) -> pa.DataType:
     if pa.types.is_duration(held):
         return pa.duration("us")
     if held == INTERVAL or pa.types.is_fixed_size_binary(held):
-        # Months have no certain length.
+        # Months have no fixed length.
         return pa.binary()
     if pa.types.is_unsigned_integer(held):
         return {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}[held.bit_width]
@@ -118,10 +118,10 @@ def _stored(type: pa.DataType) -> pa.DataType:
 
 
 def _worst(readings: list[ParquetReading | None]) -> ParquetReading | None:
-    known = [found for found in readings if found is not None]
-    if len(known) < len(readings):
+    castable = [one for one in readings if one is not None]
+    if len(castable) < len(readings):
         return None
-    return ParquetReading(all(found.spark for found in known), any(found.checked for found in known))
+    return ParquetReading(all(one.spark for one in castable), any(one.checked for one in castable))
 
 
 def _part(struct: pa.StructType, name: str) -> pa.DataType | None:
@@ -183,7 +183,7 @@ def _of_integers(held: pa.DataType, declared: pa.DataType) -> ParquetReading | N
         room = declared.precision - declared.scale
         if room < _DIGITS[held.bit_width] - (held == pa.int64()):
             return _CHECKED
-        # Of unsigned integers Spark reads only the widest one as DECIMAL(20, 0).
+        # Spark reads only the widest unsigned integers as DECIMAL(20, 0).
         if unsigned and declared != pa.decimal128(20, 0):
             return _CAST
         return ParquetReading(held != pa.uint32() or not unsigned)
@@ -219,7 +219,7 @@ def _is_list(type: pa.DataType) -> bool:
 
 
 def _cast(column: pa.Array, declared: pa.DataType) -> tuple[pa.Array, np.ndarray]:
-    """Cast the values that fit; where some do not, halves are tried until these stand alone."""
+    """Cast the values that fit; halve the column until those that do not fit are isolated."""
     try:
         return pc.cast(column, declared), np.zeros(len(column), bool)
     except pa.ArrowInvalid:
@@ -259,13 +259,13 @@ def _micros(column: pa.Array, declared: pa.DataType) -> tuple[pa.Array, np.ndarr
 
 
 def _like(numbers: np.ndarray, column: pa.Array, declared: pa.DataType, bad: np.ndarray | None = None) -> pa.Array:
-    """Return numbers as a type, NULL where the column is, or where they are bad."""
+    """Return numbers as a type, NULL where the column is NULL, or where `bad` is true."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     return pa.array(numbers, pa.int64(), mask=missing if bad is None else missing | bad).view(declared)
 
 
 def _spans(column: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """Return Parquet's intervals as days and parts of them; months have no certain length."""
+    """Return Parquet's intervals as days and fractions; months have no fixed length."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     joined = b"".join(value or bytes(12) for value in column.to_pylist())
     months, days, millis = np.frombuffer(joined, "<u4").reshape(-1, 3).astype(np.int64).T

@@ -1,4 +1,4 @@
-"""The rows of plain SQL over one stream, computed where its files or records are read."""
+"""The rows of plain SQL over one stream, computed by the tasks that read its files or records."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from cepsql.scalar.arrow.arrow_expressions import evaluate
 from cepsql.scalar.expressions import Node
 
 COLUMN = "c"
-"""What the names of the rows' columns begin with; their numbers follow."""
+"""The prefix of the names of columns, before their numbers."""
 
 READ, MALFORMED, TIME = "read", "malformed", "time"
-"""The columns behind them: how many rows were read, and not as declared, which only a row that counts has; and the last
-event time of the rows that were read together."""
+"""The columns after them: the numbers of rows and of malformed rows read, only in a row that counts; and the last event
+time of the rows that were read together."""
 
 _TIME = pa.timestamp("us", "UTC")
 
@@ -26,7 +26,7 @@ _TIME = pa.timestamp("us", "UTC")
 class PlainScan:
     """All that a task needs to read files, or records, into the rows of a query; picklable.
 
-    time: the event time of the stream, None if it has none.
+    time: the event time of the stream, or None.
     """
 
     layout: FileLayout
@@ -35,13 +35,13 @@ class PlainScan:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of what `plain_rows` gives."""
+        """The schema of `plain_rows`."""
         counts = [(READ, pa.int64()), (MALFORMED, pa.int64())]
         return pa.schema([*self.projection.schema, *counts, *([] if self.time is None else [(TIME, _TIME)])])
 
 
 def plain_rows(scan: PlainScan, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a query, and at last one that only counts what was read."""
+    """Yield the rows of a query, and a last row that only counts the rows read."""
     read = malformed = 0
     schema = scan.schema
     last: int | None = None
@@ -49,8 +49,8 @@ def plain_rows(scan: PlainScan, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBa
         read, malformed = read + chunk.rows + chunk.malformed, malformed + chunk.malformed
         if scan.time is not None and chunk.rows:
             times = evaluate(scan.time, chunk.columns, chunk.rows, scan.projection.session)
-            found = pc.max(times.view(pa.int64())).as_py()
-            last = found if last is None or (found is not None and found > last) else last
+            newest = pc.max(times.view(pa.int64())).as_py()
+            last = newest if last is None or (newest is not None and newest > last) else last
         rows = scan.projection.rows(chunk.columns, chunk.rows)
         if rows.num_rows:
             yield _with([None, None, last], rows.columns, rows.num_rows, schema)
@@ -60,7 +60,7 @@ def plain_rows(scan: PlainScan, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBa
 
 
 def _with(behind: list[int | None], columns: list[pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows with these values in the columns behind theirs."""
+    """Return rows with the values `behind` in the columns after theirs."""
     fields = list(schema)[len(columns) :]
     repeated = [pa.repeat(pa.scalar(value, pa.int64()), rows) for value in behind[: len(fields)]]
     cast = [values.view(field.type) for values, field in zip(repeated, fields, strict=True)]

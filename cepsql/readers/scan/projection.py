@@ -1,4 +1,4 @@
-"""How columns that Arrow has become the rows of an operator: frozen, picklable data that workers get."""
+"""How Arrow columns become the rows of an operator, as frozen, picklable data for workers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ from cepsql.scalar.types import STRING
 _KEY = re.compile(r"k\d+")
 
 ROW_IDENTITY = "row identity"
-"""A function of columns that only the queries below operators have: what tells the rows of a table from one another."""
+"""A function in queries below operators: the identity of a table's row, computed from columns."""
 
 
 @dataclass(frozen=True)
 class Projection:
-    """How the rows of a layout are made of columns; picklable.
+    """How the rows of a layout are computed from columns; picklable.
 
     session:    the rules and the time zone of the session.
-    where:      what must hold for a row to be one of the operator's, or None.
+    where:      the condition on the rows of the operator, or None.
     values:     the columns of the operator's rows by name: k*, t, o*, v*.
     predicates: the bits of the mask.
     """
@@ -38,13 +38,13 @@ class Projection:
 
     @property
     def inputs(self) -> frozenset[Input]:
-        """The columns that it is made of."""
+        """The columns that the projection reads."""
         made = [*(node for _, node in self.values), *self.predicates, *([] if self.where is None else [self.where])]
         return frozenset().union(*map(inputs_of, made))
 
     @property
     def keys(self) -> dict[str, Node]:
-        """The columns that are keys, by name."""
+        """The key columns, by name."""
         return {name: node for name, node in self.values if _KEY.fullmatch(name)}
 
     @property
@@ -54,37 +54,37 @@ class Projection:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of the rows, m the last where there are predicates."""
+        """The columns of the rows, with m at the end if there are predicates."""
         fields = [(name, arrow_type(node.type)) for name, node in self.values]
         return pa.schema([*fields, *([("m", pa.int64())] if self.predicates else [])])
 
     def rows(self, columns: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
-        """Return the rows that so many values of the columns make."""
+        """Return the rows that a number of values of the columns make."""
         if self.where is not None:
             passing = pc.fill_null(evaluate(self.where, columns, rows, self.session), False)
             columns = {name: column.filter(passing) for name, column in columns.items()}
             rows = pc.sum(passing).as_py() or 0
-        known: dict[Node, pa.Array] = {}
-        arrays = [self._evaluated(node, columns, rows, known) for _, node in self.values]
+        evaluated: dict[Node, pa.Array] = {}
+        arrays = [self._evaluated(node, columns, rows, evaluated) for _, node in self.values]
         if self.predicates:
             arrays.append(_mask([evaluate(node, columns, rows, self.session) for node in self.predicates], rows))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _evaluated(
-        self, node: Node, columns: Mapping[str, pa.Array], rows: int, known: dict[Node, pa.Array]
+        self, node: Node, columns: Mapping[str, pa.Array], rows: int, evaluated: dict[Node, pa.Array]
     ) -> pa.Array:
-        """Return the values of an expression; `known` has those that were computed, and gets these."""
-        if node not in known and isinstance(node, Apply) and node.operation == ROW_IDENTITY:
+        """Return the values of an expression; `evaluated` caches the values of expressions."""
+        if node not in evaluated and isinstance(node, Apply) and node.operation == ROW_IDENTITY:
             parts = [part for part in node.arguments if is_hashed(part.type)]
-            known[node] = _identities([self._evaluated(part, columns, rows, known) for part in parts], rows)
-        elif node not in known:
-            known[node] = evaluate(node, columns, rows, self.session)
-        return known[node]
+            evaluated[node] = _identities([self._evaluated(part, columns, rows, evaluated) for part in parts], rows)
+        elif node not in evaluated:
+            evaluated[node] = evaluate(node, columns, rows, self.session)
+        return evaluated[node]
 
 
 def row_identity(columns: Sequence[Node]) -> Node:
-    """Return the identity of rows that are added to a table: a short text that rows with equal values in these columns
-    share, and few others. Operators compare the values of rows with one identity."""
+    """Return the identity of rows that are added to a table: a short text, equal for rows with equal values in these
+    columns, and for few others. Operators compare the values of rows with the same identity."""
     return Apply(ROW_IDENTITY, tuple(columns), STRING)
 
 
@@ -97,7 +97,7 @@ def inputs_of(node: Node) -> frozenset[Input]:
 class ArrowScan:
     """All that a task needs to read files, or records, into the rows of an operator; picklable.
 
-    by_arrival: the rows know their places in what is read.
+    by_arrival: the rows have their positions in the input.
     time:       the event time of the stream in microseconds, None if it has none of type TIMESTAMP.
     """
 
@@ -107,11 +107,11 @@ class ArrowScan:
     time: Node | None = None
 
     def with_seen(self) -> "ArrowScan":
-        """Return the scan of rows that tell their event time, which is known, in `seen`."""
+        """Return the scan with the event time of rows in `seen`."""
         assert self.time is not None
-        told = replace(self.projection, values=(*self.projection.values, ("seen", self.time)))
+        projection = replace(self.projection, values=(*self.projection.values, ("seen", self.time)))
         wanted = self.layout.wanted | {column.leaf for column in inputs_of(self.time)}
-        return replace(self, layout=replace(self.layout, wanted=wanted), projection=told)
+        return replace(self, layout=replace(self.layout, wanted=wanted), projection=projection)
 
 
 def _identities(columns: list[pa.Array], rows: int) -> pa.Array:

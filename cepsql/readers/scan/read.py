@@ -1,4 +1,4 @@
-"""Files become rows of a match program, ready to be packed."""
+"""Read files into the rows of an operator, ready to be packed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ _READERS = {"json": read_json, "parquet": read_parquet}
 
 
 CONTROL = "control:"
-"""What stands before the time of a control row, in place of a path."""
+"""The prefix of a control row's time, in place of a path."""
 
 
 class ListedFile(NamedTuple):
@@ -37,10 +37,10 @@ class ListedFile(NamedTuple):
 
 def read_files(scan: ArrowScan, buckets: int, files: Iterable[ListedFile]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of files as `cepsql.ordered.packet.pack` takes them: k*, t, o*, v*, m, bucket, malformed, and
-    ORIGIN and PLACE where the scan goes by arrival.
+    ORIGIN and PLACE if the scan uses arrival.
 
-    files: local ones; a path that begins with CONTROL stands for the control row of that time.
-    The buckets are those that Spark's hash gives the same keys.
+    files: local files; a path that begins with CONTROL means the control row of that time.
+    Buckets are the same as by Spark's hash of the keys.
     Raises OperationalError if a file cannot be read.
     """
     for are_control, some in groupby(files, lambda file: file.path.startswith(CONTROL)):
@@ -84,7 +84,7 @@ def _wanted(chunk: Chunk, layout: FileLayout) -> Chunk:
 
 
 def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
-    """Yield what was read as `read_files` does."""
+    """Yield the rows of chunks as `read_files` does."""
     for chunk in chunks:
         yield _rows(scan, buckets, chunk)
         if chunk.malformed:
@@ -107,16 +107,18 @@ def read_chunks(
 
 
 def _placed_chunks(scan: ArrowScan, files: Iterable[ListedFile]) -> Iterator[Chunk]:
-    """Yield what files hold; where the scan goes by arrival, each chunk is of one file and has its place there."""
+    """Yield the chunks of files; if the scan uses arrival, each chunk is of one file and has its position there."""
     listed = list(files)
-    read = read_chunks([file.path for file in listed], scan.layout, scan.projection.session.zone, scan.by_arrival)
-    for number, chunks in groupby(read, itemgetter(0)):
+    chunks_of_files = read_chunks(
+        [file.path for file in listed], scan.layout, scan.projection.session.zone, scan.by_arrival
+    )
+    for number, chunks in groupby(chunks_of_files, itemgetter(0)):
         path, modified = listed[number]
         yield from _placed((chunk for _, chunk in chunks), Origin(modified, local_file(path), 0))
 
 
 def _placed(chunks: Iterable[Chunk], origin: Origin) -> Iterator[Chunk]:
-    """Yield what a file holds with its place there."""
+    """Yield the chunks of a file with their positions in it."""
     place = 0
     for chunk in chunks:
         yield replace(chunk, origin=origin, place=place)
@@ -124,7 +126,7 @@ def _placed(chunks: Iterable[Chunk], origin: Origin) -> Iterator[Chunk]:
 
 
 def local_file(path: str) -> str:
-    """Return the path of a file of this machine, as Spark writes it; raises OperationalError for another one."""
+    """Return the path of a local file from Spark's form of it; raises OperationalError for other files."""
     local = path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
     if "://" in local:
         raise OperationalError(f"{path} is no local file")
@@ -149,7 +151,7 @@ def _control_row(scan: ArrowScan, time: int) -> pa.RecordBatch:
 
 
 def _empty(scan: ArrowScan, rows: int, malformed: bool) -> pa.RecordBatch:
-    """Return rows of bucket 0 that are only counted."""
+    """Return a row of bucket 0 that only has counts."""
     arrays = [pa.nulls(rows, field.type) for field in scan.projection.schema]
     arrays += [pa.array(np.zeros(rows, np.int32)), pa.repeat(malformed, rows)]
     if scan.by_arrival:

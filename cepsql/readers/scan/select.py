@@ -1,4 +1,4 @@
-"""A plain SELECT as typed expressions over columns that Arrow has, or a reason why it cannot compute them."""
+"""A plain SELECT as typed expressions over Arrow columns, or the reason why Arrow can't compute them."""
 
 from typing import Any
 
@@ -16,28 +16,28 @@ from cepsql.scalar.types import BIGINT, BOOLEAN, DATE, INT, INTEGERS, TIMESTAMP,
 
 
 class Columns(dict[str, Any]):
-    """What columns stand for, by lower-case name; asking for one that could not be compiled raises the reason."""
+    """The expressions of columns by lower-case name; access to a column that did not compile raises the reason."""
 
-    def carry(self, name: str, type: Type | None, spoken: str) -> None:
-        """Add a column that is there as it is, None: of a type that Arrow does not read, as it is spoken of."""
-        self[name.lower()] = Unlike(f"{name} of type {spoken.upper()}") if type is None else Input(name, type)
+    def carry(self, name: str, type: Type | None, type_name: str) -> None:
+        """Add a column that is read unchanged; type: None if Arrow does not read the type called `type_name`."""
+        self[name.lower()] = Unlike(f"{name} of type {type_name.upper()}") if type is None else Input(name, type)
 
     def compute(self, name: str, sql: str, type: str, session: Session) -> None:
-        """Add a column of a type that is computed from those before it."""
+        """Add a column of a type that is computed from the columns before it."""
         try:
             self[name.lower()] = cast(compile_expression(sql, self, session), parse_type(type), session)
         except Unlike as unlike:
             self[name.lower()] = unlike
 
     def __getitem__(self, name: str) -> Node:
-        found = super().__getitem__(name)
-        if isinstance(found, Unlike):
-            raise found
-        return found
+        node = super().__getitem__(name)
+        if isinstance(node, Unlike):
+            raise node
+        return node
 
 
 def plain_table(query: exp.Query) -> exp.Table:
-    """Return the one table that a query reads which only filters rows and computes columns, in any number of steps.
+    """Return the only table of a query that only filters rows and computes columns, in any number of steps.
 
     Raises Unlike for another query.
     """
@@ -52,14 +52,14 @@ def plain_table(query: exp.Query) -> exp.Table:
 
 
 def check_alias(relation: exp.Expr) -> None:
-    """Raise Unlike for an alias that gives the columns of a relation other names."""
+    """Raise Unlike for an alias that renames the columns of a relation."""
     alias = relation.args.get("alias")
     if alias is not None and alias.columns:
         raise Unlike("the input's columns are renamed by an alias")
 
 
 def projected(query: exp.Query, columns: Columns, session: Session) -> tuple[Node | None, Columns]:
-    """Return what the rows of such a query satisfy and what its columns stand for, given the columns of its table."""
+    """Return the condition and the columns of such a query as expressions; columns: those of its table."""
     below, condition = query.args["from_"].this, None
     if isinstance(below, exp.Subquery):
         condition, columns = projected(below.this, columns, session)
@@ -87,7 +87,7 @@ def projected(query: exp.Query, columns: Columns, session: Session) -> tuple[Nod
 
 
 def _compiled(item: exp.Expr, columns: Columns, session: Session) -> Node:
-    """Return what an item of a SELECT stands for."""
+    """Return the expression of a SELECT item."""
     value = item.unalias()
     if isinstance(value, exp.Anonymous) and value.name == ROW_IDENTITY:
         return row_identity([compile_tree(column, columns, session) for column in value.expressions])
@@ -95,14 +95,14 @@ def _compiled(item: exp.Expr, columns: Columns, session: Session) -> Node:
 
 
 def both(left: Node | None, right: Node | None) -> Node | None:
-    """Return the condition that two hold; None is one that always does."""
+    """Return the conjunction of two conditions; None is always true."""
     if left is None or right is None:
         return right if left is None else left
     return Apply("and", (left, right), BOOLEAN)
 
 
 def projection(layout: RowLayout, where: Node | None, columns: Columns, session: Session) -> Projection:
-    """Return how the rows of a layout are made of columns; raises Unlike where Arrow cannot."""
+    """Return how the rows of a layout are computed from columns; raises Unlike if Arrow can't compute them."""
     values = [(column.name, _value(column.sql, columns, session)) for column in layout.keys]
     if layout.time is not None:
         values.append((layout.time.name, micros(compile_expression(layout.time.sql, columns, session), session)))
@@ -119,7 +119,7 @@ def _value(sql: str, columns: Columns, session: Session) -> Node:
 
 
 def micros(node: Node, session: Session) -> Node:
-    """Return an event time as a BIGINT: its microseconds, or the number that it is."""
+    """Return an event time as a BIGINT: its microseconds, or the number itself."""
     if node.type in INTEGERS:
         return cast(node, BIGINT, session)
     if node.type == TIMESTAMP:

@@ -1,4 +1,4 @@
-"""The rows of a task as a file of its own, where their sink lets tasks write them."""
+"""A task's rows in its own file, if the sink lets tasks write."""
 
 import os
 import re
@@ -17,20 +17,20 @@ _NAME = re.compile(r"part-(\d+)-(\d+)rows\.(csv|arrow)")
 
 
 def written_rows(folder: Path) -> int:
-    """Return how many rows tasks have written to files of CSV in a folder."""
-    return sum(int(found[2]) for found in map(_NAME.fullmatch, os.listdir(folder)) if found and found[3] == _CSV)
+    """Return how many rows tasks have written to CSV files in a folder."""
+    return sum(int(match[2]) for match in map(_NAME.fullmatch, os.listdir(folder)) if match and match[3] == _CSV)
 
 
 def arrow_files(folder: Path) -> list[tuple[Path, int]]:
-    """Return the Arrow streams that tasks have written in a folder, in the order of the tasks, each with its rows."""
-    found = map(_NAME.fullmatch, sorted(os.listdir(folder)))
-    return [(folder / one[0], int(one[2])) for one in found if one and one[3] == _ARROW]
+    """Return the Arrow streams that tasks have written in a folder, in task order, each with its row count."""
+    matches = map(_NAME.fullmatch, sorted(os.listdir(folder)))
+    return [(folder / one[0], int(one[2])) for one in matches if one and one[3] == _ARROW]
 
 
 class StreamFile:
-    """An Arrow stream in a file that is made with the first batch, and whole after the `with` block.
+    """An Arrow stream in a file that is created with the first batch, and complete after the `with` block.
 
-    rows: how many it has.
+    rows: the number of rows written.
     """
 
     def __init__(self, path: Path):
@@ -55,11 +55,12 @@ class StreamFile:
 def write_rows(
     folder: Path, task: int, attempt: int, columns: int, zone: Zone, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Write rows to the file of a task, as CSV; yield those that Spark must write, and the one that only counts.
+    """Write rows to the file of a task, as CSV; yield those that Spark must write, and the row that only counts.
 
-    attempt: tells the tries of a task apart, of which each that ends gives the file its name.
-    columns: how many are written; READ may be among those behind them, as in `cepsql.readers.scan.plain.plain_rows`.
-    zone:    that of the session, in which times are written.
+    attempt: distinguishes the attempts of a task; each attempt that ends renames its file to the final name.
+    columns: how many are written; READ may be among the columns after them, as in
+             `cepsql.readers.scan.plain.plain_rows`.
+    zone:    the session's time zone, in which times are written.
     """
     begun, rows = folder / f".{task}-{attempt}", 0
     with begun.open("wb") as file:
@@ -81,7 +82,7 @@ def write_rows(
 def write_arrow(
     folder: Path, task: int, attempt: int, columns: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Write rows to the file of a task, as an Arrow stream; yield the one that only counts. As `write_rows`."""
+    """Write rows to the file of a task like `write_rows`, as an Arrow stream; yield the row that only counts."""
     begun = folder / f".{task}-{attempt}"
     with StreamFile(begun) as file:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""Columns of texts become columns of values by the rules of Spark's CSV reader, value by value where it must be."""
+"""Convert columns of texts to columns of values by the rules of Spark's CSV reader, value by value if need be."""
 
 import math
 import re
@@ -44,7 +44,7 @@ _JAVA_SPECIAL = {
     for name, value in (("NaN", "nan"), ("Infinity", "inf"))
 }
 _LEAST_SCALE = 646_456_993
-"""From so many places on, Java cannot round a number that is not 0."""
+"""The number of decimal places from which on Java can't round a number other than 0."""
 
 _BLANK = "".join(map(chr, range(33)))
 
@@ -58,18 +58,18 @@ _PLAIN = {
     DATE: r"^\d{4}-\d\d-\d\d$",
     TIMESTAMP: r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?$",
 }
-"""Texts that Arrow casts as Spark does, for most values of a type."""
+"""Patterns of texts that Arrow casts as Spark does, for most values of a type."""
 
 _EXACT_TIME = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-](0\d|1[0-7]):[0-5]\d)?$"
 _LOCAL_TIME, _ZONE = r"^(.{19}(?:\.\d{1,6})?).*$", r"^.{19}(?:\.\d+)?"
-"""A time with any number of digits, and perhaps a zone: what Arrow casts of it, and what stands before the zone."""
+"""In a time with any number of digits and perhaps a zone: the part that Arrow casts, and the part before the zone."""
 
 
 def text_values(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.ndarray]:
     """Read a column of texts as a type.
 
-    texts: STRING, without values where the file has none.
-    Returns the column, and where a text is none of the type (the value is NULL there).
+    texts: STRING, NULL where the file has no value.
+    Returns the column, and a mask of texts that are not of the type and become NULL.
     """
     if type == STRING:
         return texts, np.zeros(len(texts), bool)
@@ -94,7 +94,7 @@ def text_values(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.n
 
 
 def parse_text(text: str, type: Type, zone: Zone) -> object:
-    """Return the value that a text means, as what `pyarrow.array` takes for the type, or None if it is none."""
+    """Return the value of a text, as `pyarrow.array` takes it for the type, or None if it is not of the type."""
     if type in INTEGERS:
         return _integer(text, arrow_type(type).bit_width) if _INTEGER.fullmatch(text) else None
     if type in FRACTIONS:
@@ -126,7 +126,7 @@ def _cast(texts: pa.Array, type: Type, zone: Zone) -> pa.Array:
 
 
 def at_zone(local: pa.Array, zone: Zone) -> pa.Array:
-    """Turn TIMESTAMPs without zone, as clocks of the zone show them, into instants."""
+    """Convert TIMESTAMPs without zone, local to the zone, to instants."""
     if not zone.begins and not zone.offsets[0]:
         return local.view(pa.timestamp("us", "UTC"))
     instants = zone.instants(local.view(pa.int64()).fill_null(0).to_numpy())
@@ -135,7 +135,7 @@ def at_zone(local: pa.Array, zone: Zone) -> pa.Array:
 
 
 def _read_times(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.ndarray]:
-    """Read texts by Arrow where they are times with a zone, or with more digits than Arrow takes; others one by one."""
+    """Read times with a zone, or with more digits than Arrow accepts, with Arrow; other texts one by one."""
     exact = pc.match_substring_regex(texts, _EXACT_TIME)
     try:
         values = _exact_times(pc.if_else(exact, texts, pa.scalar(None, pa.string())), zone)
@@ -151,18 +151,18 @@ def _read_times(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.n
 
 
 def _exact_times(texts: pa.Array, zone: Zone) -> pa.Array:
-    """Return the instants of texts like _EXACT_TIME; raises ArrowInvalid where one is no time."""
+    """Return the instants of texts like _EXACT_TIME; raises ArrowInvalid if one is not a time."""
     local = pc.cast(pc.replace_substring_regex(texts, _LOCAL_TIME, r"\1"), pa.timestamp("us"))
     zones = pc.replace_substring_regex(texts, _ZONE, "").dictionary_encode()
-    known = zones.dictionary.to_pylist()
-    ahead = pa.array([_ahead(name) for name in known], pa.int64()).take(zones.indices)
-    named = pa.array([bool(name) for name in known], pa.bool_()).take(zones.indices)
+    zone_texts = zones.dictionary.to_pylist()
+    ahead = pa.array([_ahead(name) for name in zone_texts], pa.int64()).take(zones.indices)
+    named = pa.array([bool(name) for name in zone_texts], pa.bool_()).take(zones.indices)
     instants = pc.subtract(local.view(pa.int64()), ahead).view(pa.timestamp("us", "UTC"))
     return pc.if_else(named, instants, at_zone(local, zone))
 
 
 def _ahead(offset: str) -> int:
-    """Return by how many microseconds clocks with an offset like +02:00 are ahead of UTC; Z and nothing are 0."""
+    """Return the microseconds by which an offset like +02:00 is ahead of UTC; 0 for Z and an empty text."""
     if offset in ("", "Z"):
         return 0
     size = (int(offset[1:3]) * 60 + int(offset[4:6])) * 60_000_000
@@ -170,7 +170,7 @@ def _ahead(offset: str) -> int:
 
 
 def _read_odd(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.ndarray]:
-    """Read texts one by one, but each only once."""
+    """Read texts one by one, each distinct text once."""
     encoded = texts.dictionary_encode()
     distinct = [parse_text(text, type, zone) for text in encoded.dictionary.to_pylist()]
     wrong = np.array([value is None for value in distinct], bool)
@@ -196,7 +196,7 @@ def _floating(text: str, type: Type) -> float | None:
     text = text.rstrip("fFdD")
     if type == DOUBLE:
         return float(text)
-    # By way of a double some numbers would be rounded twice.
+    # Via a double, some numbers would be rounded twice.
     return float(np.float32(text)) if abs(float(text)) < 1e-37 else _single(text)
 
 
@@ -222,7 +222,7 @@ def _decimal(text: str, type: pa.Decimal128Type) -> Decimal | None:
         try:
             value = Decimal(text)
         except InvalidOperation:
-            # Java reads no exponent of so many digits either.
+            # Java doesn't read exponents with that many digits either.
             return None
         if -exponent(value) > (_LEAST_SCALE if value else 2**31 - 1) or exponent(value) >= 2**31:
             return None

@@ -1,4 +1,4 @@
-"""A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
+"""Build the DataFrame of a plan: read relations, run operators, and let Spark run the SQL around them."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ from cepsql.spark.frames.user_frames import alike
 from cepsql.spark.jvm.bloom_functions import add_bloom_functions
 from cepsql.spark.jvm.lent_settings import is_chain, setting
 from cepsql.spark.jvm.messages.failures import translate_failure
-from cepsql.spark.jvm.messages.stand_in_messages import spoken
+from cepsql.spark.jvm.messages.stand_in_messages import in_words_of_statement
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.sources.arrow_scan import SourceScan, scan_session
 from cepsql.spark.sources.backfill import with_history
@@ -97,13 +97,13 @@ from cepsql.spark.staging.stage_rows import OutputPackets, StageRows, arrow_sess
 from cepsql.spark.staging.staged import Staged, given_rows, run_staged, staged_rows
 
 MATCH_OBSERVATION = "cepsql_match"
-"""What the observations of match operators begin with."""
+"""The prefix of the observations of match operators."""
 
 SOURCE_OBSERVATION = "cepsql_source"
-"""What the observations of plain streams begin with."""
+"""The prefix of the observations of plain streams."""
 
 ARROW = "\0arrow"
-"""The reader of rows that no frame of Spark's reads."""
+"""The reader of rows that are read without a Spark frame."""
 
 _numbers = itertools.count()
 
@@ -120,7 +120,7 @@ def build(spark: SparkSession, plan: Plan, options: FrameOptions) -> DataFrame:
     except Error:
         raise
     except Exception as failure:
-        raise spoken(translate_failure(failure), failure, plan.root, plan.text) from failure
+        raise in_words_of_statement(translate_failure(failure), failure, plan.root, plan.text) from failure
 
 
 def _rows(builder: "_Builder", plan: Plan, options: FrameOptions) -> DataFrame:
@@ -143,7 +143,7 @@ def _rows(builder: "_Builder", plan: Plan, options: FrameOptions) -> DataFrame:
 
 
 def _scanned_plain(builder: "_Builder", plan: Plan, frame: DataFrame, writer: str | None) -> DataFrame | None:
-    """Return the rows of a plan without operators, as Arrow reads them, None if Spark is to; `frame` has its rows."""
+    """Return the rows of a plan without operators, read with Arrow, None if Spark has to; `frame` has its rows."""
     if builder.scan == SPARK_SCAN or builder.joined is not None:
         return None
     choice = choose_plain_scan(plan.root, scan_session(builder.spark), frame_columns(frame))
@@ -151,18 +151,18 @@ def _scanned_plain(builder: "_Builder", plan: Plan, frame: DataFrame, writer: st
 
 
 def _named(frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Return a frame whose columns are called as in the query: on the way some names came to be in lower case."""
-    known = frame.columns
-    if _alike_names(known) is not None:
-        # Where Spark tells them apart, it has kept them as they are.
+    """Return a frame whose columns have the query's names: planning puts some names in lower case."""
+    columns = frame.columns
+    if _alike_names(columns) is not None:
+        # A case-sensitive session keeps the names as they are.
         return frame
-    spoken = [name if name.lower() == own.lower() else own for name, own in zip(names, known, strict=False)]
-    spoken += known[len(spoken) :]
-    return frame if spoken == known else frame.toDF(*spoken)
+    display_names = [name if name.lower() == own.lower() else own for name, own in zip(names, columns, strict=False)]
+    display_names += columns[len(display_names) :]
+    return frame if display_names == columns else frame.toDF(*display_names)
 
 
 def _alike_names(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return two names that differ only in upper and lower case, None if there are none."""
+    """Return two names that differ only in case, or None."""
     seen: dict[str, str] = {}
     pairs = ((seen.setdefault(name.lower(), name), name) for name in names)
     return next((pair for pair in pairs if pair[0] != pair[1]), None)
@@ -171,9 +171,9 @@ def _alike_names(names: Sequence[str]) -> tuple[str, str] | None:
 def match_feeds(
     spark: SparkSession, plan: Plan, match: MatchPlan, replaced: dict[str, DataFrame] | None = None
 ) -> list[Feed]:
-    """Return the inputs of a match of a plan, if it reads no other match; arguments and errors as for `build`.
+    """Return the inputs of a match of a plan, unless it reads another match; arguments and errors as for `build`.
 
-    Their frames have columns of equal names and types. No late row is written.
+    Their frames have columns with equal names and types. Late rows are not written.
     """
     node = next(n for n in plan.stages if n.searches(match))
     builder = _Builder(spark, plan, FrameOptions(replaced=replaced or {}, write_late=False))
@@ -182,27 +182,27 @@ def match_feeds(
 
 
 def stage_of_match(spark: SparkSession, plan: Plan, match: MatchPlan, sharing: Sharing) -> tuple[Staged, int]:
-    """Return the stage in which a match of a plan over streams runs, and its number, counted from the last one on.
+    """Return the stage that runs a match of a plan over streams, and its number, counted from the last stage.
 
     sharing: as for `build`.
-    Raises NotSupportedError where several stages run the match.
+    Raises NotSupportedError if several stages run the match.
     """
     builder = _Builder(spark, plan, FrameOptions(write_late=False, sharing=sharing))
     builder.frame(plan.root)
-    found = [
+    stages = [
         (staged, number)
         for number, staged in enumerate(builder.stages(plan.root))
         if staged is not None and any(n.searches(match) for n in staged.nodes)
     ]
-    if len(found) > 1:
+    if len(stages) > 1:
         raise NotSupportedError(
             "EXPLAIN MATCH of what a query holds that reads the same matches twice is not supported"
         )
-    return found[0]
+    return stages[0]
 
 
 def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
-    """Refuse operators of Spark with state over streams by whose event time Spark cannot go."""
+    """Refuse Spark's stateful operators over streams whose event time Spark can't use."""
     if not untimed or not _spark_keeps_state(frame):
         return
     relation = untimed[0]
@@ -216,7 +216,7 @@ def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
 
 
 def _check_clocks(frame: DataFrame, clocked: list[Source | Registered]) -> None:
-    """Refuse operators of Spark with state over streams whose watermark has clauses that only ours know."""
+    """Refuse Spark's stateful operators over streams whose watermark has clauses that only our operators support."""
     if clocked and _spark_keeps_state(frame):
         stream = clocked[0]
         assert stream.watermark is not None
@@ -229,9 +229,9 @@ def _check_clocks(frame: DataFrame, clocked: list[Source | Registered]) -> None:
 
 
 def _untold(mark: Watermark) -> str | None:
-    """Return the clause of a watermark of which Spark's operators are not told, None if it has none."""
+    """Return the clause of a watermark that Spark's operators do not support, or None."""
     clauses = {"WITH HEARTBEAT": mark.heartbeat, "BY": mark.producer, "WITH PUNCTUATION": mark.punctuation}
-    return next((words for words, given in clauses.items() if given is not None), None)
+    return next((words for words, clause in clauses.items() if clause is not None), None)
 
 
 def _spark_keeps_state(frame: DataFrame) -> bool:
@@ -239,10 +239,10 @@ def _spark_keeps_state(frame: DataFrame) -> bool:
 
 
 class _Builder:
-    """Builds one query; every relation that a query names several times is read once."""
+    """Builds one query; a relation that the query names several times is read once."""
 
     def __init__(self, spark: SparkSession, plan: Plan, options: FrameOptions, root: Node | None = None):
-        """Build for a plan; `root`: all that is built of it, None: parts, whose inputs are not told apart."""
+        """Build for a plan; `root`: the node that is built, None: parts, whose inputs have no numbers."""
         self.spark, self.streaming, self.text = spark, plan.streaming, plan.text
         self.control, self.buckets, self.limits = options.control, options.buckets, options.limits
         self.scan, self.files, self.folders = options.scan, options.files, options.folders
@@ -256,18 +256,18 @@ class _Builder:
         self.untimed: list[Source | Registered] = []
         self.clocked: list[Source | Registered] = []
         self._built: dict[int, Staged] = {}
-        # Operators over changes, by their identity: with what they run, and which run with others or may not.
+        # Operators over changes by identity: their flows, and those that run with others or must not.
         self._flows: dict[int, StagedFlow] = {}
         self._inside: set[int] = set()
         self._apart: set[int] = set()
-        # While the input of one is built, whether only types of rows are asked for, and those of which nodes were.
+        # While an operator's input is built: whether only types are needed, and the nodes built so.
         self._in_task = False
         self._typed_only: list[Ordered] = []
         self._readings = itertools.count()
         self._several = root is not None and _reads_several(root)
         self._streams = [relation.name for relation in reads(root)] if root is not None else []
         self._labels: dict[tuple[int, int], str] = {}
-        # With the frame, so that no other one gets its identity.
+        # With the frame, so that no other frame gets its id.
         self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
         self._choices: dict[int, list[Choice[ArrowScan] | None]] = {}
         self.joined = joined_stream(root) if root is not None and options.scan != SPARK_SCAN else None
@@ -275,7 +275,7 @@ class _Builder:
         self._shared: dict[Source, DataFrame] = {}
 
     def side_by_side(self, plan: Plan) -> DataFrame:
-        """Build the plan of a group of views, which all read the same rows of a stream in a micro-batch."""
+        """Build the plan of a group of views, which all read the same rows of a stream in each micro-batch."""
         frames = []
         for self._part, (part, root) in enumerate(zip(plan.parts, part_roots(plan), strict=True)):
             frames.append(_named(self.frame(root), part.names))
@@ -292,20 +292,19 @@ class _Builder:
     ) -> DataFrame:
         """Build a node.
 
-        reader: the label of the input of an ordered operator over a stream that reads the rows, and counts them, "" if
-                inputs are not told apart; None: none does; ARROW: it reads them without Spark, and only the names and
-                types of the columns count.
-        over:   the query that alone reads the rows of the node, whose WHERE an operator may know; None: another node.
-        timed:  whether the operator that reads the rows goes by their event time.
-        placed: whether the rows have ORIGIN and PLACE of `cepsql.analysis.sql.properties`, if their source has an
-                order.
+        reader: the label of the input of an ordered operator over a stream that reads and counts the rows, "" if its
+                inputs have no labels; None: no ordered operator; ARROW: the input is read without Spark, and only the
+                names and types of the columns matter.
+        over:   the only query that reads the rows of the node, so that an operator may apply its WHERE; or None.
+        timed:  whether the operator that reads the rows uses their event time.
+        placed: whether the rows have ORIGIN and PLACE of `cepsql.analysis.sql.properties`, if their source is ordered.
         seen:   whether the rows have SEEN.
         """
         match node:
             case Read(relation) if reader == ARROW:
-                known = declared_columns(relation) if isinstance(relation, Source) else None
-                if known is not None:
-                    return typed_frame(self.spark, known)
+                columns = declared_columns(relation) if isinstance(relation, Source) else None
+                if columns is not None:
+                    return typed_frame(self.spark, columns)
                 return self._typed("SELECT * FROM source", {"source": relation})
             case Read():
                 return self._relation(node, reader, timed, placed, seen)
@@ -326,12 +325,12 @@ class _Builder:
 
     @cached_property
     def _arrow(self) -> Session | None:
-        """The rules of the session, None if Arrow cannot follow them."""
+        """The rules of the session, None if Arrow can't follow them."""
         return arrow_session(self.spark)
 
     @property
     def expired_of_bucket(self) -> int:
-        """How many rows leave a bucket in one micro-batch because their time is over."""
+        """The maximum number of rows that expire in a bucket in one micro-batch."""
         return -(-self.expired // (self.buckets or session_buckets(self.spark)).count)
 
     def _staged_rows(self, node: Ordered, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
@@ -343,17 +342,19 @@ class _Builder:
             staged = with_filter(staged, over)
         observation = self._observed(node, staged)
         stage = run_staged(staged, observation, self.buckets, self.folders, self.control)
-        found = staged_rows(staged, stage, markers)
-        return found if staged.gathered is not None else self._known(found, given_rows(staged, stage))
+        rows = staged_rows(staged, stage, markers)
+        return rows if staged.gathered is not None else self._with_stage_rows(rows, given_rows(staged, stage))
 
     def _changes(self, node: ChangeOperator, markers: bool) -> DataFrame:
-        """Return the rows of an operator over changes, only their types where they are read in its task."""
+        """Return the rows of an operator over changes, only their types if they are read in its task."""
         in_task = self._in_task and id(node) not in self._apart
         flow = self._flow(node)
         gathered = flow.staged.gathered is not None
         if in_task and not gathered:
             self._typed_only.append(node)
-            return self._known(typed_rows(flow.staged, markers, self._arrow), given_rows(flow.staged, None, node))
+            return self._with_stage_rows(
+                typed_rows(flow.staged, markers, self._arrow), given_rows(flow.staged, None, node)
+            )
         # A view that is read twice runs twice.
         flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
@@ -364,11 +365,11 @@ class _Builder:
             stage = run_staged(flow.staged, flow.observation, self.buckets, self.folders, self.control)
         if gathered:
             return staged_rows(flow.staged, stage, markers)
-        make = partial(staged_rows, flow.staged, stage, markers)
-        return self._known(typed_rows(flow.staged, markers, self._arrow, make), given_rows(flow.staged, stage))
+        frame = typed_rows(flow.staged, markers, self._arrow, partial(staged_rows, flow.staged, stage, markers))
+        return self._with_stage_rows(frame, given_rows(flow.staged, stage))
 
     def _observed(self, node: Ordered, staged: Staged) -> str:
-        """Return the name under which a stage is observed."""
+        """Return the name of a stage's observation."""
         observation = self._observation()
         self.observed[observation] = tuple(each.properties.name for each in staged.nodes or (node,))
         return observation
@@ -401,15 +402,15 @@ class _Builder:
         if rows is None:
             return labelled_changes(changes)
         labelled = typed_frame(self.spark, labelled_fields(changes), partial(labelled_changes, changes))
-        return self._known(labelled, rows.told())
+        return self._with_stage_rows(labelled, rows.with_operations())
 
-    def _known(self, frame: DataFrame, rows: StageRows) -> DataFrame:
-        """Remember that a frame has the rows of a stage."""
+    def _with_stage_rows(self, frame: DataFrame, rows: StageRows) -> DataFrame:
+        """Record that a frame has the rows of a stage; return the frame."""
         self._stage_rows[id(frame)] = frame, rows
         return frame
 
     def stage_rows(self, frame: DataFrame) -> StageRows | None:
-        """Return the rows of a frame that was built, as a stage gives them out; None if they are made otherwise."""
+        """Return the stage rows of a frame that was built, None if its rows are not those of a stage."""
         _, rows = self._stage_rows.get(id(frame), (None, None))
         return rows
 
@@ -419,7 +420,7 @@ class _Builder:
         return alike(frames) if node.united and len(frames) > 1 else frames
 
     def _rows(self, node: Ordered) -> list[DataFrame]:
-        """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
+        """Return the rows of each input; those directly from a source keep the mark of malformed rows for counting."""
         frames = []
         for number, below in enumerate(node.inputs):
             self._refuse_capitals(column.name for relation in reads(below) for column in relation.columns)
@@ -436,7 +437,7 @@ class _Builder:
         return frames
 
     def _input(self, node: Ordered, number: int) -> DataFrame:
-        """Return the rows of an input of an operator over streams, only their types where they come in its task."""
+        """Return the rows of an input of an operator over streams, only their types if they arrive in its task."""
         below, label = node.inputs[number], self._label(node, number)
         rows_of = partial(
             self.frame, below, label, timed=node.timed, placed=node.by_arrival(number), seen=self._is_seen(node)
@@ -447,7 +448,7 @@ class _Builder:
             frame = rows_of()
             rows = self.stage_rows(frame)
             if self._typed_only and (rows is None or rows.node is None):
-                # Spark makes more of them than types.
+                # Spark needs their rows, not only types.
                 self._apart |= set(map(id, self._typed_only))
                 frame = rows_of()
         finally:
@@ -455,7 +456,7 @@ class _Builder:
         return frame
 
     def _bounded_rows(self, node: Node) -> DataFrame:
-        """Return the rows of a bounded input: those of a UNION ALL know their branch, as those of streams do."""
+        """Return the rows of a bounded input; rows of a UNION ALL have their branch, as in streams."""
         if not any(isinstance(relation, Source) for relation in reads(node)):
             return self.frame(node)
         branches = input_branches(node)
@@ -467,16 +468,16 @@ class _Builder:
         return reduce(DataFrame.unionByName, map(_of_branch, itertools.count(), alike(frames)))
 
     def _refuse_capitals(self, names: Iterable[str]) -> None:
-        """Raise NotSupportedError for names that an operator would not find in a session that tells capitals apart."""
+        """Raise NotSupportedError for names that an operator would not find in a case-sensitive session."""
         capital = next((name for name in names if name != name.lower()), None)
         if capital is not None and setting(self.spark, "spark.sql.caseSensitive") == "true":
             said = f"this session tells capital from small letters, operators do not: they would not find {capital}"
             raise NotSupportedError(said, hint="SET spark.sql.caseSensitive = false")
 
     def _label(self, node: Ordered, number: int) -> str:
-        """Return the name under which progress has the counts of an input: that of its stream, with a number where the
-        query reads it again. Nothing is to be told apart in a query that reads one stream once, nor counted of input
-        from another operator."""
+        """Return the name of an input in progress: the name of its stream, with a number if the query reads it again.
+
+        A query that reads one stream once needs no names, and input from another operator is not counted."""
         below = node.inputs[number]
         if not self._several or below.properties.ordered:
             return ""
@@ -490,21 +491,20 @@ class _Builder:
         return self._labels[id(node), number]
 
     def staged(self, node: Ordered) -> Staged:
-        """Return what runs an operator over streams, together with the one below it if they share a stage."""
+        """Return the staged operator over streams, together with the operator below it if they share a stage."""
         run = OPERATORS[type(node)]
         frames = self.inputs(node) if run.rows is None else run.rows(node, self)
         alone = run.stage(node, self.feeds(node, frames), self)
         if not run.shares:
             return alone
         alone = replace(alone, nodes=(node,))
-        # What is below has just been built.
+        # The operator below has just been built.
         staged = self.sharing.staged(self.spark, node, self._built.get(id(neighbour(node))), alone)
         self._built[id(node)] = staged
         return staged
 
     def stages(self, node: Node) -> Iterator[Staged | None]:
-        """Yield the stages up to a node that was built, in the order in which Spark counts them; None for others than
-        `staged` makes."""
+        """Yield the stages up to a node that was built, in Spark's order; None for stages not made by `staged`."""
         staged = self._built.get(id(node))
         if isinstance(node, Ordered) and id(node) not in self._inside:
             yield staged
@@ -512,7 +512,7 @@ class _Builder:
             yield from self.stages(below)
 
     def feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
-        """Return the inputs of an operator over streams, whose rows are these frames."""
+        """Return the inputs of an operator over streams, with these frames as rows."""
         return [self._feed(node, number, frame) for number, frame in enumerate(frames)]
 
     def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
@@ -521,13 +521,13 @@ class _Builder:
         if below.properties.ordered:
             chained = node.chained and BOUND in frame.columns
             return Feed(frame, 0, side, name=name, inner=not chained, rows=self.stage_rows(frame), untimed=untimed)
-        # One folder ends all inputs, so that one of them reads it.
+        # One control folder ends all inputs, so only one input reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below, frame)
-        found, reader, keys, seen = self._arrow_scan(node, number), None, None, self._is_seen(node)
-        if found is not None:
-            source, scan = found
+        source_scan, reader, keys, seen = self._arrow_scan(node, number), None, None, self._is_seen(node)
+        if source_scan is not None:
+            source, scan = source_scan
             scan = scan.with_seen() if seen else scan
             reader = SourceScan(self.spark, source, scan)
             if node.compares:
@@ -535,17 +535,17 @@ class _Builder:
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
-        given = next((one for one in marks if one is not None), Watermark("", 0))
+        source_mark = next((one for one in marks if one is not None), Watermark("", 0))
         return Feed(
             frame,
-            given.delay if seen else delay,
+            source_mark.delay if seen else delay,
             side,
             control,
             late,
             reader,
             name,
-            heartbeat=given.heartbeat,
-            idle=given.idle,
+            heartbeat=source_mark.heartbeat,
+            idle=source_mark.idle,
             keys=keys,
             untimed=untimed,
             seen=seen,
@@ -558,11 +558,11 @@ class _Builder:
         return all(self._tells_time(node, number) for number in range(len(node.inputs)))
 
     def _tells_time(self, node: Ordered, number: int) -> bool:
-        below, found = node.inputs[number], self._arrow_scan(node, number)
+        below, source_scan = node.inputs[number], self._arrow_scan(node, number)
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
-        if below.properties.ordered or len(marks) != 1 or (found is not None and found[1].time is None):
+        if below.properties.ordered or len(marks) != 1 or (source_scan is not None and source_scan[1].time is None):
             return False
-        # Of producers each must have come so far.
+        # With BY, every producer must have reached the time.
         return marks[0] is not None and marks[0].producer is None and _lets_through(below)
 
     def _observation(self) -> str:
@@ -570,18 +570,18 @@ class _Builder:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}{part}"
 
     def plain_rows(self, choice: Choice[PlainScan], schema: StructType, writer: str | None = None) -> DataFrame:
-        """Return the rows of a plan without operators, or of a stream, as Arrow reads them; `schema` is Spark's."""
+        """Return the rows of a plan without operators, or of a stream, read with Arrow; `schema` is Spark's."""
         source, scan = _chosen(choice)
         observation = f"{SOURCE_OBSERVATION}_{next(_numbers)}"
         return scan_plain(self.spark, source, scan, schema, observation, self.control, writer)
 
     def _joined_rows(self, source: Source, names: Sequence[str]) -> DataFrame:
-        """Return these columns of a stream, as Arrow reads them, for a join with tables at rest."""
+        """Return columns of a stream, read with Arrow, for a join with tables."""
         columns = self._typed(f"SELECT {', '.join(map(quoted, names))} FROM source", {"source": source})
         return self.plain_rows(choose_column_scan(source, names, scan_session(self.spark)), columns.schema)
 
     def _arrow_scan(self, node: Ordered, number: int) -> tuple[Source, ArrowScan] | None:
-        """Return what Arrow reads for an input, and how, None if Spark is to read it."""
+        """Return the source and the Arrow scan of an input, None if Spark has to read it."""
         if self.scan == SPARK_SCAN or node.inputs[number].properties.ordered:
             return None
         if id(node) not in self._choices:
@@ -592,19 +592,19 @@ class _Builder:
         return _chosen(choice)
 
     def _late_files(self, node: Node, frame: DataFrame) -> LateFiles | None:
-        """Return where the late rows of the stream go that a node reads, whose rows are this frame."""
+        """Return where the late rows of the stream that a node reads are written; frame: the node's rows."""
         if WHOLE not in frame.columns or not self.write_late:
             return None
-        found = next((files for files in map(late_files, reads(node)) if files is not None), None)
-        # By its place in the plan, so that a batch which comes again writes the same names.
-        return None if found is None else replace(found, reading=next(self._readings))
+        files = next((files for files in map(late_files, reads(node)) if files is not None), None)
+        # The number comes from the plan, so a repeated batch writes files of the same names.
+        return None if files is None else replace(files, reading=next(self._readings))
 
     def _sql(self, node: Sql, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
-        """Run plain SQL over its inputs, each under a temporary view of a name of its own.
+        """Run plain SQL over its inputs, each under a temporary view with a unique name.
 
         A stream that the query names twice is read twice, and its rows count twice.
-        Below a match hidden columns of a stream, such as `__whole` where it has a table of late rows, are passed on, as
-        its punctuation is.
+        Below a match, hidden columns of a stream pass through, such as `__whole` if it has a table of late rows, and
+        so does its punctuation.
         """
         query = node.query
         if (self.streaming or placed) and query.find(exp.With):
@@ -638,39 +638,40 @@ class _Builder:
             frames[views[name][-1]] = frame
         unused = {name: iter(names) for name, names in views.items()}
         query = with_bounds_of_one_type(query)
-        passed = self._passed(query, [*sources.values(), *frames.values()])
+        columns = self._passed(query, [*sources.values(), *frames.values()])
         if node.written is not None and query is node.query:
             sql = node.written.sql(lambda name: next(unused[name]))
         else:
             refuse_misread(TreeNodes(query), self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         make = partial(self._typed, sql, sources) if sources else partial(frame_sql, self.spark, sql, frames)
-        if passed is None:
-            found = make()
+        if columns is None:
+            output = make()
         else:
-            deferred = any(frame.isStreaming for frame in frames.values())
-            found = typed_frame(self.spark, passed, make if deferred else None)
+            has_rows = any(frame.isStreaming for frame in frames.values())
+            output = typed_frame(self.spark, columns, make if has_rows else None)
         if punctuated:
-            return found.withColumnRenamed(BOUND, REACHED)
+            return output.withColumnRenamed(BOUND, REACHED)
         rows = self.stage_rows(*frames.values()) if len(frames) == 1 else None
         selected = None if rows is None else rows.under(query)
-        return found if selected is None else self._known(found, selected)
+        return output if selected is None else self._with_stage_rows(output, selected)
 
-    def _passed(self, query: exp.Query, given: Sequence[object]) -> list[StructField] | None:
-        """Return the columns that a query passes on of a source, or of a frame whose columns are known; None where
-        Spark has to be asked."""
+    def _passed(self, query: exp.Query, tables: Sequence[object]) -> list[StructField] | None:
+        """Return the columns of a query that only passes on those of one table; None if only Spark can tell the types.
+
+        tables: what the query reads: sources and frames.
+        """
         session, columns = self._arrow, None
-        if len(given) == 1 and isinstance(given[0], Source):
-            columns = declared_columns(given[0])
-        elif len(given) == 1 and isinstance(given[0], TypedFrame):
-            columns = given[0].schema.fields
+        if len(tables) == 1 and isinstance(tables[0], Source):
+            columns = declared_columns(tables[0])
+        elif len(tables) == 1 and isinstance(tables[0], TypedFrame):
+            columns = tables[0].schema.fields
         if session is None or columns is None:
             return None
         return passed_columns(with_short_identities(query), columns, session)
 
     def _relation(self, read: Read, reader: str | None, timed: bool, placed: bool, seen: bool) -> DataFrame:
-        """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
-        watermark."""
+        """Return a relation for plain SQL, without rejected rows, which are counted, and with Spark's watermark."""
         relation = read.relation
         if relation.streaming and self.joined is not None:
             return self._joined_rows(*self.joined)
@@ -685,7 +686,7 @@ class _Builder:
         files = self._late_files(read, frame)
         frame = observe_source(frame, name) if files is None else divert(frame, name, files)
         if reader is not None:
-            # Without times no row is late, and no producer behind.
+            # Without event time, no row is late, and no producer is behind.
             return frame if timed else frame.drop(WHOLE, PRODUCER)
         if REACHED in frame.columns:
             frame = frame.where(f"{REACHED} IS NULL")
@@ -700,15 +701,15 @@ class _Builder:
         return with_watermark(frame, relation.watermark, self.control)
 
     def _typed(self, text: str, relations: Mapping[str, Relation]) -> DataFrame:
-        """Return a frame with the columns that a statement gives of sources of these names; it has no rows."""
-        given = [f"{name} AS ({columns_sql(one)})" for name, one in relations.items() if isinstance(one, Source)]
+        """Return a frame without rows that has the columns of a statement over sources, by name."""
+        ctes = [f"{name} AS ({columns_sql(one)})" for name, one in relations.items() if isinstance(one, Source)]
         add_bloom_functions(self.spark, text)
-        return self.spark.sql(f"WITH {', '.join(given)} SELECT * FROM ({text})")
+        return self.spark.sql(f"WITH {', '.join(ctes)} SELECT * FROM ({text})")
 
     def _events(self, relation: Source | Registered, versions: bool = False, placed: bool = False) -> DataFrame:
-        """Return the rows of a relation, each by itself.
+        """Return the rows of a relation as independent events.
 
-        versions: a change that gives a row another key is two of them, for the version under the former one ends.
+        versions: a change of a row's key becomes two rows, because the version under the former key ends.
         placed:   as of `frame`.
         """
         frame = self.read(relation, placed)
@@ -725,7 +726,7 @@ class _Builder:
             return with_time_marks(frame, relation.watermark)
         if self.streaming or MALFORMED not in frame.columns:
             return frame
-        # A stream's progress would count the rows of a bounded table again in every batch.
+        # The progress of a stream would count the rows of a bounded table again in every batch.
         return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
 
     def _source_rows(self, relation: Source | Registered, placed: bool) -> DataFrame:
@@ -745,7 +746,7 @@ class _Builder:
         return with_history(self.spark, rows, relation, self.files)
 
     def _shared_rows(self, stream: Source, placed: bool) -> DataFrame:
-        """Return the rows of a stream by the one source that all views of a group have of it: two could have found
+        """Return the rows of a stream from the one source that all views of a group share: two sources could list
         different files for one micro-batch."""
         if stream not in self._shared:
             self._shared[stream] = read_source(self.spark, stream, True, self.control or "")
@@ -762,7 +763,7 @@ def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:
 
 
 def _lets_through(node: Node) -> bool:
-    """Tell whether plain SQL gives out a hidden column of the stream that it reads."""
+    """Tell whether plain SQL passes on a hidden column of the stream that it reads."""
     if not isinstance(node, Sql) or not node.properties.streaming:
         return True
     query = inline_ctes(node.query) if node.query.find(exp.With) else node.query
@@ -772,16 +773,16 @@ def _lets_through(node: Node) -> bool:
 
 
 def _of_branch(number: int, frame: DataFrame) -> DataFrame:
-    """Return the rows of a branch of a UNION ALL, with its number before all else in ORIGIN if they have one."""
-    known, plain = frame.columns, [name for name in frame.columns if name not in (ORIGIN, PLACE)]
+    """Return the rows of a branch of a UNION ALL, with the branch number first in ORIGIN, if they have ORIGIN."""
+    names, plain = frame.columns, [name for name in frame.columns if name not in (ORIGIN, PLACE)]
     kind = "STRUCT<branch: INT, rank: BIGINT, name: STRING, part: BIGINT>"
-    origin = f"struct({number} AS branch, {ORIGIN}.*)" if ORIGIN in known else "NULL"
-    place = PLACE if PLACE in known else "NULL"
+    origin = f"struct({number} AS branch, {ORIGIN}.*)" if ORIGIN in names else "NULL"
+    place = PLACE if PLACE in names else "NULL"
     columns = [*map(quoted, plain), f"CAST({origin} AS {kind}) AS {ORIGIN}", f"CAST({place} AS BIGINT) AS {PLACE}"]
     return frame.selectExpr(*columns)
 
 
 def _reads_several(root: Node) -> bool:
-    """Tell whether ordered operators read streams in several places."""
+    """Tell whether ordered operators read streams in more than one place."""
     below = [part for node in walk(root) if isinstance(node, Ordered) for part in node.inputs]
     return sum(part.properties.streaming and not part.properties.ordered for part in below) > 1

@@ -1,4 +1,4 @@
-"""What the control folder says, told to several operators by one source: each source costs time in every batch."""
+"""Packets of the control folder for several operators from one source: each source costs time in every batch."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,17 +13,17 @@ from cepsql.spark.frames.packet_files import numbered
 from cepsql.spark.frames.worker import settle
 
 Reader = tuple[int, int]
-"""The numbers of an operator and of its input that is told."""
+"""The numbers of an operator and of its input that receives the packets."""
 
 
 def control_packets(spark: SparkSession, control: str, readers: Sequence[Reader], column: str) -> DataFrame:
-    """Return packets of what a control folder says, with the number of the operator that each is for in a column."""
+    """Return the packets of a control folder, each with the number of its operator in a column."""
     rows = struct_of(f"{PACKET_DDL}, {column} INT")
     return control_times(spark, control).mapInArrow(partial(_packets, readers, column), rows)
 
 
 def _packets(readers: Sequence[Reader], column: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
-    told = [batch.append_column("bucket", pa.repeat(pa.scalar(0, pa.int32()), batch.num_rows)) for batch in batches]
+    bucketed = [batch.append_column("bucket", pa.repeat(pa.scalar(0, pa.int32()), batch.num_rows)) for batch in batches]
     for operator, number in readers:
-        yield from numbered(pack(told, 1, number), column, operator)
+        yield from numbered(pack(bucketed, 1, number), column, operator)

@@ -1,7 +1,7 @@
-"""Operators over changes that run in one task: rows go from one to the next without Spark, its shuffle and its states.
+"""Operators over changes that run in one task: rows pass between them without Spark's shuffle and state.
 
-Spark plans, compiles and schedules every stage of its own in each micro-batch, which takes it longer than the operators
-take for the changes of one. Where tasks are few, that is most of the time of a chain of operators.
+Spark plans, compiles and schedules each of its stages again in every micro-batch, which takes longer than the operators
+need for the changes. With few tasks, that is most of the time of a chain of operators.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _STAGE = "stage"
-"""The column of packets with the number of the stage that they are for."""
+"""The column of packets with the number of their stage."""
 
 
 @dataclass(frozen=True)
 class StagedFlow:
-    """An operator, and those below it that run in its task.
+    """An operator, and the operators below it that run in its task.
 
-    observation: name under which each batch's progress shows its counts.
-    below:       these, by the number of the input that has their rows, with what makes packets of them.
+    observation: the name of its counts in the progress of each batch.
+    below:       the operators below by number of the input, each with the function that packs their rows.
     """
 
     staged: Staged
@@ -62,17 +62,17 @@ class StagedFlow:
 def run_flow(
     flow: StagedFlow, buckets: Buckets, folders: TaskFolders, control: str | None, one_control: bool, one_scan: bool
 ) -> DataFrame:
-    """Return what the uppermost operator makes of streams, as `cepsql.spark.staging.spark_stage.run_stage` does.
+    """Return the output of the top operator, as `cepsql.spark.staging.spark_stage.run_stage` does.
 
     control: the control folder of the query's checkpoint, if it has one.
-    one_control, one_scan: as of `cepsql.spark.building.neighbours.Sharing`. With one_control files are the first
-             sources, the control folder is the last one.
+    one_control, one_scan: as in `cepsql.spark.building.neighbours.Sharing`. With one_control file sources come first,
+             control last.
     """
     parts = list({id(part): part for part in _parts(flow)}.values())
     numbers = {id(part): number for number, part in enumerate(parts)}
     packets, stages = [], []
     channels: list[list[Channel]] = [[] for _ in parts]
-    told, scans = list[Reader](), list[ScannedInput]()
+    control_readers, scans = list[Reader](), list[ScannedInput]()
     for number, part in enumerate(parts):
         staged = part.staged
         options = staged.options(control, None, folders)
@@ -85,7 +85,7 @@ def run_flow(
                 channels[numbers[id(below)]].append(channel)
                 continue
             if one_control and feed.control is not None:
-                told.append((number, i))
+                control_readers.append((number, i))
                 feed = replace(feed, control=None)
             packing = Packing(1, i, folder=folders.packets)
             if one_control and isinstance(feed.read, SourceScan) and feed.read.of_files:
@@ -97,8 +97,8 @@ def run_flow(
         stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
     if scans:
         packets.insert(0, scan_inputs(scans, _STAGE, one_scan))
-    if told and control is not None:
-        packets.append(control_packets(packets[0].sparkSession, control, told, _STAGE))
+    if control_readers and control is not None:
+        packets.append(control_packets(packets[0].sparkSession, control, control_readers, _STAGE))
     dataflow = Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels)))
     advance = partial(_advance, stages, dataflow, folders.state)
     united = reduce(DataFrame.unionAll, packets)
@@ -108,24 +108,24 @@ def run_flow(
 def typed_rows(
     staged: Staged, markers: bool, session: Session | None, make: Callable[[], DataFrame] | None = None
 ) -> DataFrame:
-    """Return a frame that has the columns of what an operator gives out, as `cepsql.spark.staging.staged.staged_rows`
-    returns them.
+    """Return a frame that has the columns of an operator's output, as `cepsql.spark.staging.staged.staged_rows` returns
+    them.
 
-    session: its rules, None if Arrow cannot follow them.
-    make:    makes these rows; None: the frame has none.
+    session: its rules, None if Arrow can't follow them.
+    make:    makes the frame with the operator's rows; None: it has no rows.
     """
     marks = [StructField(BOUND, LongType())] if markers and staged.hold is not None else []
     fields, output = [*staged.schema.fields, *marks], [*staged.output, *(mark.name for mark in marks)]
     select = parse_one(f"SELECT {', '.join(output)} FROM stage", read=DIALECT, into=exp.Select)
-    known = None if session is None else passed_columns(select, fields, session)
+    passed = None if session is None else passed_columns(select, fields, session)
     spark = staged.feeds[0].frame.sparkSession
-    if known is not None:
-        return typed_frame(spark, known, make)
+    if passed is not None:
+        return typed_frame(spark, passed, make)
     return typed_frame(spark, fields).selectExpr(*output) if make is None else make()
 
 
 def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:
-    """Yield the operators of a dataflow, each after those below it; one that several read comes several times."""
+    """Yield the operators of a dataflow, each after those below it; repeats an operator with several readers."""
     for below, _ in flow.below.values():
         yield from _parts(below)
     yield flow
@@ -139,17 +139,17 @@ def _advance(
     frames: Iterator["pd.DataFrame"],
     state: GroupState,
 ) -> Iterator["pd.DataFrame"]:
-    """Take one micro-batch of all stages."""
+    """Process one micro-batch in all stages."""
     settle()
     packets: dict[int, list[bytes]] = {}
     for frame in frames:
         for packet, number in zip(frame["packet"], frame[_STAGE], strict=True):
             packets.setdefault(number, []).append(fetched(packet))
-    given, kept = advance_all(flow, state.get[0] if state.exists else None, packets, folder)
-    state.update((kept,))
+    by_stage, new_state = advance_all(flow, state.get[0] if state.exists else None, packets, folder)
+    state.update((new_state,))
     said = []
-    for number, (advanced, seconds) in given.items():
+    for number, (advanced, seconds) in by_stage.items():
         stages[number].write_rejected(advanced, key[0])
         said.append(stages[number].said(advanced, seconds))
-    last, _ = given.get(len(stages) - 1, (None, 0))
+    last, _ = by_stage.get(len(stages) - 1, (None, 0))
     yield from given_out(last, said)

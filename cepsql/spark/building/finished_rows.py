@@ -1,4 +1,4 @@
-"""The rows of a query over an operator, made by Arrow in the tasks that take them from the stage."""
+"""The rows of a query over an operator, computed with Arrow in the tasks that read the stage's output."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ from cepsql.spark.frames.worker import settle
 from cepsql.spark.staging.stage_rows import StageRows, arrow_session, given_columns, outputs, selected
 
 _COLUMN = "c"
-"""What the names of the rows' columns begin with on the way; their numbers follow."""
+"""The prefix of the temporary names of columns, before their numbers."""
 
 
 @dataclass(frozen=True)
 class _Finish:
-    """Makes the rows of a query of what an operator gives out; picklable.
+    """Computes the rows of a query from an operator's output; picklable.
 
-    changes: makes changes of that, of which users are told what each does; None: there are none.
-    rows:    makes the rows, of the changes or of what the operator gives out.
-    writer:  as of `cepsql.spark.frames.task_files.written_or_given`.
+    changes: computes the changes that are labelled with their operation; None: the rows are not changes.
+    rows:    computes the rows from the changes or from the operator's output.
+    writer:  as in `cepsql.spark.frames.task_files.written_or_given`.
     """
 
     changes: Projection | None
@@ -42,19 +42,19 @@ class _Finish:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle()
-        given: Iterator[pa.Table] = (output for batch in batches for output in outputs(batch))
+        tables: Iterator[pa.Table] = (table for batch in batches for table in outputs(batch))
         if self.changes is not None:
-            given = map(_table, label(projected_rows(self.changes, output) for output in given))
-        made = (projected_rows(self.rows, rows) for rows in given)
+            tables = map(_table, label(projected_rows(self.changes, table) for table in tables))
+        made = (projected_rows(self.rows, rows) for rows in tables)
         filled = (rows for rows in made if rows.num_rows)
         return written_or_given(self.writer, filled, len(self.rows.values), self.rows.session.zone)
 
 
 def finished_rows(rows: StageRows, frame: DataFrame, writer: str | None) -> DataFrame | None:
-    """Return the rows of a query, None where only Spark makes of the stage's what the query gives.
+    """Return the rows of a query, None if only Spark can compute them from the stage's output.
 
-    frame:  the rows as Spark makes them.
-    writer: whose tasks may write them; None: nobody's.
+    frame:  the rows as Spark computes them.
+    writer: the sink whose tasks may write them, or None.
     """
     session = arrow_session(frame.sparkSession)
     fields = frame.schema.fields
@@ -72,26 +72,26 @@ def finished_rows(rows: StageRows, frame: DataFrame, writer: str | None) -> Data
     ddl = ", ".join(f"{_COLUMN}{i} {field.dataType.simpleString()}" for i, field in enumerate(fields))
     finish = _Finish(changes, made, writer)
     assert rows.stage is not None
-    found = rows.stage.mapInArrow(finish, ddl)
-    return found.selectExpr(*(f"{_COLUMN}{i} AS {quoted(field.name)}" for i, field in enumerate(fields)))
+    finished = rows.stage.mapInArrow(finish, ddl)
+    return finished.selectExpr(*(f"{_COLUMN}{i} AS {quoted(field.name)}" for i, field in enumerate(fields)))
 
 
 def _projections(rows: StageRows, session: Session) -> tuple[Projection | None, Projection]:
-    """Return what makes changes that are yet to be told, if there are any, and what makes the rows; raises Unlike."""
+    """Return the projections to changes without label, if there are changes, and to rows; raises Unlike."""
     columns = given_columns(rows.schema, rows.output, session)
     if rows.labelled is None:
         return None, _projection(rows.above, columns, session)
     changes = _projection(rows.above[: rows.labelled], columns, session)
-    told = Columns()
+    change_columns = Columns()
     for name, node in changes.values:
         if name not in (IDENTITY, CHANGE):
-            told.carry(name, node.type, name)
-    told.carry(OPERATION, STRING, OPERATION)
-    return changes, _projection(rows.above[rows.labelled :], told, session)
+            change_columns.carry(name, node.type, name)
+    change_columns.carry(OPERATION, STRING, OPERATION)
+    return changes, _projection(rows.above[rows.labelled :], change_columns, session)
 
 
-def _projection(queries: Sequence[exp.Query], given: Columns, session: Session) -> Projection:
-    where, columns = selected(queries, given, session)
+def _projection(queries: Sequence[exp.Query], input_columns: Columns, session: Session) -> Projection:
+    where, columns = selected(queries, input_columns, session)
     values = [(name, columns[name]) for name in columns if name != BOUND]
     refused = next((name for name, node in values if not is_read(node.type)), None)
     if refused is not None:

@@ -1,4 +1,4 @@
-"""Which operators share a stage, where the second one's rows are made of the first one's without Spark, or a task."""
+"""Which operators share a stage, where the second reads the first one's output without Spark, or a task."""
 
 from dataclasses import dataclass, field
 
@@ -20,20 +20,20 @@ from cepsql.spark.staging.staged import Staged
 
 @dataclass
 class Sharing:
-    """Which operators of a query run in the stage of the one below, by number in the order in which they are built.
+    """Which operators of a query run in the stage of the operator below, numbered in the order of building.
 
-    begun: those of the checkpoint that the query goes on from, which stay; None: all do that can.
-    found: those that do.
-    begun_tasks, found_tasks: the same of inputs of operators over changes whose operator runs in their task
-           (`cepsql.spark.building.dataflow`), by number in the order in which they are built.
-    one_control: whether one source of the control folder tells all operators of a task; else each has its own.
-    one_scan: whether all inputs of a task over one source of files are read together; else each reads the files.
+    begun:  those of the checkpoint that the query resumes from, which stay; None: all that can.
+    shared: those of this query.
+    begun_tasks, shared_tasks: the same for inputs of operators over changes whose operator runs in their task
+           (`cepsql.spark.building.dataflow`), numbered in the order of building.
+    one_control: whether one source of the control folder serves all operators of a task; else each has its own.
+    one_scan: whether inputs of a task over one source of files are read together; else each reads the files.
     """
 
     begun: frozenset[int] | None = None
-    found: set[int] = field(default_factory=set)
+    shared: set[int] = field(default_factory=set)
     begun_tasks: frozenset[int] | None = frozenset()
-    found_tasks: set[int] = field(default_factory=set)
+    shared_tasks: set[int] = field(default_factory=set)
     one_control: bool = True
     one_scan: bool = True
     _numbers: dict[int, int] = field(default_factory=dict)
@@ -41,38 +41,40 @@ class Sharing:
 
     @property
     def tasks(self) -> bool:
-        """Whether any operators run in one task."""
+        """Whether operators may run in one task."""
         return self.begun_tasks is None or bool(self.begun_tasks)
 
     def in_task(self, can: bool) -> bool:
         """Tell whether the operator below the next input runs in the task of the one above; `can`: whether it could.
 
-        Raises OperationalError where it did when the checkpoint was begun, and cannot now.
+        Raises OperationalError if it did when the checkpoint was begun, and can't now.
         """
         number, self._inputs = self._inputs, self._inputs + 1
-        return _shares(number, can, self.begun_tasks, self.found_tasks, "task")
+        return _shares(number, can, self.begun_tasks, self.shared_tasks, "task")
 
     def staged(self, spark: SparkSession, node: Ordered, first: Staged | None, alone: Staged) -> Staged:
-        """Return an operator, together with the one below it, if there is one, where they share a stage.
+        """Return an operator, together with the operator below it if they share a stage.
 
-        Raises OperationalError where they did when the checkpoint was begun, and cannot now.
+        Raises OperationalError if they did when the checkpoint was begun, and can't now.
         """
         number = self._numbers.setdefault(id(node), len(self._numbers))
         wanted = self.begun is None or number in self.begun
         together = None if first is None or not wanted else _in_one_stage(spark, node, first, alone)
-        _shares(number, together is not None, self.begun, self.found, "stage")
+        _shares(number, together is not None, self.begun, self.shared, "stage")
         return together or alone
 
 
-def _shares(number: int, can: bool, begun: frozenset[int] | None, found: set[int], shared: str) -> bool:
-    """Tell whether an operator of this number shares a stage or a task, and add it to those found that do.
+def _shares(number: int, can: bool, begun: frozenset[int] | None, sharing: set[int], shared: str) -> bool:
+    """Tell whether the operator of this number shares a stage or a task; if so, add it to `sharing`.
 
-    can, begun: whether it could, and which do in the checkpoint that the query goes on from, None: all that can.
-    Raises OperationalError where it did when the checkpoint was begun, and cannot now.
+    can:    whether it could.
+    begun:  those that do in the checkpoint that the query resumes from, None: all that can.
+    shared: stage or task.
+    Raises OperationalError if it did when the checkpoint was begun, and can't now.
     """
     wanted = begun is None or number in begun
     if wanted and can:
-        found.add(number)
+        sharing.add(number)
     elif wanted and begun is not None:
         raise OperationalError(
             f"the checkpoint was begun with operators in one {shared} that this session cannot run there",
@@ -82,7 +84,7 @@ def _shares(number: int, can: bool, begun: frozenset[int] | None, found: set[int
 
 
 def neighbour(node: Ordered) -> Ordered | None:
-    """Return the operator whose rows alone an operator reads, through plain SQL; None if there is none of the kind."""
+    """Return the only operator that an operator reads, through plain SQL; None if there is no such operator."""
     if len(node.inputs) != 1:
         return None
     below: Node = node.inputs[0]
@@ -92,10 +94,10 @@ def neighbour(node: Ordered) -> Ordered | None:
 
 
 def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Staged) -> Staged | None:
-    """Return an operator together with its `neighbour`; None if they cannot share a stage.
+    """Return an operator together with its `neighbour`; None if they can't share a stage.
 
-    They do where rows with equal keys for the second have equal keys for the first, and Arrow computes, as Spark does,
-    all that stands between them.
+    They can if rows with equal keys for the second have equal keys for the first, and Arrow computes all SQL between
+    them as Spark does.
     """
     below = neighbour(node)
     unlike = any(staged.operator.hold is None and staged.lateness is not None for staged in (first, second))
@@ -103,8 +105,8 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
     if first.gathered is not None or first.hold is None or unlike or session is None:
         return None
     try:
-        given = given_columns(first.schema, first.output, session)
-        where, columns = selected(_queries(node.inputs[0]), given, session)
+        input_columns = given_columns(first.schema, first.output, session)
+        where, columns = selected(_queries(node.inputs[0]), input_columns, session)
         rows = projection(second.layout, where, columns, session)
     except Unlike:
         return None
@@ -124,13 +126,13 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
 
 
 def _queries(node: Node) -> list[exp.Query]:
-    """Return the queries between the operators, the lowest first; raises Unlike where one of them is not plain."""
-    found = []
+    """Return the queries between the operators, the lowest first; raises Unlike if one of them is not plain."""
+    queries = []
     while isinstance(node, Sql):
         plain_table(node.query)
-        found.append(node.query)
+        queries.append(node.query)
         (node,) = node.inputs.values()
-    return found[::-1]
+    return queries[::-1]
 
 
 def _has_keys(rows: Projection, first: Staged) -> bool:

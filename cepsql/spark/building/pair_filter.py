@@ -1,4 +1,4 @@
-"""What WHERE over a join asks of its rows, asked in its stage already: rows that it drops are never put together."""
+"""A WHERE over a join, evaluated in the join's stage, so that rows that it drops are never joined."""
 
 from dataclasses import replace
 
@@ -16,9 +16,9 @@ from cepsql.spark.staging.staged import Staged
 
 
 def with_filter(staged: Staged, query: exp.Query) -> Staged:
-    """Return an inner join that leaves out what a query over it does not select; itself where Arrow cannot tell.
+    """Return an inner join without the rows that a query over it drops; the join itself if Arrow can't evaluate WHERE.
 
-    The query's own WHERE stays, and finds nothing more to drop.
+    The query's own WHERE stays, and drops nothing more.
     """
     operator = staged.operator
     if not (isinstance(operator, AsOfJoinOperator) and not operator.outer) and not (
@@ -33,14 +33,14 @@ def with_filter(staged: Staged, query: exp.Query) -> Staged:
         where, _ = selected([query], given_columns(staged.schema, staged.output, session), session)
         if where is None:
             return staged
-        found = PairCondition(_of_pair(where), session)
+        condition = PairCondition(_of_pair(where), session)
     except Unlike:
         return staged
-    return replace(staged, operator=replace(operator, filter=found))
+    return replace(staged, operator=replace(operator, filter=condition))
 
 
 def _of_pair(node: Node) -> Node:
-    """Return an expression over columns of a join's output as one over those of its sides; raises Unlike."""
+    """Return an expression over a join's output as an expression over the columns of its sides; raises Unlike."""
     match node:
         case Apply(operation, arguments, type):
             return Apply(operation, tuple(map(_of_pair, arguments)), type)

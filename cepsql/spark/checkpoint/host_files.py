@@ -1,6 +1,6 @@
-"""Files of a checkpoint that tasks open themselves, in Python: no file system of Hadoop's is reached so.
+"""Files of a checkpoint that tasks open themselves, in Python, which can't access Hadoop file systems.
 
-Where the checkpoint is in one, it keeps them all the same, and tasks open copies on the host that they run on.
+A checkpoint in a Hadoop file system also stores these files, and tasks open copies on their host.
 """
 
 import os
@@ -16,15 +16,15 @@ from cepsql.spark.jvm.hadoop_path import HadoopPath
 from cepsql.spark.jvm.lent_settings import tasks_share_files
 
 TABLES, HISTORY = "tables", "history"
-"""The folders, in that of a checkpoint, in which there are such files."""
+"""The folders of such files in a checkpoint's folder."""
 
 
 @dataclass(frozen=True)
 class HostFiles:
-    """What tasks open of a checkpoint.
+    """The files of a checkpoint that tasks open.
 
     checkpoint: its folder.
-    folder:     where tasks find the files, under the names that they have there; the same one if it is on this host.
+    folder:     where tasks find the files, with the same names; equal to `checkpoint` if that is on this host.
     """
 
     checkpoint: CheckpointPath
@@ -36,9 +36,9 @@ class HostFiles:
         return self.folder != self.checkpoint
 
     def put(self, written: Path, file: Path) -> None:
-        """Give a file that is written its name. The checkpoint has it before any task does. Raises OSError."""
+        """Move a written file to its final name, after the checkpoint has stored it. Raises OSError."""
         if self.are_copies:
-            copy = self._kept(file)
+            copy = self._copy_of(file)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_whole(written)
         synchronize(written)
@@ -46,17 +46,17 @@ class HostFiles:
         synchronize(file.parent)
 
     def remove(self, file: Path) -> None:
-        """Remove a file that no task opens any more, if it is there. Raises OSError."""
+        """Remove a file that no task opens any more, if it exists. Raises OSError."""
         if self.are_copies:
-            self._kept(file).unlink(missing_ok=True)
+            self._copy_of(file).unlink(missing_ok=True)
         file.unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Remove copies; what the checkpoint keeps stays."""
+        """Remove the copies, but not the files in the checkpoint."""
         if self.are_copies:
             remove_temporary(self.folder)
 
-    def _kept(self, file: Path) -> HadoopPath:
+    def _copy_of(self, file: Path) -> HadoopPath:
         copy = self.checkpoint
         assert isinstance(copy, HadoopPath)
         for part in file.relative_to(self.folder).parts:
@@ -67,7 +67,7 @@ class HostFiles:
 def check_on_host(checkpoint: CheckpointPath, spark: SparkSession, what: str) -> None:
     """Check that tasks can open files of a checkpoint, or copies of them; raises NotSupportedError.
 
-    what: names who needs them.
+    what: the reader of the files, for the error.
     """
     if not isinstance(checkpoint, Path) and not tasks_share_files(spark):
         raise NotSupportedError(
@@ -78,7 +78,7 @@ def check_on_host(checkpoint: CheckpointPath, spark: SparkSession, what: str) ->
 
 
 def host_files(checkpoint: CheckpointPath) -> HostFiles:
-    """Return the files that tasks open of a checkpoint, copied to this host if need be. Raises OSError."""
+    """Return the files of a checkpoint that tasks open, copied to this host if necessary. Raises OSError."""
     if isinstance(checkpoint, Path):
         return HostFiles(checkpoint, checkpoint)
     files = HostFiles(checkpoint, temporary_folder("cepsql-tables-"))

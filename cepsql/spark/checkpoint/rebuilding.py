@@ -1,7 +1,7 @@
-"""The state of a query made anew under another text: one batch reads again all that was read, and writes nothing.
+"""Rebuild the state of a query whose text has changed: one batch reads all input again, and writes nothing.
 
-Spark does the last batch that it planned and never committed again. So a checkpoint without a commit, whose only
-planned batch ends where the last one did before, begins with all files or records up to there.
+Spark repeats the last batch that it planned but never committed. So a checkpoint without a commit, whose only planned
+batch ends where the last batch ended before, begins with all files or records up to there.
 """
 
 import json
@@ -30,12 +30,12 @@ from cepsql.spark.checkpoint.planned_files import file_of, read_log
 from cepsql.spark.checkpoint.saved_progress import move_record, restarted_totals
 
 _BEGUN_ANEW = f"{SPARK}-"
-"""What the name of Spark's part of a checkpoint begins with before it is in place; the checkpoint's id follows. In an
-object store, which moves no folder in one step, it keeps that name."""
+"""The prefix, before the checkpoint's id, of the name of Spark's part of a checkpoint that is not in place yet. In an
+object store, which can't move folders atomically, the part keeps that name."""
 
 
 def rebuilding_obstacle(folder: CheckpointPath) -> str | None:
-    """Return why the state of a checkpoint cannot be rebuilt from its sources, None if it can, as far as is known."""
+    """Return why the state of a checkpoint can't be rebuilt from its sources, None if no obstacle is known."""
     gone = [path for path in _files_read(spark_folder(folder)) if not path.exists()]
     if gone:
         return f"{len(gone)} of the files that it has read are gone, such as {gone[0]}"
@@ -45,13 +45,13 @@ def rebuilding_obstacle(folder: CheckpointPath) -> str | None:
 
 
 def begin_rebuilding(folder: CheckpointPath, id: str, rebuilds: bool) -> tuple[bool, str]:
-    """Prepare Spark's part of the checkpoint that takes the place of the one in `folder`, under the new `id`.
+    """Prepare Spark's part of the checkpoint that replaces the one in `folder`, under the new `id`.
 
-    rebuilds: that one begins with a batch that is read again itself, which was cut short if it is not committed. It has
-              written nothing, so that it may be read again under yet another text.
-    Nothing has changed before plan.json names the new id. Returns whether there is a batch that must be read again, and
-    the name of the part once it is in place.
-    Raises OperationalError if what was read cannot be read again, or the last batch was cut short.
+    rebuilds: the old checkpoint itself begins with a batch that rebuilds state. If that batch did not commit, it has
+              written nothing, so it can be repeated under yet another text.
+    Nothing changes before plan.json names the new id. Returns whether a batch must be read again, and the name of the
+    part once it is in place.
+    Raises OperationalError if the input can't be read again, or the last batch was interrupted.
     """
     spark, new = spark_folder(folder), folder / f"{_BEGUN_ANEW}{id}"
     committed = last_committed(spark)
@@ -71,9 +71,9 @@ def begin_rebuilding(folder: CheckpointPath, id: str, rebuilds: bool) -> tuple[b
             version, metadata, *ends = (spark / "offsets" / str(last)).read_text("utf-8").splitlines()
             said = json.loads(metadata) | {"batchWatermarkMs": 0}
             (new / "offsets" / "0").write_text("\n".join([version, json.dumps(said), *ends]), "utf-8")
-            # What a batch that was cut short has left among late rows is removed under its own id.
-            known = (spark / "metadata").read_text("utf-8") if again else json.dumps({"id": str(uuid.uuid4())})
-            (new / "metadata").write_text(known, "utf-8")
+            # Late rows of an interrupted batch are removed by its own query id.
+            query_metadata = (spark / "metadata").read_text("utf-8") if again else json.dumps({"id": str(uuid.uuid4())})
+            (new / "metadata").write_text(query_metadata, "utf-8")
             copy_tree(spark / "sources", new / "sources")
         restarted_totals(folder, committed, new)
         synchronize_tree(new)
@@ -81,10 +81,10 @@ def begin_rebuilding(folder: CheckpointPath, id: str, rebuilds: bool) -> tuple[b
 
 
 def put_in_place(folder: CheckpointPath, id: str, part: str) -> None:
-    """Let what was prepared for the checkpoint of this id take its place, and remove what was for another one.
+    """Move the part that was prepared for the checkpoint of this id into place, and remove parts of other ids.
 
-    part: the name of Spark's part of it.
-    Cut short anywhere, it is brought to its end by the next call.
+    part: the name of Spark's part of the checkpoint.
+    If interrupted, the next call completes it.
     """
     with used(folder):
         for prepared in folder.glob(f"{_BEGUN_ANEW}*"):

@@ -1,7 +1,7 @@
-"""The totals of a standing query in its checkpoint, so that they go on exactly wherever it was stopped or killed.
+"""The totals of a standing query in its checkpoint, so that they resume exactly after a stop or kill.
 
-They are written with each micro-batch, before Spark commits it. A batch that comes again was not committed, so that the
-totals before it are kept, too.
+They are written with each micro-batch, before Spark commits it. Because a batch without commit is repeated, the totals
+before it are also stored.
 """
 
 import contextlib
@@ -27,27 +27,27 @@ _SINCE_START = (
     "operators",
     "phases",
 )
-"""What is not kept."""
+"""Totals that are not stored."""
 
 
 class KeptProgress:
-    """The totals in the checkpoint `folder`, of which Spark has committed the batch `committed` last.
+    """The totals in the checkpoint `folder`; `committed` is the last batch that Spark has committed.
 
     begun: the totals as of that batch.
-    Raises OSError if they cannot be read; what is damaged begins anew.
+    Raises OSError if they can't be read; damaged totals start over.
     """
 
     def __init__(self, folder: CheckpointPath, committed: int | None):
         self._file = folder / _FILE
-        self.begun = self._last = self._kept(committed)
+        self.begun = self._last = self._read(committed)
 
     def keep(self, batch: int, progress: Progress, before: Progress | None = None) -> None:
-        """Write the totals as of a batch that is about to be committed, and those `before` it, by default the last."""
+        """Write the totals as of a batch that is about to commit, and those `before` it, by default the last totals."""
         said = {"batch": batch, "totals": _data(progress), "before": _data(before or self._last)}
         write_whole(self._file, json.dumps(said))
         self._last = progress
 
-    def _kept(self, committed: int | None) -> Progress:
+    def _read(self, committed: int | None) -> Progress:
         last = -1 if committed is None else committed
         try:
             said = json.loads(self._file.read_text("utf-8"))
@@ -63,18 +63,18 @@ class KeptProgress:
 
 
 def restarted_totals(folder: CheckpointPath, committed: int | None, target: CheckpointPath) -> None:
-    """Write into `target` the record of a checkpoint whose batches begin again, with the totals of one in `folder`."""
+    """Write to `target` the record of a checkpoint whose batches start over, with the totals of the one in `folder`."""
     saved = KeptProgress(folder, committed)
     KeptProgress(target, None).keep(0, saved.begun, saved.begun)
 
 
 def move_record(source: CheckpointPath, target: CheckpointPath) -> None:
-    """Let the record in one folder be that of another; nothing happens if it was moved before."""
+    """Move a record to another folder, unless it was moved before."""
     with contextlib.suppress(FileNotFoundError):
         if not on_object_store(target):
             move_whole(source / _FILE, target / _FILE)
             return
-        # Cut short in between, it is moved once more before any batch can have changed it.
+        # If interrupted here, the move is repeated before a batch can change the record.
         write_whole(target / _FILE, (source / _FILE).read_bytes())
         (source / _FILE).unlink()
 

@@ -1,7 +1,7 @@
-"""Spark's log of the files that a stream has read, kept from growing for ever.
+"""Limit the size of Spark's log of the files that a stream has read.
 
-Every tenth file of the log holds all files that were ever read, so that it grows with each one. Spark takes no notice
-of files that are `maxFileAge` older than the newest one, whether it knows them or not: those can be left out.
+Every tenth file of the log lists all files that were ever read, so it keeps growing. Spark ignores files that are
+`maxFileAge` older than the newest one, whether the log lists them or not, so their entries can be removed.
 """
 
 import re
@@ -11,35 +11,35 @@ from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath
 from cepsql.spark.checkpoint.planned_files import SourceLog, changed_at, read_log
 
 _KEPT_BATCHES = 100
-"""Of so many batches of the log all files are kept: the last one may have to be read again."""
+"""For how many last batches the log keeps all files: the last batch may have to be read again."""
 
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
 def longest_file_age(options: Iterable[Iterable[tuple[str, str]]]) -> float | None:
-    """Return after how many seconds Spark forgets files of all streams that have these options, None for never."""
+    """Return after how many seconds Spark ignores files of all streams with these options, None for never."""
     ages = [file_age({name.lower(): value for name, value in source_options}) for source_options in options]
     ages_known = [age for age in ages if age is not None]
     return max(ages_known) if ages and len(ages_known) == len(ages) else None
 
 
 def old_files(spark: CheckpointPath, age: float) -> list[tuple[SourceLog, list[bytes]]]:
-    """Return the logs in Spark's checkpoint that have files so many seconds older than the newest one, each with the
-    entries of its other files. A log that holds something else has none.
+    """Return the logs in Spark's checkpoint with files that are `age` seconds older than the newest one, each with the
+    entries of its other files. Logs of other sources are skipped.
 
-    `rewrite_log` forgets them; no batch may be planned meanwhile.
+    `rewrite_log` removes the old entries; no batch may be planned meanwhile.
     """
     logs = []
     for folder in (spark / "sources").glob("*"):
         whole: list[CheckpointPath] = sorted(folder.glob("[0-9]*.compact"), key=lambda path: int(path.stem))
         log = read_log(whole[-1]) if whole else None
-        if log is not None and len(entries := _kept(log, age)) < len(log.entries):
+        if log is not None and len(entries := _recent_entries(log, age)) < len(log.entries):
             logs.append((log, entries))
     return logs
 
 
-def _kept(log: SourceLog, age: float) -> list[bytes]:
-    """Return the entries of a log that are not to be forgotten: all, if it does not say when each file was changed."""
+def _recent_entries(log: SourceLog, age: float) -> list[bytes]:
+    """Return the entries of a log that must stay: all, if the log lacks the change time of a file."""
     times = [time for entry, _ in log.entries if (time := changed_at(entry)) is not None]
     if len(times) != len(log.entries):
         return [entry for entry, _ in log.entries]
@@ -52,8 +52,8 @@ def _kept(log: SourceLog, age: float) -> list[bytes]:
 
 
 def file_age(options: Mapping[str, str]) -> float | None:
-    """Return the maxFileAge of a stream in seconds, by its options with lower-case names; None where it has none or we
-    cannot read it."""
+    """Return the maxFileAge of a stream in seconds, from its options with lower-case names; None if files have no
+    maximum age or it is unreadable."""
     if options.get("latestfirst", "false").lower() == "true":
         return None
     duration = options.get("maxfileage", "7d")

@@ -1,4 +1,4 @@
-"""The columns of plain SQL that passes those of one relation on, whose types Spark need not be asked for."""
+"""The columns of plain SQL over one relation, if their types are clear without asking Spark."""
 
 from collections.abc import Sequence
 
@@ -15,42 +15,42 @@ from cepsql.spark.frames.column_types import struct_of
 
 _ARITHMETIC = ("add", "sub", "mul")
 _CUT_DIGITS = 38
-"""A DECIMAL of so many digits may have lost some, by a rule that a session can change."""
+"""A DECIMAL with this number of digits may have lost some, by a rule that a session can change."""
 
 
 def declared_columns(source: Source) -> list[StructField] | None:
-    """Return the columns of a source, None where Spark has to be asked: of some it computes, or checks, the values."""
+    """Return the columns of a source, None if only Spark knows them, because it computes or checks their values."""
     if any(column.expression is not None or readable_type(column.type) is None for column in source.columns):
         return None
     return [StructField(column.name, _type_of(column.type)) for column in source.columns]
 
 
-def passed_columns(query: exp.Query, given: Sequence[StructField], session: Session) -> list[StructField] | None:
-    """Return the columns of a query that filters rows, casts, adds, multiplies or passes on what is there, else None.
+def passed_columns(query: exp.Query, inputs: Sequence[StructField], session: Session) -> list[StructField] | None:
+    """Return the columns of a query that only filters rows, and casts, adds, multiplies or passes columns; else None.
 
-    given: the columns of the relation that it reads.
-    Spark takes every such query: what it reads is there, and its conditions are computed by known rules.
+    inputs: the columns of the relation that the query reads.
+    Spark accepts every such query: the columns exist, and the rules for the conditions are known.
     """
-    fields, columns = {field.name.lower(): field.dataType for field in given}, Columns()
-    for field in given:
-        spoken = field.dataType.simpleString()
-        columns.carry(field.name, readable_type(spoken), spoken)
+    fields, columns = {field.name.lower(): field.dataType for field in inputs}, Columns()
+    for field in inputs:
+        type_name = field.dataType.simpleString()
+        columns.carry(field.name, readable_type(type_name), type_name)
     try:
         plain_table(query)
-        _, found = projected(query, columns, session)
-        kinds = [_kind(_origin(item, query), found[item.alias_or_name.lower()], fields) for item in query.selects]
+        _, expressions = projected(query, columns, session)
+        kinds = [_kind(_origin(item, query), expressions[item.alias_or_name.lower()], fields) for item in query.selects]
     except (Unlike, KeyError):
         return None
     names = [item.alias_or_name for item in query.selects]
-    if len(fields) < len(given) or len(found) < len(names):
-        # Of two columns of one name only Spark knows which is meant.
+    if len(fields) < len(inputs) or len(expressions) < len(names):
+        # Only Spark can resolve two columns of one name.
         return None
-    known = [StructField(name, kind) for name, kind in zip(names, kinds, strict=True) if kind is not None]
-    return known if len(known) == len(kinds) else None
+    query_fields = [StructField(name, kind) for name, kind in zip(names, kinds, strict=True) if kind is not None]
+    return query_fields if len(query_fields) == len(kinds) else None
 
 
 def _origin(item: exp.Expr, query: exp.Query) -> exp.Expr:
-    """Return what an item of a SELECT passes on of the queries below it."""
+    """Return the column of the innermost query that a SELECT item passes on."""
     value, below = item.unalias(), query.args["from_"].this
     if isinstance(value, exp.Column) and isinstance(below, exp.Subquery):
         for other in below.this.selects:
@@ -60,7 +60,7 @@ def _origin(item: exp.Expr, query: exp.Query) -> exp.Expr:
 
 
 def _kind(item: exp.Expr, node: Node, fields: dict[str, DataType]) -> DataType | None:
-    """Return the type of an item of a SELECT that stands for a node, None if only Spark knows it."""
+    """Return the type of a SELECT item with this expression, None if only Spark knows it."""
     match node:
         case Input(str(name)):
             return fields[name.lower()]

@@ -1,4 +1,4 @@
-"""The last rows of a frame, brought by one action that reads all."""
+"""The last rows of a frame, collected by one action that reads all rows."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -12,23 +12,23 @@ from cepsql.spark.frames.worker import settle
 
 
 def last_rows(frame: DataFrame, most: int) -> tuple[int, list[pa.Table]]:
-    """Run a frame once; return how many rows it has, and the last ones, in order; of each task at most so many."""
+    """Run a frame once; return its row count, and the last rows of each task, at most `most`, in order."""
     handed = map_rows(arrow_columns(frame), partial(_last, most), "rows BIGINT, data BINARY").toArrow()
     tables = []
     for data in handed["data"]:
         if data.is_valid:
             with pa.ipc.open_stream(data.as_buffer()) as reader:
                 tables.append(handed_out(reader.read_all(), frame))
-    found: list[pa.Table] = []
+    last: list[pa.Table] = []
     for table in reversed(tables):
         if most > 0:
-            found.insert(0, table.slice(max(0, table.num_rows - most)))
+            last.insert(0, table.slice(max(0, table.num_rows - most)))
             most -= table.num_rows
-    return sum(handed["rows"].to_pylist()), found
+    return sum(handed["rows"].to_pylist()), last
 
 
 def _last(most: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Give the number of rows of a task, and the last of them."""
+    """Yield the row count of a task, and its last rows."""
     settle()
     batches_held: deque[pa.RecordBatch] = deque()
     rows = held = 0

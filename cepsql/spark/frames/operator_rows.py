@@ -1,4 +1,4 @@
-"""From an input relation to the columns that an operator reads, and the types that matches have."""
+"""The columns that an operator reads from an input relation, and the types of matches."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -43,13 +43,13 @@ _HOUR, _MINUTE = 3_600_000_000, 60_000_000
 
 _IDENTIFIER = r"(?P<open>\(*)(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<name>(?!(?:null|true|false)\b)[a-z_]\w*))(?P<close>\)*)"
 _COLUMN = re.compile(rf"{_IDENTIFIER}|CAST\((?P<cast>.+) AS (?P<kind>[^()]+(?:\([\d, ]+\))?)\)", re.IGNORECASE)
-"""A column, or a CAST of what may be one."""
+"""A column, or a CAST of a possible column."""
 
 
 def typed_columns(frame: DataFrame, columns: Iterable[tuple[str, str]]) -> list[StructField]:
-    """Return what Spark SQL gives over the rows of a frame, each with its name.
+    """Return the types of SQL expressions over a frame, each with its name.
 
-    Of columns the frame knows the types: Spark is only asked, once, for what else there is. Raises what Spark raises.
+    The frame has the types of columns; one call asks Spark for all other types. Raises what Spark raises.
     """
     names, named = list(columns), dict[str, StructField | None]()
     for field in frame.schema.fields:
@@ -57,22 +57,22 @@ def typed_columns(frame: DataFrame, columns: Iterable[tuple[str, str]]) -> list[
         named[name] = None if name in named else field
     kinds = [_known_type(named, sql) for sql, _ in names]
     asked = [_aliased(sql, f"x{i}") for i, (sql, _) in enumerate(names) if kinds[i] is None]
-    found = iter(frame.selectExpr(*asked).schema.fields if asked else ())
-    fields = (next(found) if kind is None else kind for kind in kinds)
+    spark_fields = iter(frame.selectExpr(*asked).schema.fields if asked else ())
+    fields = (next(spark_fields) if kind is None else kind for kind in kinds)
     return [StructField(name, field.dataType, field.nullable) for (_, name), field in zip(names, fields, strict=True)]
 
 
 def _known_type(named: Mapping[str, StructField | None], sql: str) -> StructField | None:
-    """Return the column that an expression is, or the one that it casts to its own type.
+    """Return the column of an expression that is a column, or a cast of a column to its own type; else None.
 
-    named: the columns by their names in small letters; None where several have one.
+    named: the columns by lower-case name; None where several have the name.
     """
     said = _COLUMN.fullmatch(sql)
     if said is None:
         return None
     if said["cast"] is not None:
-        found = _known_type(named, said["cast"])
-        return found if found and found.dataType.simpleString().upper() == said["kind"].upper() else None
+        column = _known_type(named, said["cast"])
+        return column if column and column.dataType.simpleString().upper() == said["kind"].upper() else None
     if len(said["open"]) != len(said["close"]):
         return None
     return named.get((said["name"] or said["quoted"].replace("``", "`")).lower())
@@ -106,9 +106,9 @@ def layout_columns(frame: DataFrame, layout: RowLayout) -> list[str]:
 
 
 def event_time(frame: DataFrame, sql: str) -> str:
-    """Return the SQL of a time expression as BIGINT microseconds since the epoch, whatever the session's time zone.
+    """Return the SQL of a time expression as BIGINT microseconds since the epoch, independent of the session's zone.
 
-    A TIMESTAMP_NTZ or DATE counts as UTC; an integer is taken as it is.
+    A TIMESTAMP_NTZ or DATE counts as UTC; an integer stays unchanged.
     Raises ProgrammingError for other types.
     """
     kind = typed_columns(frame, [(sql, "t")])[0].dataType
@@ -126,13 +126,12 @@ def event_time(frame: DataFrame, sql: str) -> str:
 
 
 def column_type(frame: DataFrame, name: str) -> DataType:
-    """Return the type of a column by its name in letters of any case."""
+    """Return the type of a column by its case-insensitive name."""
     return next(field.dataType for field in frame.schema.fields if field.name.lower() == name.lower())
 
 
 def time_of(micros: str, kind: DataType) -> str:
-    """Return the SQL of the event time of a type, TIMESTAMP, TIMESTAMP_NTZ or DATE, that the stage has as
-    microseconds."""
+    """Return the SQL of an event time of type TIMESTAMP, TIMESTAMP_NTZ or DATE from the stage's microseconds."""
     if isinstance(kind, DateType):
         return f"date_from_unix_date(CAST(floor(({micros}) / {DAY}) AS INT))"
     if isinstance(kind, TimestampType):
@@ -143,7 +142,7 @@ def time_of(micros: str, kind: DataType) -> str:
 def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
     """Return the columns of the matches: k*, then the measures, with Spark's types.
 
-    Raises NotSupportedError for keys by which Spark cannot group, and for types that cannot reach Python.
+    Raises NotSupportedError for keys that Spark can't group by, and for types that Python can't receive.
     """
     keys = typed_columns(frame, ((column.sql, column.name) for column in program.keys))
     for column, field in zip(program.keys, keys, strict=True):
@@ -161,7 +160,7 @@ def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
 
 
 def incomparable(kind: DataType) -> str | None:
-    """Return which type in another one, or itself, Spark cannot compare, None if it can."""
+    """Return the type, or the type nested in it, that Spark can't compare, or None."""
     match kind:
         case MapType() | VariantType():
             return kind.typeName().upper()
@@ -173,12 +172,12 @@ def incomparable(kind: DataType) -> str | None:
 
 
 def has_collation(kind: DataType) -> bool:
-    """Tell whether a type is text that Spark does not compare byte by byte, as operators do, or holds such text."""
+    """Tell whether a type is, or contains, text that Spark does not compare byte by byte, as operators do."""
     return "collate" in kind.simpleString().lower()
 
 
 def refuse_collations(frame: DataFrame, layout: RowLayout) -> None:
-    """Raise NotSupportedError for keys, and for what orders rows of one time, that have a collation."""
+    """Raise NotSupportedError for keys and tie-breaking columns with a collation."""
     columns = [column.sql for column in (*layout.keys, *layout.order)]
     for sql, field in zip(columns, typed_columns(frame, ((sql, "x") for sql in columns)), strict=True):
         if has_collation(field.dataType):

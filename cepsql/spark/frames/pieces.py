@@ -1,7 +1,7 @@
-"""The rows of a micro-batch, brought to this process in pieces by one action, in bounded memory.
+"""The rows of a micro-batch, collected to this process in pieces by one action, in bounded memory.
 
-A few rows come along with the result of their task. What is more the tasks write to files, so that neither the JVM nor
-this process ever holds all rows.
+A few rows come with the result of their task. Tasks write further rows to files, so that neither the JVM nor this
+process ever holds all rows.
 """
 
 import shutil
@@ -26,9 +26,9 @@ from cepsql.spark.jvm.lent_settings import tasks_share_files
 from cepsql.spark.jvm.task_function import TaskFunction, collected_batches
 
 PIECE_BYTES = 4 * 2**20
-"""Bytes of rows that come along with the result of a task."""
+"""The maximum bytes of rows that come with the result of a task."""
 
-# Java would be asked for what a text means.
+# A schema as text would need a call to Java.
 _HANDED = StructType(
     [StructField("rows", LongType()), StructField("data", BinaryType()), StructField("file", StringType())]
 )
@@ -38,7 +38,7 @@ _HANDED = StructType(
 class _Part:
     """Rows as an Arrow stream, in memory or in a file.
 
-    schema: what its columns are called in the frame, and are; None: as they are called there.
+    schema: the names and types of its columns in the frame; None: those of the stream.
     """
 
     rows: int
@@ -57,9 +57,9 @@ class _Part:
 
 
 class Pieces:
-    """The rows of a frame, which `collect_pieces` gives: tables of some rows, in order, as often as they are asked for.
+    """The rows of a frame, from `collect_pieces`, as an ordered series of tables that can be read repeatedly.
 
-    As a context manager it removes its files at the end.
+    As a context manager, it removes its files at the end.
     """
 
     def __init__(self, zone: str, parts: Sequence[_Part], remove: Callable[[], None]):
@@ -77,9 +77,9 @@ class Pieces:
 
 
 def collect_pieces(frame: DataFrame) -> Pieces:
-    """Run a frame once and return its rows; columns as `cepsql.spark.frames.arrow_rows.to_arrow` gives them.
+    """Run a frame once and return its rows; columns as in `cepsql.spark.frames.arrow_rows.to_arrow`.
 
-    Only where the workers share this machine's files can much be brought: on a cluster all rows are held in memory.
+    On a cluster, whose workers do not share this machine's files, all rows must fit into memory.
     """
     folder = tempfile.mkdtemp(prefix="cepsql-rows-") if tasks_share_files(frame.sparkSession) else None
 
@@ -96,25 +96,25 @@ def collect_pieces(frame: DataFrame) -> Pieces:
 
 
 class PieceCollector:
-    """Collects the micro-batches of one query as `collect_pieces` does, one by one; Spark is told once what to do.
+    """Collects the micro-batches of one query as `collect_pieces` does; the function is sent to Spark only once.
 
-    Where the last step of a query is a function of ours, its tasks write the rows, and there is no further step.
+    If the last step of a query is one of our functions, its tasks write the rows, and no further step is needed.
     """
 
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._handing: TaskFunction | None = None
         self._zone: str | None = None
-        # Known from the first batch with rows on.
+        # Set from the first batch with rows on.
         self._by_tasks = False
 
     def collect(self, frame: DataFrame, writer: str | None = None) -> Pieces:
         """Return the rows of a frame.
 
-        writer: whose tasks may write them, as of `cepsql.spark.frames.task_files.written_or_given`; None: nobody's.
+        writer: the name under which tasks may write them, as in `cepsql.spark.frames.task_files.written_or_given`.
         """
-        found = arrow_columns(frame)
-        if not has_plain_names(found.columns):
+        arrow_frame = arrow_columns(frame)
+        if not has_plain_names(arrow_frame.columns):
             return collect_pieces(frame)
         if self._handing is None:
             if tasks_share_files(frame.sparkSession):
@@ -123,29 +123,29 @@ class PieceCollector:
             self._handing = TaskFunction(partial(_hand_over, folder), _HANDED)
         try:
             self._zone = self._zone or zone_of(frame)
-            if writer is None or self._folder is None or found is not frame:
-                return Pieces(self._zone, _parts(self._handing.collected(found)), self._remove_files)
+            if writer is None or self._folder is None or arrow_frame is not frame:
+                return Pieces(self._zone, _parts(self._handing.collected(arrow_frame)), self._remove_files)
             return Pieces(self._zone, self._written(frame, writer, self._handing, self._folder), self._remove_files)
         except BaseException:
             self._remove_files()
             raise
 
     def close(self) -> None:
-        """Remove what is left; nothing is collected meanwhile."""
+        """Remove leftover files; nothing may be collected meanwhile."""
         self._handing, folder, self._folder = None, self._folder, None
         if folder is not None:
             remove_temporary(folder)
 
     def _written(self, frame: DataFrame, writer: str, handing: TaskFunction, folder: Path) -> list[_Part]:
-        """Return the rows that tasks write, and those that come out all the same."""
+        """Return the rows that tasks write, and those that they return nevertheless."""
         with writing_tasks(frame.sparkSession, writer, folder, arrow=True):
             if self._by_tasks:
-                given = [_Part(rows.num_rows, serialized(rows), None) for rows in collected_batches(frame)]
+                collected = [_Part(rows.num_rows, serialized(rows), None) for rows in collected_batches(frame)]
             else:
-                given = _parts(handing.collected(frame))
+                collected = _parts(handing.collected(frame))
         kinds = to_arrow_schema(frame.schema, timezone="UTC")
         files = [_Part(rows, None, str(path), kinds) for path, rows in arrow_files(folder)]
-        rest = [part for part in given if part.rows]
+        rest = [part for part in collected if part.rows]
         self._by_tasks = not rest and (self._by_tasks or bool(files))
         return files + rest
 
@@ -159,7 +159,7 @@ def _parts(handed: pa.Table) -> list[_Part]:
 
 
 def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a task: Arrow streams of the first ones, then the name of a file with the others."""
+    """Yield the rows of a task: Arrow streams of the first ones, then the name of a file with the others."""
     settle()
     room, path = PIECE_BYTES, Path(folder or "", uuid.uuid4().hex)
     with StreamFile(path) as file:

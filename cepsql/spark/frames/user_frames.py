@@ -1,4 +1,4 @@
-"""What a DataFrame that a program made tells of itself."""
+"""DataFrames that a program made: their conversion to Spark, origin and identity."""
 
 import hashlib
 import re
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 _DELAY = "spark.watermarkDelayMs"
 _PASSING = re.compile(r"#\d+L?|@[0-9a-f]+|0x[0-9a-f]+|\bplan_id=\d+|__cepsql_\d+|\[id=#?\d+\]")
-"""What differs in the texts of a plan from one session to the next: numbers of columns, addresses."""
+"""Parts of a plan's text that differ between sessions: numbers of columns, addresses."""
 
 
 def frame_watermark(frame: DataFrame) -> Watermark | None:
-    """Return what withWatermark said of a streaming frame: Spark marks the column so.
+    """Return the watermark of a streaming frame from withWatermark, which marks the column.
 
-    Of several streams that a union puts into one column, the one that may come latest decides.
-    Raises ProgrammingError if one of them has no watermark, for then nothing tells how late its rows may be.
+    If a union puts several streams into one column, the longest delay counts.
+    Raises ProgrammingError if one of them has no watermark, because the lateness of its rows is then unknown.
     """
     for number, field in enumerate(frame.schema.fields if frame.isStreaming else ()):
         if _DELAY in field.metadata:
@@ -45,19 +45,20 @@ def frame_watermark(frame: DataFrame) -> Watermark | None:
     return None
 
 
-def spark_frame(spark: SparkSession, name: str, given: object) -> DataFrame:
-    """Return a DataFrame of Spark, pandas or Polars, or an Arrow table, as one of Spark's.
+def spark_frame(spark: SparkSession, name: str, frame: object) -> DataFrame:
+    """Return a DataFrame of Spark, pandas or Polars, or an Arrow table, as a Spark DataFrame.
 
-    Raises InterfaceError for anything else, and for columns of a type that Spark does not have, DataError for values
-    that cannot be read; `name` is what it is called.
+    name: for error messages.
+    Raises InterfaceError for anything else and for columns of a type that Spark lacks, DataError for values that can't
+    be read.
     """
     import pandas as pd
     import pyarrow as pa
 
-    if isinstance(given, DataFrame):
-        return _moved(spark, given)
+    if isinstance(frame, DataFrame):
+        return _moved(spark, frame)
     try:
-        table = given.to_arrow() if hasattr(given, "to_arrow") else given
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
     except (pa.ArrowException, ValueError) as failure:
         hint = "cast its columns to types that Arrow has"
         raise DataError(f"{name} cannot be read: {' '.join(map(str, failure.args))}", hint=hint) from failure
@@ -65,7 +66,7 @@ def spark_frame(spark: SparkSession, name: str, given: object) -> DataFrame:
         table = _of_pandas(name, table)
     if not isinstance(table, pa.Table):
         kinds = "a DataFrame of Spark, pandas or Polars, or an Arrow table"
-        raise InterfaceError(f"{name} is no DataFrame but {type(given).__name__}", hint=f"give {kinds}")
+        raise InterfaceError(f"{name} is no DataFrame but {type(frame).__name__}", hint=f"give {kinds}")
     if not table.num_columns:
         raise InterfaceError(f"{name} has no columns")
     try:
@@ -74,17 +75,17 @@ def spark_frame(spark: SparkSession, name: str, given: object) -> DataFrame:
         raise DataError(f"{name} cannot be read: {translate_failure(failure).message}") from failure
 
 
-def _of_pandas(name: str, given: "pd.DataFrame") -> "pa.Table":
+def _of_pandas(name: str, frame: "pd.DataFrame") -> "pa.Table":
     """Return the columns of a pandas DataFrame as an Arrow table.
 
-    What Spark itself does where Arrow fails changes values without a word: numbers beside texts, and large ones.
+    Spark's own fallback, where Arrow fails, silently changes values: numbers beside texts, and large numbers.
     """
     import pyarrow as pa
 
-    names, columns = [str(column) for column in given.columns], []
+    names, columns = [str(column) for column in frame.columns], []
     for number, column in enumerate(names):
         try:
-            columns.append(pa.Array.from_pandas(given.iloc[:, number]))
+            columns.append(pa.Array.from_pandas(frame.iloc[:, number]))
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as failure:
             reason = " ".join(map(str, failure.args)) or type(failure).__name__
             hint = "give all values of a column one type, which Arrow has"
@@ -93,7 +94,7 @@ def _of_pandas(name: str, given: "pd.DataFrame") -> "pa.Table":
 
 
 def _with_types_of_spark(name: str, table: "pa.Table") -> "pa.Table":
-    """Return a table with the types of Spark for those that only Arrow has, as Spark reads them in Parquet files."""
+    """Return a table with Spark's types in place of types that only Arrow has, as when Spark reads Parquet files."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_type
 
@@ -119,16 +120,16 @@ def _with_types_of_spark(name: str, table: "pa.Table") -> "pa.Table":
 
 
 def _moved(spark: SparkSession, frame: DataFrame) -> DataFrame:
-    """Return a frame of another session of the same Spark as one of this session."""
+    """Return a frame of another session of the same Spark as a frame of this session."""
     if frame.sparkSession is spark or not frame_has_java(frame) or not has_java(spark):
         return frame
     return frame_of(spark, analyzed(frame))
 
 
 def alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
-    """Return frames of the same columns by name with the types that UNION ALL gives them; further hidden ones stay.
+    """Return frames with the same columns by name, cast to the types of their UNION ALL; hidden columns stay.
 
-    Raises ProgrammingError if a column has types that do not go together.
+    Raises ProgrammingError if a column has incompatible types.
     """
     plain = [frame.select(*(quoted(name) for name in frame.columns if not name.startswith("__"))) for frame in frames]
     try:
@@ -144,19 +145,19 @@ def _typed(frame: DataFrame, name: str, kind: DataType | None) -> Column:
 
 
 def frame_identity(relation: Registered) -> str:
-    """Return a hash that tells the frame of a relation from frames of another plan, the same in every session."""
+    """Return a hash of the plan of a relation's frame, the same in every session."""
     plan = analyzed(relation.frame).toString()
     return hashlib.sha256(_PASSING.sub("", plan).encode()).hexdigest()
 
 
 def _delays(frame: DataFrame, number: int) -> Iterator[int | None]:
-    """Yield the delay in milliseconds of each stream in a column, None for one without; nothing if it is not known."""
+    """Yield the delay in milliseconds of each stream in a column, None for one without; nothing if unknown."""
     if (plan := analyzed(frame)) is not None:
         yield from _flowing(plan, plan.output().apply(number).exprId())
 
 
 def _flowing(plan, column) -> Iterator[int | None]:
-    """Yield the delays of the streams whose times flow into the column of that id in a plan of Spark's."""
+    """Yield the delays of the streams whose times flow into the column with an id in a Spark plan."""
     kind = plan.nodeName()
     if kind == "EventTimeWatermark" and plan.eventTime().toAttribute().exprId().equals(column):
         yield plan.output().apply(column_ids(plan.output()).index(column)).metadata().getLong(_DELAY)
@@ -174,7 +175,7 @@ def _flowing(plan, column) -> Iterator[int | None]:
 
 
 def _source_of(expressions, column):
-    """Return the id of the column that a projection gives under this one's id, the id itself if it is computed."""
+    """Return the id of the input column that a projection renames to this column, the id itself if it is computed."""
     for expression in items(expressions):
         if expression.exprId().equals(column) and expression.nodeName() == "Alias":
             named = expression.child()

@@ -21,13 +21,13 @@ from pyspark.sql import SparkSession
 from cepsql.spark.jvm.classic import has_java
 
 _LOG: list[Path] = []
-"""Where the Java process that we started writes, if we did."""
+"""The log of the Java process that we started, if any."""
 
 _ROBBED: list[Path] = []
-"""The folder of that process, if files that it needs were removed there."""
+"""The folder of that process, if files that it needs were removed from it."""
 
 _OF_PARENT: list[tuple[object, ...]] = []
-"""What pyspark knew in the process from which this one was forked."""
+"""pyspark's references to Java in the process from which this one was forked."""
 
 _PATIENCE_SECONDS = 5.0
 
@@ -46,7 +46,7 @@ _CLASSES = (
     "org.apache.spark.sql.streaming.Trigger",
     "org.apache.spark.util.Utils",
 )
-"""Classes that pyspark asks for by their whole name, with nearly every step of a plan."""
+"""Classes that pyspark looks up by their qualified name, in nearly every step of a plan."""
 
 _PATHS = (
     "java.lang.Class",
@@ -55,7 +55,7 @@ _PATHS = (
     "py4j.reflection.TypeUtil.isInstanceOf",
     "scala",
 )
-"""What pyspark and cepsql ask for package by package."""
+"""Names that pyspark and cepsql look up package by package."""
 
 _METHODS = {
     "PythonUtils": ("getBroadcastThreshold", "toArray", "toSeq"),
@@ -66,22 +66,22 @@ _METHODS = {
 
 
 def remember_names(spark: SparkSession) -> None:
-    """Look names of Java up once that are asked for again and again: each time Java searches all its jars for them."""
+    """Look up often used Java names once: for each lookup, Java searches all its jars."""
     view = spark._jvm
     for name in _CLASSES:
-        found = getattr(view, name)
-        # What is not known yet is taken for a package.
-        if isinstance(found, JavaClass):
-            setattr(view, name, found)
+        java_class = getattr(view, name)
+        # A name that Java doesn't find is treated as a package.
+        if isinstance(java_class, JavaClass):
+            setattr(view, name, java_class)
             for method in _METHODS.get(name, ()):
                 with contextlib.suppress(Py4JError):
-                    setattr(found, method, getattr(found, method))
+                    setattr(java_class, method, getattr(java_class, method))
     for path in _PATHS:
         remember_path(view, path)
 
 
 def remember_path(view: Any, path: str) -> None:
-    """Look the packages of a name of Java up once, and what stands at its end."""
+    """Look up the packages of a Java name once, and the class or member at its end."""
     for name in path.split("."):
         if name not in vars(view):
             setattr(view, name, getattr(view, name))
@@ -89,10 +89,10 @@ def remember_path(view: Any, path: str) -> None:
 
 
 def free_objects_at_once() -> None:
-    """Let Java's objects go as soon as Python names them no more, in the whole process.
+    """Release Java objects as soon as Python has no reference to them, in the whole process.
 
-    py4j keeps each method of an object that was called with the object, and the object with the method, so that only a
-    collection of Python's oldest garbage would find them. Until then Java keeps the plans of past micro-batches.
+    py4j creates reference cycles between objects and their called methods, which only a collection of Python's oldest
+    generation finds. Until then, Java keeps the plans of past micro-batches.
     """
     JavaObject.__getattr__ = _member
 
@@ -108,13 +108,13 @@ def _member(self: Any, name: str) -> Any:
 
 
 def logs_to(log: Path) -> None:
-    """Remember where the Java process that is started now writes."""
+    """Set the log of the Java process that is about to start."""
     _LOG[:] = [log]
     _ROBBED.clear()
 
 
 def java_ended(patience: float = 0.0) -> bool:
-    """Tell whether the Java process that this process started has ended, or does so within so many seconds."""
+    """Tell whether the Java process that this process started has ended, or ends within `patience` seconds."""
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None:
         return False
@@ -126,12 +126,12 @@ def java_ended(patience: float = 0.0) -> bool:
 
 
 def lost_java(failure: BaseException) -> bool:
-    """Tell whether a failure is one of the connection to a Java process that has ended."""
+    """Tell whether a failure is of the connection to a Java process that has ended."""
     seen: BaseException | None = failure
     while seen is not None:
         broken = isinstance(seen, Py4JError) and not isinstance(seen, Py4JJavaError)
         if isinstance(seen, ConnectionRefusedError) and _is_of_gateway(seen):
-            # One that lets nobody in any more does not come back, whether it has ended yet or not.
+            # A process that refuses connections does not recover, whether it has ended yet or not.
             kill_java()
         if broken or isinstance(seen, ConnectionError | EOFError):
             return java_ended(_PATIENCE_SECONDS)
@@ -146,18 +146,18 @@ def _is_of_gateway(failure: BaseException) -> bool:
 
 
 def is_stopped(spark: SparkSession) -> bool:
-    """Tell whether somebody has stopped the Spark of a session; of one over Spark Connect that is not known."""
+    """Tell whether the Spark of a session was stopped; unknown over Spark Connect."""
     context = getattr(spark, "_sc", None)
     return context is not None and context._jsc is None
 
 
 def is_lost(spark: SparkSession) -> bool:
-    """Tell whether a session can no longer be used: its Java process has ended, or somebody has stopped it."""
+    """Tell whether a session is unusable: its Java process has ended, or it was stopped."""
     return has_java(spark) and (is_stopped(spark) or java_ended() or not _answers(spark.sparkContext))
 
 
 def _answers(context: SparkContext) -> bool:
-    """Tell whether Java answers a call; one that has just been killed may not have ended yet for its parent."""
+    """Tell whether Java answers a call; a process that was just killed may still seem to run."""
     assert context._jvm is not None
     try:
         context._jvm.java.lang.System.nanoTime()
@@ -167,7 +167,7 @@ def _answers(context: SparkContext) -> bool:
 
 
 def last_words() -> str | None:
-    """Return what Java said of its end, in a few words, None if it said nothing."""
+    """Return a short reason for Java's end from its log, or None."""
     for log in _LOG:
         errors = re.findall(r"java\.lang\.(OutOfMemoryError(?:: [^\n]*)?)", _text(log))
         if errors:
@@ -176,10 +176,10 @@ def last_words() -> str | None:
 
 
 def lost_folder(text: str = "") -> Path | None:
-    """Return the folder of the Java process that this process started, if files that Java needs there were removed; it
-    makes none of its own folders anew, so that it can only be ended.
+    """Return the folder of the Java process that this process started, if files that Java needs were removed from it.
 
-    text: what Java says of a failure.
+    Java never creates its own folders again, so the process can only be ended.
+    text: Java's text of a failure.
     """
     for log in _LOG:
         folder = log.parent
@@ -190,7 +190,7 @@ def lost_folder(text: str = "") -> Path | None:
 
 
 def spark_stopped() -> bool:
-    """Tell whether somebody has stopped the Spark of this process while Java goes on."""
+    """Tell whether the Spark of this process was stopped while Java still runs."""
     context = SparkContext._active_spark_context
     if SparkContext._gateway is None or java_ended():
         return False
@@ -201,9 +201,9 @@ def spark_stopped() -> bool:
 
 
 def _leave_to_parent() -> None:
-    """Forget, in a process that was forked, the Java of the one before: what is sent there would be mixed with its own.
+    """Drop the parent's Java in a forked process, because their calls would mix in the same connections.
 
-    Nothing is closed, and nothing may be collected as garbage, which would be said to that Java.
+    Nothing is closed, and no object may be garbage-collected, which would send a message to that Java.
     """
     if SparkContext._gateway is not None:
         context, session = SparkContext._active_spark_context, SparkSession._instantiatedSession
@@ -218,13 +218,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def forget_java() -> None:
-    """Let pyspark start a new Java process, after the one before has ended."""
+    """Let pyspark start a new Java process after the previous one has ended."""
     gateway, context = SparkContext._gateway, SparkContext._active_spark_context
     if gateway is not None:
         with contextlib.suppress(Exception):
             gateway.shutdown()
     if context is not None:
-        # Its stop() would call Java.
+        # The context's stop() would call Java.
         context._jsc = None
         with contextlib.suppress(Exception):
             context.stop()
@@ -233,7 +233,7 @@ def forget_java() -> None:
 
 
 def end_java() -> None:
-    """End the Java process that this process started, in which no Spark runs, and wait for that."""
+    """End the Java process that this process started, in which no Spark runs, and wait for its end."""
     process = getattr(SparkContext._gateway, "proc", None)
     forget_java()
     if process is None:

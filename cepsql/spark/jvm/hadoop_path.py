@@ -1,7 +1,7 @@
-"""Files in a file system of Hadoop's, such as HDFS, or in an object store that Hadoop reaches, through Spark's JVM.
+"""Files in a Hadoop file system, such as HDFS, or in an object store that Hadoop supports, through Spark's JVM.
 
-An object store renames nothing. It writes an object as a whole, on condition that there is none yet or that the one
-there is the one that was seen.
+An object store has no rename. It writes an object atomically, on condition that the object does not exist yet or is
+unchanged.
 
 Relies on: `_jsparkSession.sessionState().newHadoopConf()` has the settings of a session; `_gateway.new_array` makes
 arrays of Java's.
@@ -36,23 +36,23 @@ _ERRORS: dict[str, type[OSError]] = {
     "AccessDeniedException": PermissionError,
     "RemoteFileChangedException": FileExistsError,
 }
-"""What the exceptions of Java's and Hadoop's are to Python; every other one is an OSError."""
+"""Python's exceptions for Java's and Hadoop's; all others become OSError."""
 
 _NAMED = r"(?:[\w$]+\.)+\w+(?:Exception|Error): "
-"""An exception of Java's in what another one says."""
+"""The name of a Java exception in the message of another."""
 
 _IF_NONE, _IF_SAME = "fs.option.create.conditional.overwrite", "fs.option.create.conditional.overwrite.etag"
 
 
 @dataclass(frozen=True)
 class HadoopPath:
-    """A file or folder, with those methods of pathlib.Path, and their exceptions, that a checkpoint needs.
+    """A file or folder, with the methods of pathlib.Path, and their exceptions, that a checkpoint needs.
 
     uri:     with scheme and host; only that of the root ends with a slash.
-    staging: a folder in which files are begun that appear whole, for this path and all that are made of it: once
-             somebody has removed it, none appears any more. None: next to the file. No object store needs it.
-    fence:   on an object store, what raises once somebody else may write the files that appear whole, for this path
-             and all that are made of it. None: nothing.
+    staging: the folder for temporary files of atomic writes, for this path and all derived from it: once it is removed,
+             no atomic write succeeds. None: next to the file. Object stores do not need it.
+    fence:   on an object store, a function that raises once another process may write the files, called before atomic
+             writes to this path and all derived from it. None: no check.
     """
 
     files: "HadoopFiles"
@@ -73,21 +73,21 @@ class HadoopPath:
 
     @property
     def stem(self) -> str:
-        """The last part without what follows its last dot."""
+        """The last part without its extension."""
         return self.name.rpartition(".")[0] or self.name
 
     @property
     def parent(self) -> "HadoopPath":
-        """The folder that this is in."""
+        """The parent folder."""
         above = self.uri.rpartition("/")[0]
         return replace(self, uri=above if urlparse(above).path else f"{above}/")
 
     def with_name(self, name: str) -> "HadoopPath":
-        """Return another one in the same folder."""
+        """Return another path in the same folder."""
         return self.parent / name
 
     def exists(self) -> bool:
-        """Tell whether it is there."""
+        """Tell whether the path exists."""
         with self.files.calling() as (system, java):
             return system.exists(java(self.uri))
 
@@ -98,17 +98,17 @@ class HadoopPath:
         return False
 
     def modified(self) -> int:
-        """Return when it was written or touched last, in milliseconds since the epoch by some clock."""
+        """Return the time of the last write or touch, in milliseconds since the epoch, by the file system's clock."""
         with self.files.calling() as (system, java):
             return system.getFileStatus(java(self.uri)).getModificationTime()
 
     def touch(self, time: int) -> None:
-        """Say of a file that is there that it was written at `time`, in milliseconds since the epoch."""
+        """Set the modification time of an existing file, in milliseconds since the epoch."""
         with self.files.calling() as (system, java):
             system.setTimes(java(self.uri), time, -1)
 
     def iterdir(self) -> Iterator["HadoopPath"]:
-        """Yield what is in a folder; raises NotADirectoryError for a file."""
+        """Yield the entries of a folder; raises NotADirectoryError for a file."""
         with self.files.calling() as (system, java):
             uris = [str(status.getPath().toString()) for status in system.listStatus(java(self.uri))]
         if uris == [self.uri]:
@@ -116,7 +116,7 @@ class HadoopPath:
         yield from (self / path.rpartition("/")[2] for path in uris)
 
     def glob(self, pattern: str) -> Iterator["HadoopPath"]:
-        """Yield what matches below a folder, nothing if it is not there; a pattern has one part for each level."""
+        """Yield the matches below a folder, none if it is missing; a pattern has one part for each level."""
         first, _, rest = pattern.partition("/")
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             for path in self.iterdir():
@@ -124,14 +124,14 @@ class HadoopPath:
                     yield from path.glob(rest) if rest else [path]
 
     def rglob(self, pattern: str) -> Iterator["HadoopPath"]:
-        """Yield what matches in a folder and in all below it."""
+        """Yield the matches in a folder and in all folders below it."""
         yield from self.glob(pattern)
         for path in self.glob("*"):
             if path.is_dir():
                 yield from path.rglob(pattern)
 
     def read_bytes(self) -> bytes:
-        """Return what a file holds."""
+        """Return the content of a file."""
         with self.files.calling() as (system, java):
             stream = system.open(java(self.uri))
             try:
@@ -144,7 +144,7 @@ class HadoopPath:
         return self.read_bytes().decode(encoding)
 
     def write_bytes(self, data: bytes | Path) -> None:
-        """Write a file, in place of one that is there; its folder must be there. A path: as that file of this host."""
+        """Write or replace a file in an existing folder; data: its content, or the path of a local file to copy."""
         if self.files.is_object_store:
             self._put(data)
             return
@@ -161,14 +161,14 @@ class HadoopPath:
         self.write_bytes(text.encode(encoding))
 
     def write_whole(self, data: bytes | Path) -> None:
-        """Write a file that appears whole or not at all, in place of one that is there.
+        """Write or replace a file atomically.
 
-        data: what it holds; a path: as that file of this host does.
-        Raises FileNotFoundError if the staging folder is gone, what the fence raises, and on an object store
+        data: its content, or the path of a local file to copy.
+        Raises FileNotFoundError if the staging folder is missing, what the fence raises, and on an object store
         FileExistsError if another process writes the file at the same time.
         """
         if self.files.is_object_store:
-            # What is there is looked at before the fence: whoever takes over afterwards writes each file once more.
+            # Read the tag before the fence: a process that takes over afterwards writes each file again.
             tag = self._tag()
             if self.fence is not None:
                 self.fence()
@@ -180,25 +180,25 @@ class HadoopPath:
         new.replace(self)
 
     def put_over(self, tag: str | None, data: bytes | Path) -> None:
-        """Put an object in place of the one with that tag, or of none; raises FileExistsError if it is another one."""
+        """Replace the object with that tag, or create it; raises FileExistsError if the present object differs."""
         try:
             self._put(data, *((_IF_NONE, "true") if tag is None else (_IF_SAME, tag)))
         except FileNotFoundError as error:
             raise FileExistsError(f"{self} was removed by another process") from error
         except FileExistsError:
-            # An answer may be lost, and what was sent again then meets itself.
+            # If an answer was lost, the retry finds its own object.
             if self.read_bytes() != (data.read_bytes() if isinstance(data, Path) else data):
                 raise
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
-        """Change what an object holds, whoever writes it at the same time."""
+        """Change the content of an object, also under concurrent writes."""
         while True:
             with contextlib.suppress(FileExistsError):
                 tag = self._tag()
                 return self.put_over(tag, change(self.read_bytes()))
 
     def _tag(self) -> str | None:
-        """Return what tells an object from all others that were or will be there, None if there is none."""
+        """Return the tag of the present version of an object, None if there is no object."""
         with contextlib.suppress(FileNotFoundError), self.files.calling() as (system, java):
             return str(system.getFileStatus(java(self.uri)).getEtag())
         return None
@@ -225,7 +225,7 @@ class HadoopPath:
             file.close()
 
     def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
-        """Make a folder, and those above it."""
+        """Create a folder and its parents."""
         assert parents
         if not exist_ok and self.exists():
             raise FileExistsError(f"{self} is there already")
@@ -233,21 +233,21 @@ class HadoopPath:
             system.mkdirs(java(self.uri))
 
     def rename(self, target: "HadoopPath") -> None:
-        """Move it, in one step; raises FileExistsError if the target is there."""
+        """Move the path atomically; raises FileExistsError if the target exists."""
         self._rename(target, "NONE")
 
     def replace(self, target: "HadoopPath") -> None:
-        """Move it, in one step, and in place of a file or an empty folder that is there."""
+        """Move the path atomically, replacing an existing file or empty folder."""
         self._rename(target, "OVERWRITE")
 
     def unlink(self, missing_ok: bool = False) -> None:
-        """Remove a file; raises FileNotFoundError if it is not there."""
+        """Remove a file; raises FileNotFoundError if it is missing."""
         with self.files.calling() as (system, java):
             if not system.delete(java(self.uri), False) and not missing_ok:
                 raise FileNotFoundError(f"{self} is not there")
 
     def remove_tree(self) -> None:
-        """Remove a file or folder with all that is in it, in one step; nothing happens if it is not there."""
+        """Remove a file, or a folder with its content, atomically, if it exists."""
         with self.files.calling() as (system, java):
             system.delete(java(self.uri), True)
 
@@ -259,7 +259,7 @@ class HadoopPath:
 
 
 class HadoopFiles:
-    """The file system of a URI in a session's JVM, with the session's configuration of Hadoop."""
+    """The file system of a URI in a session's JVM, with the session's Hadoop configuration."""
 
     def __init__(self, spark: "SparkSession", uri: str):
         if not has_java(spark):
@@ -278,18 +278,18 @@ class HadoopFiles:
             self.configuration = configuration
 
     def path(self, uri: str) -> HadoopPath:
-        """Return a path with its scheme and host written out."""
+        """Return a path qualified with its scheme and host."""
         with self.calling() as (system, java):
             return HadoopPath(self, system.makeQualified(java(uri)).toString())
 
     @contextlib.contextmanager
     def calling(self) -> Iterator[tuple[Any, Any]]:
-        """Lend the file system and the class of paths; what Java raises within the block becomes OSError."""
+        """Lend the file system and the class of paths; Java's exceptions within the block become OSError."""
         with _raising():
             yield self.system, self.jvm.org.apache.hadoop.fs.Path
 
     def renaming(self, how: str) -> Any:
-        """Return Hadoop's way to rename, as its variable arguments are passed."""
+        """Return Hadoop's rename option as a Java array, for its varargs."""
         kind = getattr(self.jvm.org.apache.hadoop.fs, "Options$Rename")
         rename_options = self._gateway.new_array(kind, 1)
         rename_options[0] = kind.valueOf(how)
@@ -305,14 +305,14 @@ def _raising() -> Iterator[None]:
         kind, said = java.getClass().getSimpleName(), java.getMessage()
         if kind == "NoClassDefFoundError":
             said = f"Class {said} not found"
-        raise _ERRORS.get(kind, OSError)(_told(said or kind)) from error
+        raise _ERRORS.get(kind, OSError)(_short_message(said or kind)) from error
     except PySparkException as error:
-        raise OSError(_told(str(error))) from error
+        raise OSError(_short_message(str(error))) from error
     except Py4JError as error:
-        raise OSError(f"Spark's Java process does not answer: {_told(str(error))}") from error
+        raise OSError(f"Spark's Java process does not answer: {_short_message(str(error))}") from error
 
 
-def _told(said: str) -> str:
-    """Return what an exception says to users, without the names of others and the numbers of requests."""
+def _short_message(said: str) -> str:
+    """Return the message of an exception for users, without nested exception names and request ids."""
     line = said.partition("\n")[0].partition("; For more details")[0].partition(" (Service: ")[0]
     return re.sub(rf" *: {_NAMED}.*", "", re.sub(f"^.*?{_NAMED}", "", line))

@@ -1,6 +1,6 @@
-"""Spark settings that our stages want, lent to a session while a query is started or run.
+"""Spark settings for our stages, applied to a session temporarily while a query is started or run.
 
-Relies on: `_jsparkSession.sessionState().conf()` says what is set, and where Spark's writers of checkpoints are.
+Relies on: `_jsparkSession.sessionState().conf()` has the changed settings; the packages of Spark's checkpoint writers.
 """
 
 import os
@@ -15,24 +15,24 @@ from cepsql.spark.jvm.classic import frame_has_java, has_java
 from cepsql.spark.jvm.spark_plan import jvm
 
 STAGE_SETTINGS = {
-    # Packing works column-wise and likes few large batches.
+    # Packing works by column and is faster with few large batches.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    # Without a limit that many rows of some kilobytes, or outputs of operators, would take more memory than Java has.
+    # Without this limit, that many rows of some kilobytes, or operator outputs, would exceed Java's memory.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 * 2**20),
-    # Only Spark itself reads the log of files that were read, and needs its last files.
+    # Only Spark reads its log of files, and only needs the last files of the log.
     "spark.sql.streaming.fileSource.log.cleanupDelay": "1min",
-    # Where more than 32 files have come Spark lists them in a job of as many tasks, which takes longer than they do.
+    # Spark lists more than 32 files in a job with one task for each, which takes longer than reading them.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
 }
 
 
 UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
-"""What starts a streaming query that has operators which Spark would refuse but which are right as they are used."""
+"""Settings to start a streaming query whose operators Spark would refuse although their use is correct."""
 
 
 AS_WRITTEN = {"spark.sql.variable.substitute": "false", "spark.sql.ansi.doubleQuotedIdentifiers": "false"}
-"""Without the first Spark takes `${name}` anywhere in a text of SQL, in quotes too, for a variable, or for nothing. The
-second is answered before: what is still in double quotes is a text; see `cepsql.language.rewriting.double_quotes`."""
+"""Without the first setting, Spark replaces `${name}` anywhere in SQL, even in quotes, by a variable or nothing. The
+second is handled earlier: what is still in double quotes is a text; see `cepsql.language.rewriting.double_quotes`."""
 
 
 CHECKPOINT_WRITER = "spark.sql.streaming.checkpointFileManagerClass"
@@ -48,32 +48,32 @@ MEANING_SETTINGS = (
     "spark.sql.caseSensitive",
     "spark.sql.timestampType",
 )
-"""Settings of Spark's with which the same text means something else."""
+"""Spark settings that change the meaning of a query."""
 
 
 def meaning_settings(spark: SparkSession) -> dict[str, str]:
-    """Return what a session says of MEANING_SETTINGS."""
+    """Return a session's values of MEANING_SETTINGS."""
     return {key: setting(spark, key) for key in MEANING_SETTINGS}
 
 
 def setting(spark: SparkSession, key: str) -> str:
-    """Return what a session says of a setting of Spark's that has a default."""
+    """Return a session's value of a Spark setting with a default."""
     value = spark.conf.get(key)
     assert value is not None
     return value
 
 
 def local_checkpoint_settings(spark: SparkSession) -> dict[str, str]:
-    """Return what makes Spark write a checkpoint on a local file system as fast as it can.
+    """Return the settings for fast checkpoint writes on a local file system.
 
-    By default it runs a program, readlink, for each of the dozens of files of a micro-batch.
+    By default, Spark runs a program, readlink, for each of the dozens of files of a micro-batch.
     """
     package = checkpoint_writers(spark) if hasattr(spark, "_jvm") else None
     return {} if package is None else {CHECKPOINT_WRITER: f"{package}.{_LOCAL_WRITER}"}
 
 
 def checkpoint_writers(spark: SparkSession) -> str | None:
-    """Return the package of Spark's classes that write checkpoints, None where they are not known."""
+    """Return the package of Spark's checkpoint writers, None if it is unknown."""
     for package in _PACKAGES:
         try:
             jvm(spark).java.lang.Class.forName(f"{package}.{_LOCAL_WRITER}")
@@ -90,13 +90,13 @@ def stage_settings(
     more: Mapping[str, str] | None = None,
     needed: Mapping[str, str] | None = None,
 ) -> Iterator[None]:
-    """Apply STAGE_SETTINGS, and `more`, that the user has not set; a streaming query keeps what it was started with.
+    """Apply STAGE_SETTINGS and `more` unless the user has set them; a streaming query keeps those of its start.
 
-    unchecked: UNCHECKED_SETTINGS too, whatever is set.
-    needed:    what is applied whatever is set.
+    unchecked: also apply UNCHECKED_SETTINGS, even over the user's settings.
+    needed:    further settings to apply over the user's settings.
     """
     wanted = STAGE_SETTINGS | dict(more or {})
-    before = _given(spark, wanted)
+    before = _user_settings(spark, wanted)
     lent = {key: value for key, value in wanted.items() if key not in before}
     with lent_settings(spark, lent | (UNCHECKED_SETTINGS if unchecked else {}) | dict(needed or {})):
         yield
@@ -104,8 +104,8 @@ def stage_settings(
 
 @contextmanager
 def lent_settings(spark: SparkSession, lent: Mapping[str, str]) -> Iterator[None]:
-    """Apply settings to a session, and set back what it said before."""
-    before = _given(spark, lent)
+    """Apply settings to a session, and restore them at the end."""
+    before = _user_settings(spark, lent)
     try:
         for key, value in lent.items():
             spark.conf.set(key, value)
@@ -118,12 +118,12 @@ def lent_settings(spark: SparkSession, lent: Mapping[str, str]) -> Iterator[None
                 spark.conf.unset(key)
 
 
-def _given(spark: SparkSession, keys: Iterable[str]) -> dict[str, str]:
-    """Return those of some settings that somebody has set, and what they are."""
+def _user_settings(spark: SparkSession, keys: Iterable[str]) -> dict[str, str]:
+    """Return the settings among `keys` that differ from Spark's defaults, with their values."""
     if not has_java(spark):
         settings = spark.conf.getAll
         return {key: settings[key] for key in keys if key in settings}
-    # All settings would come one call at a time.
+    # Reading all settings would take one call for each.
     defaults = spark._jsparkSession.sessionState().conf()
     return {key: setting(spark, key) for key in keys if defaults.contains(key)}
 
@@ -137,12 +137,12 @@ def is_chain(frame: DataFrame) -> bool:
 
 
 def tasks_share_files(spark: SparkSession) -> bool:
-    """Tell whether the tasks of a session see the files of this machine as it does."""
+    """Tell whether the tasks of a session share the files of this machine."""
     return str(spark.sparkContext.master).startswith("local")
 
 
 def local_folders(spark: SparkSession) -> list[str]:
-    """Return where Spark has its temporary files, if its tasks run on this machine."""
+    """Return the folders of Spark's temporary files, if its tasks run on this machine."""
     if not has_java(spark) or not tasks_share_files(spark):
         return []
     folders = os.environ.get("SPARK_LOCAL_DIRS") or str(spark.conf.get("spark.local.dir", ""))

@@ -1,4 +1,4 @@
-"""What Java tells of where rows come from: once for each run of them, not for each row; and the numbers of rows.
+"""Origins of rows from Java, once for each run of rows instead of each row; and row numbers.
 
 Relies on: `sessionState().sqlParser()` parses expressions and types, `StaticInvoke` calls a method of a class for
 each row, and `ExpressionUtils.column` makes a column of it.
@@ -17,7 +17,7 @@ from cepsql.spark.jvm.launching.java_classes import ship_own
 from cepsql.spark.jvm.spark_plan import jvm
 
 SEPARATOR = "\n"
-"""What stands between the rank, the part and the name of an origin."""
+"""The separator between the rank, the part and the name of an origin."""
 
 _CLASS = "Origins"
 _SOURCE = """
@@ -55,23 +55,23 @@ public class Origins {
   }
 
   private static Run run(int expression, TaskContext task) {
-    Origins known = (Origins) TASK.get();
-    if (known == null || known.attempt != task.taskAttemptId()) {
-      known = new Origins(task.taskAttemptId());
-      TASK.set(known);
+    Origins origins = (Origins) TASK.get();
+    if (origins == null || origins.attempt != task.taskAttemptId()) {
+      origins = new Origins(task.taskAttemptId());
+      TASK.set(origins);
     }
-    if (known.expression != expression) {
-      known.expression = expression;
-      known.run = (Run) known.runs.get(Integer.valueOf(expression));
-      if (known.run == null) {
-        known.run = new Run();
-        known.runs.put(Integer.valueOf(expression), known.run);
+    if (origins.expression != expression) {
+      origins.expression = expression;
+      origins.run = (Run) origins.runs.get(Integer.valueOf(expression));
+      if (origins.run == null) {
+        origins.run = new Run();
+        origins.runs.put(Integer.valueOf(expression), origins.run);
       }
     }
-    return known.run;
+    return origins.run;
   }
 
-  public static UTF8String told(int expression, long rank, long part, UTF8String name) {
+  public static UTF8String mark(int expression, long rank, long part, UTF8String name) {
     TaskContext task = TaskContext.get();
     // Rows that the driver computes may come to several tasks.
     if (task != null && !run(expression, task).begins(rank, part, name)) {
@@ -89,28 +89,28 @@ public class Origins {
 """.replace("SEPARATOR", SEPARATOR.encode("unicode_escape").decode())
 
 _expressions = itertools.count(1)
-"""Numbers of what one task may compute side by side; only one thing gives its rows to Python."""
+"""Numbers of the expressions that one task may compute; only one of them passes its rows to Python."""
 
 
 def origin_marks(spark: SparkSession, rank: str, part: str, name: str) -> Column | None:
-    """Return a STRING column that tells of the first row of each run in a task where the run comes from.
+    """Return a STRING column with the origin of each run of rows in a task, in the run's first row.
 
     rank, part, name: the SQL of the fields of `cepsql.ordered.arrival.Origin`; without a name there is no origin.
-    The text is rank, part and name with SEPARATOR between them, empty where there is no origin; NULL is in all rows
-    that come from where the row before them does. So the rows must go to Python as they are in this column.
-    Returns None where Java cannot be told.
+    The text is rank, part and name with SEPARATOR between them, or empty without origin; it is NULL in rows with the
+    origin of the row before them. So the rows must go to Python in this order and completely.
+    Returns None without access to Java.
     """
-    # What Java is given in place of NULL may be the value of the row before.
+    # For NULL, Java might get the value of the row before.
     marks = (f"coalesce({rank}, 0L)", f"coalesce({part}, 0L)", f"coalesce({name}, '')")
-    return _called(spark, "told", "STRING", ("0", *marks))
+    return _called(spark, "mark", "STRING", ("0", *marks))
 
 
 def row_numbers(spark: SparkSession, part: str, file: str) -> Column | None:
     """Return a BIGINT column over the rows of files as they are read: the number of a row in its part of the file, plus
-    where the part begins, in bytes. It grows from row to row of a file whose rows have a byte or more.
+    the part's begin in bytes. It increases within a file whose rows have at least one byte each.
 
-    part, file: the SQL of where the part begins, and of the file.
-    Returns None where Java cannot be told.
+    part, file: the SQL of the part's begin, and of the file.
+    Returns None without access to Java.
     """
     return _called(spark, "number", "BIGINT", (str(next(_expressions)), part, file))
 

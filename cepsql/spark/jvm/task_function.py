@@ -1,8 +1,8 @@
-"""A function over the rows of tasks, of which Java is told once for many frames.
+"""A function over the rows of tasks that is sent to Java once for many frames.
 
-Relies on: `Column._jc` is Java's column, and `Dataset.mapInArrow` of `DataFrame._jdf` takes it, as
-`DataFrame.mapInArrow` does, which tells Java of the function in twenty calls for each frame.
-`DataFrame._collect_as_arrow` gives what `toArrow` puts together, which asks Java for types and settings before.
+Relies on: `Column._jc` is Java's column, and `Dataset.mapInArrow` of `DataFrame._jdf` takes it. `DataFrame.mapInArrow`
+makes the same call after twenty others for each frame. `DataFrame._collect_as_arrow` returns the batches that `toArrow`
+joins, without its calls for types and settings.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,26 +18,26 @@ from cepsql.spark.jvm.classic import frame_has_java
 
 
 def collected_batches(frame: DataFrame) -> list[pa.RecordBatch]:
-    """Return the rows of a frame that has Java, as Spark's tasks give them."""
-    found: Any = frame
-    batches: list[pa.RecordBatch] = found._collect_as_arrow()
+    """Return the rows of a frame with Java, in the batches of Spark's tasks."""
+    untyped: Any = frame
+    batches: list[pa.RecordBatch] = untyped._collect_as_arrow()
     return batches
 
 
 class TaskFunction:
-    """Maps the rows of each task of frames of one session, whose columns have plain names.
+    """Maps the rows of each task, for frames of one session whose columns have plain names.
 
-    function, schema: as of `DataFrame.mapInArrow`.
+    function, schema: as in `DataFrame.mapInArrow`.
     """
 
     def __init__(self, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: StructType):
         self._function, self._schema = function, schema
-        self._known: tuple[list[str], Any] = ([], None)
+        self._cached: tuple[list[str], Any] = ([], None)
 
     def collected(self, frame: DataFrame) -> pa.Table:
-        """Return what the function makes of the rows of a frame, in memory; a table without columns if that is no row.
+        """Return the function's output over a frame as a table in memory, without columns if it has no rows.
 
-        No column is of a type that Arrow has otherwise than Spark.
+        All columns must have the same type in Arrow and Spark.
         """
         made = self.over(frame)
         if not frame_has_java(frame):
@@ -46,13 +46,13 @@ class TaskFunction:
         return pa.Table.from_batches(batches) if batches else pa.table({})
 
     def over(self, frame: DataFrame) -> DataFrame:
-        """Return what the function makes of the rows of a frame."""
+        """Return the function's output over a frame."""
         if not frame_has_java(frame):
             return frame.mapInArrow(self._function, self._schema)
-        names, column = self._known
+        names, column = self._cached
         if column is None or names != frame.columns:
             names, kind = frame.columns, PythonEvalType.SQL_MAP_ARROW_ITER_UDF
             made: Any = F.pandas_udf(self._function, self._schema, kind)  # type: ignore[call-overload]
             column = made(*map(F.col, names))
-            self._known = names, column
+            self._cached = names, column
         return DataFrame(frame._jdf.mapInArrow(column._jc, False, None), frame.sparkSession)

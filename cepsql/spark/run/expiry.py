@@ -1,4 +1,4 @@
-"""When a standing query must be told the time, so that rows leave it whose time is over."""
+"""When a standing query needs the current time, so that expired rows leave it."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from cepsql.spark.checkpoint.progress import Progress
 
 @dataclass
 class Expiry:
-    """What was known of a query when it was last told the time.
+    """The progress of a query when it last got the time.
 
-    arrival:  rows leave by the system clock; else by event time, which goes on by itself.
+    arrival:  rows expire by the system clock; else by event time, which advances by itself.
     progress: of the query.
     """
 
@@ -18,20 +18,21 @@ class Expiry:
     progress: Progress
 
     def is_due(self, progress: Progress, system: int) -> bool:
-        """Tell whether the query must be told the time, which the system clock shows in microseconds; remember it.
+        """Tell whether the query needs the time; if so, remember its progress.
 
-        By the system clock that is when a row's time is over, or rows have come since, whose time may be. By event
-        time it is when more rows were to leave than a micro-batch takes.
+        system: the system clock in microseconds.
+        By the system clock, the query needs the time when a row has expired, or rows have come since, which may have.
+        By event time, it does when more rows expired than one micro-batch takes.
         """
         due, now = progress.next_deadline, system if self.arrival else progress.bound
         over = due is not None and now is not None and due <= now
         if self.arrival:
-            found = over or progress.rows_read > self.progress.rows_read
+            is_due = over or progress.rows_read > self.progress.rows_read
         else:
-            found = over and _expired(progress) > _expired(self.progress)
-        if found:
+            is_due = over and _expired(progress) > _expired(self.progress)
+        if is_due:
             self.progress = progress
-        return found
+        return is_due
 
 
 def _expired(progress: Progress) -> int:

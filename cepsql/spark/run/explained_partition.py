@@ -1,4 +1,4 @@
-"""Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
+"""Fetch the rows of one partition as a match sees them, and explain how the pattern matched them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -43,7 +43,7 @@ from cepsql.spark.staging.spark_stage import Feed, row_marks
 
 _LISTED_KEYS = 8
 _COUNTED_KEYS = 10_000
-"""How many keys a task counts rows of."""
+"""For how many keys a task counts rows."""
 
 _ROWS = "__rows"
 _MINE, _OTHERS = 0, 1
@@ -55,10 +55,10 @@ def explain_query(
     asked: AskedPartition,
     replaced: dict[str, DataFrame] | None = None,
 ) -> MatchExplanation:
-    """Explain what a match of a query found in a partition, in the rows that are there now.
+    """Explain the matches of a query in one partition, over the present rows.
 
-    A stream is read by a streaming run of its own, in the micro-batches that the source gives, and its input does not
-    end: late rows, and rows above the watermark, are those that a standing query started now would see so.
+    A separate streaming run reads a stream, in the source's micro-batches and without end of input: late rows, and rows
+    above the watermark, are the same as in a standing query that starts now.
     Raises ProgrammingError if no row has the key, and what the query itself would raise.
     """
     match = asked.match
@@ -66,7 +66,7 @@ def explain_query(
         feeds = match_feeds(spark, plan, match, replaced)
         wanted = _Partition(feeds[0].frame, asked)
         parts = condition_parts(match, plan.text)
-        # It has the columns of the match, and those that its parts read.
+        # It has the columns of the match and of its parts.
         shown = in_session(wanted.frame, parts.program)
         parts = replace(parts, program=shown)
         match = replace(match, program=replace(match.program, session=shown.session, intervals=shown.intervals))
@@ -78,7 +78,7 @@ def explain_query(
 
 
 def list_keys(spark: SparkSession, plan: Plan, match: MatchPlan, most: int) -> list[tuple[tuple, int]]:
-    """Return at most `most` keys of a match with their numbers of rows, those with the most rows first."""
+    """Return at most `most` keys of a match with their row counts, the most frequent keys first."""
     names = [column.name for column in match.program.keys]
     selected = [f"({column.sql}) AS {quoted(column.name)}" for column in match.program.keys]
     try:
@@ -102,7 +102,7 @@ def list_keys(spark: SparkSession, plan: Plan, match: MatchPlan, most: int) -> l
 
 
 def _rows_of_keys(frame: DataFrame) -> DataFrame:
-    """Return the rows of an input that have a key, without those that only say how far it is."""
+    """Return the rows of an input with a key, without control rows."""
     marked = [name for name in (MALFORMED, AHEAD, REACHED) if name in frame.columns]
     for name in marked:
         frame = frame.where(f"NOT coalesce({name}, false)")
@@ -110,13 +110,13 @@ def _rows_of_keys(frame: DataFrame) -> DataFrame:
 
 
 def _count_keys(names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the keys of a task's rows with their numbers of rows; of very many those with the most."""
+    """Yield the keys of a task's rows with their row counts, the most frequent ones if there are very many."""
     counted: pa.Table | None = None
     for batch in batches:
         rows = pa.Table.from_batches([batch]).append_column(_ROWS, pa.array([1] * batch.num_rows, pa.int64()))
         whole = rows if counted is None else pa.concat_tables([counted, rows])
-        found = whole.group_by(names).aggregate([(_ROWS, "sum")]).rename_columns([*names, _ROWS])
-        counted = found.sort_by([(_ROWS, "descending")]).slice(0, _COUNTED_KEYS)
+        grouped = whole.group_by(names).aggregate([(_ROWS, "sum")]).rename_columns([*names, _ROWS])
+        counted = grouped.sort_by([(_ROWS, "descending")]).slice(0, _COUNTED_KEYS)
     if counted is not None:
         yield from counted.to_batches()
 
@@ -124,11 +124,11 @@ def _count_keys(names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator
 def explain_held(
     spark: SparkSession, plan: Plan, asked: AskedPartition, checkpoint: str, sharing: Sharing
 ) -> MatchExplanation:
-    """Explain what a standing query with this Spark checkpoint holds of a partition: rows that are not decided yet.
+    """Explain the state of a partition in a standing query with this Spark checkpoint: its undecided rows.
 
     sharing: as for `cepsql.spark.building.build.build`.
-    What was decided is gone from the state, and so are values that only conditions on single rows read.
-    Raises ProgrammingError if nothing of the key is held, OperationalError before the first batch.
+    The state has no decided rows, nor values that only conditions on single rows read.
+    Raises ProgrammingError if the state has no rows of the key, OperationalError before the first batch.
     """
     match = asked.match
     try:
@@ -158,8 +158,8 @@ def explain_held(
 
 
 def _operator_number(spark: SparkSession, plan: Plan, stage: int, checkpoint: str) -> int:
-    """Return Spark's number of the operator in which a stage runs; stages are numbered from the last one on, as Spark
-    numbers its operators."""
+    """Return Spark's number of the operator that runs a stage; stages are numbered from the last one, like Spark's
+    operators."""
     if len(plan.stages) == 1 and not any(isinstance(node, SparkWatermark) for node in walk(plan.root)):
         return 0
     operators = spark.read.format("state-metadata").load(checkpoint)
@@ -168,7 +168,7 @@ def _operator_number(spark: SparkSession, plan: Plan, stage: int, checkpoint: st
 
 
 def _ties(match: MatchPlan) -> list[str]:
-    """Return the columns that break the last ties, as the stage of a standing query does."""
+    """Return the columns that break remaining ties, as in the stage of a standing query."""
     return [column.name for column in match.program.values] + (["m"] if match.program.predicates else [])
 
 
@@ -180,8 +180,8 @@ def _held(
     place: int,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the states of the matcher, in the stage of an operator, for the buckets that hold rows of a key, without
-    the rows of others."""
+    """Yield the matcher's states, in the stage of an operator, of the buckets with rows of a key, without the rows of
+    other keys."""
     for batch in batches:
         for data in batch["state"]:
             whole = decode(data.as_buffer(), operator, identity)
@@ -192,7 +192,7 @@ def _held(
 
 
 class _Partition:
-    """The partition that is asked for.
+    """The partition to explain.
 
     condition: Spark SQL that is true for its rows.
     key:       the values of its key, one array each; texts: the same as text.
@@ -237,7 +237,7 @@ class _Partition:
         return ", ".join(f"{name} = {_shown(text)}" for name, text in zip(names, self.texts, strict=False))
 
     def none(self, keys: pa.Table) -> ProgrammingError:
-        """Make the error for a key that no row has; `keys` are some that are there."""
+        """Return the error for a key without rows; `keys` are some existing keys."""
         if not keys.num_rows:
             return ProgrammingError("there are no rows")
         listed = sorted(", ".join(map(_shown, texts)) for texts in _texts(keys, self.zone))
@@ -287,7 +287,7 @@ def _packets(wanted: _Partition, frame: DataFrame, program: MatchProgram, number
 
 
 def _pack(names: list[str], number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Pack a task's rows: those of the partition, with the greatest time of all; of the others some distinct keys."""
+    """Pack a task's rows of the partition, with the maximum time of all rows, and some distinct keys of other rows."""
     for packed in pack(with_origins(batches), 2, number):
         packets = dict(zip(packed["bucket"].to_pylist(), packed["packet"], strict=True))
         others = open_packet(packets[_OTHERS].as_buffer()).rows
@@ -311,7 +311,7 @@ def _distinct(keys: pa.Table) -> pa.Table:
 
 
 def _plain(frame: DataFrame) -> pa.Table | None:
-    """Return the rows of a bounded frame with plain types, one chunk a column, None without rows."""
+    """Return the rows of a bounded frame with plain types, one chunk per column, None without rows."""
     batches = [plain_batch(batch) for batch in collected(frame).to_batches() if batch.num_rows]
     return pa.Table.from_batches(batches).combine_chunks() if batches else None
 

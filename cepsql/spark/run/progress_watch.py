@@ -1,4 +1,4 @@
-"""The progress of a standing query, gathered from Spark's progress events so that none is lost."""
+"""The progress of a standing query, collected from Spark's progress events without loss."""
 
 import datetime
 import json
@@ -51,18 +51,18 @@ _COUNTED = {
 
 _INPUT_COUNT = rf"(?s){INPUT_COUNTS}\d+ (.+) (\w+)"
 _OF_INPUT = rf"(?s)cepsql_[a-z]+_\d+(?:{PART}\d+)? (.+)"
-"""An observation of a single input, whose name it has."""
+"""The name of an observation of a single input, with the input's name."""
 
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
-"""Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
+"""Spark's operators that count late rows one by one; its aggregations count groups."""
 
 Observed = Mapping[str, Mapping[str, Any]]
-"""What was observed in a batch: values by name, of each observation by name."""
+"""The observations of a batch by name, each with its values by name."""
 
 _JOINED = {"bound": max, "deadline": min}
 _LAST_EVENTS_SECONDS = 10
 _RATE_SECONDS = 10.0
-"""How long after the end of a batch its rate is still that of the query."""
+"""How long after the end of a batch its rate is still reported as the query's."""
 _POLL = 0.005
 
 _TOTALS = ("batches", *_COUNTED.values(), "counters", "inputs")
@@ -72,18 +72,18 @@ class Watch:
     """The progress of a standing query; `ended` is set after the last event of its present run.
 
     patterns: its row patterns as text, for warnings.
-    begun:    what its checkpoint has counted.
-    known:    the number of a batch that was counted before, under another text of the query.
-    late_shares: above which share of late rows there is an alert, by the names of streams.
+    begun:    the counts in its checkpoint.
+    counted_batch: the number of a batch that was counted before, under another text of the query.
+    late_shares: the share of late rows above which an alert is raised, by stream name.
     observed: the names of the operators of each stage, by the name of its observation.
-    late_alerts: those of the batch that is about to be committed.
+    late_alerts: alerts of the batch that is about to commit.
     """
 
     def __init__(
         self,
         patterns: str = "",
         begun: Progress | None = None,
-        known: int | None = None,
+        counted_batch: int | None = None,
         late_shares: Mapping[str, float] | None = None,
         observed: Mapping[str, tuple[str, ...]] | None = None,
     ):
@@ -93,7 +93,7 @@ class Watch:
         self._alerts = TimeAlerts(shares, _read_and_late(self.progress, shares))
         self.late_alerts: list[LateAlert] = []
         self._shares = shares
-        self._known = known
+        self._counted_batch = counted_batch
         self.ended = threading.Event()
         self._patterns = patterns
         self._last: int | None = None
@@ -104,11 +104,11 @@ class Watch:
         self._lock = threading.Lock()
 
     def reach(self, observed: Observed, batch: int, rows_out: int) -> Progress:
-        """Return the totals as of the batch that is about to be committed, whose event comes later.
+        """Return the totals as of the batch that is about to commit, whose event comes later.
 
-        rows_out: the rows that the sink was given, with those of this batch. They count with the batch: one that is not
-                  committed is done again, and no total may go back.
-        What Spark's own operators hold is as the last event has it.
+        rows_out: the rows passed to the sink, with those of this batch. They count with the batch, because a batch
+                  without commit is repeated, and no total may decrease.
+        The state size of Spark's own operators is that of the last event.
         """
         with self._lock:
             self._due[batch] = rows_out
@@ -119,26 +119,26 @@ class Watch:
             return self._reached
 
     def reached_bound(self, observed: Observed) -> int | None:
-        """Return the event time up to which rows were released with a batch of which this was observed."""
+        """Return the event time up to which a batch with these observations released rows."""
         return _standing(self.progress, _stages(observed)).get("bound", self.progress.bound)
 
     def bounds_of_parts(self, observed: Observed, staged: Sequence[bool]) -> tuple[int | None, ...]:
-        """Return the same for each view of a group, None where nothing says it.
+        """Return the same for each view of a group, None if unknown.
 
-        staged: which of them have a stage; of others Spark knows the watermark, as of the batch before.
+        staged: whether each view has a stage; for others, Spark has the watermark, as of the previous batch.
         """
 
         def bound(number: int) -> int | None:
             end = f"{PART}{number}"
-            # The name of a stream may follow.
+            # The name of a stream may follow in the observation's name.
             own = {name: values for name, values in observed.items() if name.partition(" ")[0].endswith(end)}
             return _standing(Progress(), _stages(own)).get("bound")
 
         return tuple(bound(number) if has else self._spark_bound for number, has in enumerate(staged))
 
     def add(self, event: StreamingQueryProgress) -> None:
-        """Add a batch, unless it was added before, and warn of what it could not do as written."""
-        # Events come in a thread of Java's.
+        """Add a batch, unless it was added before, and warn of its problems."""
+        # Events arrive in a Java thread.
         token = QUERY.set(self._works_for)
         try:
             self._add(event)
@@ -146,7 +146,7 @@ class Watch:
             QUERY.reset(token)
 
     def rate(self, busy: bool) -> float:
-        """Return the input rows per second of the last batch, 0 if none is done any more; `busy`: one runs now."""
+        """Return the input rows per second of the last batch, 0 if it is too long ago; `busy`: a batch runs now."""
         recent = busy or time.monotonic() - self._added < _RATE_SECONDS
         return self.progress.rows_per_second if recent else 0.0
 
@@ -169,13 +169,13 @@ class Watch:
             warn(event.batchId, observed, self._patterns)
 
     def _uncounted(self, progress: Progress, batch: int) -> Progress:
-        """Return the totals after a batch, of which a known one changes only what is held."""
-        if batch != self._known:
+        """Return the totals after a batch; a batch that was counted before only changes the state sizes."""
+        if batch != self._counted_batch:
             return progress
         return replace(progress, **{name: getattr(self._begun, name) for name in _TOTALS})
 
     def catch_up(self, query: StreamingQuery) -> None:
-        """Add the batches of a query that runs and has done all there is, of which no event has come yet."""
+        """Add the batches without event of a running query that has processed all input."""
         if not self._due:
             return
         last = query.lastProgress
@@ -186,27 +186,28 @@ class Watch:
             time.sleep(_POLL)
 
     def complete(self, query: StreamingQuery, limit: int) -> None:
-        """Add the batches of a run that has ended of which no event has come yet: events come some tenths of a second
-        late. Spark itself remembers the last `limit` batches; only if that is too few, wait for the events.
+        """Add the batches without event of a run that has ended, because events arrive some tenths of a second late.
+
+        Spark keeps the last `limit` batches; only if these are too few, wait for the events.
         """
         recent = query.recentProgress
         if len(recent) >= limit and (self._last is None or recent[0].batchId > self._last + 1):
             self.ended.wait(_LAST_EVENTS_SECONDS)
         for event in recent:
-            # A trigger without input leaves an event, too, with the number of the batch that comes later.
+            # A trigger without input also has an event, with the number of the next batch.
             if "addBatch" in event.durationMs:
                 self.add(event)
 
 
 def _read_and_late(progress: Progress, streams: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the rows read and the late ones of streams; a query that tells no inputs apart reads one."""
+    """Return the rows read and the late rows of each stream; a query without named inputs reads one stream."""
     whole = (progress.rows_read, progress.rows_late)
     inputs = {name: (counts.read, counts.late) for name, counts in progress.inputs.items()}
     return {name: inputs.get(name, whole) for name in streams}
 
 
 def watch(spark: SparkSession, name: str, following: Watch) -> None:
-    """Follow the streaming query that will be started next under this name, counting on from what it holds."""
+    """Watch the next streaming query that starts under this name, and add to the totals in `following`."""
     with _LOCK:
         if spark not in _LISTENERS:
             _LISTENERS[spark] = _Listener()
@@ -217,7 +218,7 @@ def watch(spark: SparkSession, name: str, following: Watch) -> None:
 
 
 def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Observed) -> Progress:
-    """Return the totals with those of one batch added, and how it went."""
+    """Return the totals with those of one batch added, and the batch's own figures."""
     totals: dict[str, Any] = {
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
@@ -227,7 +228,7 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Obser
     totals["records_behind"] = sum(filter(None, behind)) if any(lag is not None for lag in behind) else None
     matched = [values for name, values in observed.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:
-        # Spark may have counted files instead.
+        # Spark may have counted files instead of rows.
         totals["rows_per_second"] = sum(values.get("read") or 0 for values in matched) * 1000 / event.batchDuration
     if not _stages(observed):
         text = (event.eventTime or {}).get("watermark")
@@ -239,14 +240,14 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Obser
 
 
 def _spark_bound(event: StreamingQueryProgress) -> int | None:
-    """Return Spark's watermark in microseconds, None for none, and at the end of time."""
+    """Return Spark's watermark in microseconds, None without one or at the end of time."""
     text = (event.eventTime or {}).get("watermark")
-    # Before it has one, Spark says that its watermark is the epoch.
+    # Without a watermark, Spark reports the epoch.
     return None if text is None or says_end(text) else _micros(datetime.datetime.fromisoformat(text)) or None
 
 
 def observed_by(event: StreamingQueryProgress) -> Observed:
-    """Return what was observed in a batch, as `cepsql.spark.run.observed.observed_in` does."""
+    """Return the observations of a batch, as `cepsql.spark.run.observed.observed_in` does."""
     dropped = [
         operator.numRowsDroppedByWatermark for operator in event.stateOperators if operator.operatorName in _DROPPING
     ]
@@ -255,7 +256,7 @@ def observed_by(event: StreamingQueryProgress) -> Observed:
 
 
 def gathered(observed: Observed) -> dict[str, dict[str, Any]]:
-    """Return what was observed, of each stage what its buckets said in one, as SAID tells."""
+    """Return the observations, with those of each stage's buckets combined, as SAID defines."""
     counts = {name: dict(values) for name, values in observed.items() if SAID not in values}
     for said in (json.loads(text) for values in observed.values() for text in values.get(SAID, ())):
         totals = counts.setdefault(said.pop(OBSERVATION), {})
@@ -266,16 +267,16 @@ def gathered(observed: Observed) -> dict[str, dict[str, Any]]:
 
 
 def counted(progress: Progress, observed: Observed) -> Progress:
-    """Return the totals with those of one batch added, and what it left held."""
+    """Return the totals with those of one batch added, and the state sizes after it."""
     totals: dict[str, Any] = {"batches": progress.batches + 1}
     for name, observation in observed.items():
         values = dict(observation)
         unused = {name: values.get(name) or 0 for name in ("malformed", "ahead", "punctuation")}
         if name.startswith(LEFT_OUT):
-            # The counts of sources take what operators of Spark leave out for used.
+            # Sources count rows as used that Spark's operators drop.
             values["used"] = -(values.get("late") or 0) - (values.get("null_time") or 0)
         elif name.startswith(BELOW_MATCH):
-            # What moves the watermark comes to the match, which counts it.
+            # Rows that advance the watermark reach the match, which counts them.
             values |= {"read": unused["malformed"] + unused["ahead"], "used": 0, "punctuation": 0}
         elif "late" not in values:
             values["used"] = (values.get("read") or 0) - sum(unused.values())
@@ -294,12 +295,12 @@ def counted(progress: Progress, observed: Observed) -> Progress:
 
 
 def _stages(observed: Observed) -> list[Mapping[str, Any]]:
-    """Return what our stages have observed; one without input observes nothing."""
+    """Return the observations of our stages; a stage without input has none."""
     return [values for values in observed.values() if values.get("bound") is not None]
 
 
 def _standing(progress: Progress, stages: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return how far the stages of a query have come after a batch, and what they hold."""
+    """Return the watermarks and state sizes of a query's stages after a batch."""
     if not stages:
         return {}
     bounds = [values["bound"] for values in stages]
@@ -321,7 +322,7 @@ def _micros(time: datetime.datetime) -> int:
 
 
 def _others(values: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Counts]]:
-    """Return the numbers of an operator beyond those that have a name in `Progress`: counters, and counts of inputs."""
+    """Return the values of an operator without a field in `Progress`: counters, and counts of inputs."""
     counters: dict[str, int] = {}
     inputs: dict[str, dict[str, int]] = {}
     for name in values if values.get("bound") is not None else ():
@@ -335,7 +336,7 @@ def _others(values: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Counts
 
 
 class _Listener(TextListener):
-    """The one listener of a session, for every listener is told of every query."""
+    """The only listener of a session, because every listener gets the events of all queries."""
 
     def __init__(self):
         self.expected: dict[str, Watch] = {}

@@ -63,28 +63,27 @@ class _Handover:
 
 
 class BatchSink:
-    """Gets each micro-batch in this process. One may come again after a failure, with the same number and rows.
+    """Receives each micro-batch in this process. A batch may be repeated after a failure, with equal number and rows.
 
-    rows:    how many rows were handed over.
-    error:   what handing over raised, None if nothing.
-    waiting: what it waits for before it goes on, None if nothing.
-    retries: how often handing over was tried again.
-    raised:  what a function of the user's raised, None if nothing.
-    limit:   how many rows are handed over at most, None for all.
-    enough:  called once no further row is handed over.
-    rebuilding: whether the first batch is read again only for the state that it makes: its rows are not handed over.
-    position: tells how far the query is with a batch whose rows were computed; no query sets it where none runs.
-    thread:  the identifier of the one that hands a batch over now, None between batches.
-    task_writer: the name under which tasks may write rows themselves, as of `cepsql.spark.frames.task_files`; None:
-                 none may.
-    begun:   the number of the last batch that was handed over, or begun to be; None before the first.
-    planned: the number of the last batch that the checkpoint knew when Spark was started, -1 if it knew none; None
-             where batches are not numbered by a checkpoint.
-    place:   the name, in a checkpoint, of the place that holds a record of the query; None: no place does.
-    folder:  the file or folder of this machine that is that place; None: it is none.
-    mount:   the mount point of that when the query began to write there; None: not known.
-    known:   the id of the record that the checkpoint knows in that place; None: it knows of none.
-    recorded: whether the record is there.
+    rows:    the number of rows handed over.
+    error:   the error of the last hand-over, or None.
+    waiting: what the sink waits for before it continues, or None.
+    retries: the number of retries of hand-overs.
+    raised:  the exception of a user's function, or None.
+    limit:   the maximum number of rows handed over, None for all.
+    enough:  called after the last row within the limit.
+    rebuilding: whether the first batch is read again only to rebuild state: its rows are not handed over.
+    position: returns the position of the query with a batch whose rows were computed; set by a running query.
+    thread:  the identifier of the thread that hands over a batch now, None between batches.
+    task_writer: the name under which tasks may write rows, as in `cepsql.spark.frames.task_files`; None: they may not.
+    begun:   the number of the last batch whose hand-over has begun, None before the first.
+    planned: the number of the last batch in the checkpoint when Spark was started, -1 without batches; None if batches
+             have no numbers from a checkpoint.
+    place:   the name, in a checkpoint, of the place with a record of the query, or None.
+    folder:  the local file or folder of that place, or None.
+    mount:   the mount point of the folder when the query began to write there; None: unknown.
+    known:   the id, in the checkpoint, of the record in that place, or None.
+    recorded: whether the place has the record.
     """
 
     def __init__(self) -> None:

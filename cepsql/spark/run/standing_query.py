@@ -77,51 +77,51 @@ if TYPE_CHECKING:
 
 
 _EXPIRY_SECONDS = 1.0
-"""How often a query is looked at for rows whose time is over."""
+"""How often a query is checked for expired rows."""
 
 _OWN_BATCH_SECONDS = 3600.0
-"""How long a batch may take from whose rows the query is stopped."""
+"""How long a batch may take whose handler stops the query."""
 
 _START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
 _TIDY_SECONDS = 60.0
 _END_SECONDS = 10.0
-"""How long the end of a query may take to be noticed once Spark has told it."""
+"""How long a query's end may take to be noticed after Spark reports it."""
 LOGGER = logging.getLogger("cepsql")
 _PYTHON_STARTS = 6
-"""How often Python is started for a source that it reads."""
+"""How often the start of Python for a Python source is tried."""
 
 _AT_ONCE = "0 seconds"
 _ATTEND_SECONDS = 0.5
 _LOOK_SECONDS, _LOOK_SHARE = 5.0, 0.02
-"""How often the folders of streams are looked at for files that are not read, and how much of the time at most."""
+"""How often the folders of streams are checked for unread files, and the maximum share of time for it."""
 
 _MOMENTS = 1000
-"""How many batches are remembered for a drawing."""
+"""How many batches are kept for the plot."""
 
 
 @dataclass(frozen=True)
 class StartOptions:
     """How a streaming frame is run.
 
-    drain:    take the input that is there, end the input through the checkpoint's control folder, decide all that is
-              held, and finish; else go on with a batch every `trigger` (0 seconds: as soon as there are rows).
-    in_one_batch: all input that is there fits one micro-batch, which then may hold the end of the input too.
+    drain:    process the present input, end the input through the checkpoint's control folder, decide all state, and
+              finish; else run a batch every `trigger` (0 seconds: as soon as there are rows).
+    in_one_batch: all present input fits into one micro-batch, which may then include the end of the input.
     secrets:  values that no message may show.
-    sql:      the query's text, in which errors point.
+    sql:      the query's text, for positions in errors.
     patterns: the query's row patterns as text, for warnings.
-    explain:  what `StandingQuery.explain_match` calls with a key.
-    heartbeat: how often, in microseconds, the query is told what the clock shows; None: never.
-    expires:  what lets rows leave by time; None: none do.
-    late_files: where rows go that are not used.
-    file_age: after how many seconds Spark forgets a file that it has read, None: never.
-    folders:  where its streams find files of this machine.
-    csv_files: which of these have headers that say where columns are.
-    refresh:  keeps the tables that are read again while the query runs.
-    written:  what it writes to besides its checkpoint, for the error where a disk is full.
-    late_shares: above which share of late rows there is an alert, by the names of streams.
-    python_sources: whether Python reads one of them, for which Spark starts a process.
+    explain:  the function that `StandingQuery.explain_match` calls with a key.
+    heartbeat: the interval, in microseconds, of heartbeats with the system clock; None: never.
+    expires:  the rule for rows that expire; None: no rows expire.
+    late_files: the files for rejected rows.
+    file_age: after how many seconds Spark ignores a file that it has read, None: never.
+    folders:  the local folders of its streams.
+    csv_files: the CSV files with headers that name columns.
+    refresh:  of the tables that are read again while the query runs.
+    written:  its targets besides its checkpoint, for the error on a full disk.
+    late_shares: the share of late rows above which an alert is raised, by stream name.
+    python_sources: whether a source is read by Python, for which Spark starts a process.
     observed: the names of the operators of each stage, by the name of its observation.
-    parts:    of the query of a group of views, whether each has a stage.
+    parts:    for the query of a group of views, whether each has a stage.
     """
 
     drain: bool = False
@@ -179,12 +179,12 @@ class StandingQuery:
         self._error: Error | None = None
         self._query: StreamingQuery
         self._started, self._batches_done = threading.Event(), 0
-        self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark_folder))
-        # Another process may have begun it before it was killed.
+        self._saved = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark_folder))
+        # Another process may have begun the batch before it was killed.
         self._found_planned = last_planned(checkpoint.spark_folder)
         sink.planned = -1 if self._found_planned is None else self._found_planned
         rows_known = 0 if checkpoint.rebuilds else None
-        self._watch = Watch(options.patterns, self._kept.begun, rows_known, options.late_shares, options.observed)
+        self._watch = Watch(options.patterns, self._saved.begun, rows_known, options.late_shares, options.observed)
         self._drops_rows = drops_rows(frame)
         self._observed: Observed | None = None
         self._headers = CsvHeaders(options.csv_files)
@@ -195,7 +195,7 @@ class StandingQuery:
         forgot = checkpoint.forgot is not None
         self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders, forgot), threading.Lock()
         self._tidied = float("-inf")
-        # A system clock that jumps ahead must not remove late rows before their time.
+        # A system clock that jumps ahead must not remove late rows too early.
         self._began_at = time.time() - time.monotonic()
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
         self._gone: OperationalError | None = None
@@ -373,7 +373,7 @@ class StandingQuery:
             self._done.wait()
 
     def _is_inside(self) -> bool:
-        """Tell whether the query hands over a batch that waits for this very call to return."""
+        """Tell whether this call comes from the handler of the query's current batch."""
         return self._sink.thread == threading.get_ident()
 
     def _refuse_inside(self, method: str) -> None:
@@ -409,7 +409,7 @@ class StandingQuery:
         return SteadyClock(last_heartbeat(self._checkpoint.control_folder))
 
     def _beat(self, clock: SteadyClock) -> None:
-        """Give heartbeats, each after a batch that had the time to take the one before."""
+        """Write heartbeats, each after a batch that could process the previous one."""
         beats, interval = None, self._options.heartbeat or 0
         while not self._done.wait(interval / 1_000_000):
             shown = clock.read()
@@ -418,7 +418,7 @@ class StandingQuery:
                 self._give(shown)
 
     def _expiry_clock(self) -> SteadyClock | None:
-        """Return the clock by which rows leave; where it is the system's, the query is told before its first batch."""
+        """Return the clock by which rows expire; if it is the system clock, send the time before the first batch."""
         if self._options.expires is None:
             return None
         control = self._checkpoint.control_folder
@@ -429,7 +429,7 @@ class StandingQuery:
         return clock
 
     def _expire(self, clock: SteadyClock) -> None:
-        """Tell the query the time when rows are due to leave, each time after a batch."""
+        """Send the query the time after each batch with rows that are due to expire."""
         arrival = self._options.expires == Clock.ARRIVAL
         expiry = Expiry(arrival, self.progress)
         last_batch = -1
@@ -440,12 +440,12 @@ class StandingQuery:
                 self._give(shown)
 
     def _give(self, shown: ClockReading) -> None:
-        """Tell the query the time; the next one comes soon where the disk does not take this one."""
+        """Send the query the time; if the disk refuses it, the next one follows soon."""
         with contextlib.suppress(OSError):
             give_heartbeat(self._checkpoint.control_folder, shown.clock, shown.system)
 
     def _attend(self) -> None:
-        """While the query runs, let it look for input more seldom if none comes, and warn of files it does not read."""
+        """While the query runs, let it poll less often if no input arrives, and warn of files that it does not read."""
         look = 0.0
         while not self._done.wait(_ATTEND_SECONDS):
             begun = time.monotonic()
@@ -458,7 +458,7 @@ class StandingQuery:
                 look = now + max(_LOOK_SECONDS, (now - begun) / _LOOK_SHARE)
 
     def _look_at_checkpoint(self) -> None:
-        """Notice that the checkpoint is gone, or taken over, though it be back before the batch has ended."""
+        """Detect that the checkpoint is missing or taken over, even if it returns before the batch ends."""
         lock = self._checkpoint.lock
         if isinstance(lock, FileLock) and self._gone is None:
             try:
@@ -467,9 +467,9 @@ class StandingQuery:
                 self._gone = error
 
     def _check_checkpoint(self, batch: int) -> None:
-        """Refuse a batch that was planned elsewhere than in the checkpoint, which its disk being away makes Spark do.
+        """Refuse a batch that was not planned in the checkpoint, which happens while its disk is not mounted.
 
-        No later start would know the batch, and a sink that has rows of it could not go on.
+        No later start would have the batch, and a sink with its rows could not resume.
         """
         self._look_at_checkpoint()
         planned = self._checkpoint.spark_folder / "offsets" / str(batch)
@@ -479,7 +479,7 @@ class StandingQuery:
             raise self._gone
 
     def _warn_of_unread(self) -> None:
-        # Another thread may wait for a file system that does not answer.
+        # Another thread may be waiting for a file system that does not answer.
         if self._looking.acquire(timeout=_LOOK_SECONDS):
             try:
                 with contextlib.suppress(OSError):
@@ -489,7 +489,7 @@ class StandingQuery:
                 self._looking.release()
 
     def _run(self) -> None:
-        """Follow the query to its end, in a thread of its own."""
+        """Follow the query to its end, in a separate thread."""
         try:
             self._follow()
             if self._options.drain and not self._options.in_one_batch and not self._is_ending():
@@ -500,16 +500,16 @@ class StandingQuery:
                 finish(self._checkpoint)
         except Exception as exception:
             if not self._is_ending():
-                self._error = self._told(exception)
+                self._error = self._error_of(exception)
         finally:
-            # Whoever waits must learn of the end, whatever Java, which may be gone, says of it.
+            # Waiting threads must learn of the end, even if Java is gone and the clean-up fails.
             try:
                 self._clean_up()
             finally:
                 self._done.set()
 
-    def _told(self, exception: Exception) -> Error:
-        """Return what ended the query: nothing but that may be taken for its good end."""
+    def _error_of(self, exception: Exception) -> Error:
+        """Return the error that ended the query, even if its translation fails: else the query seems finished."""
         try:
             return self._translated(exception)
         except Exception as failure:
@@ -530,7 +530,7 @@ class StandingQuery:
             self._sink.detach()
 
     def _drop_planned(self) -> None:
-        """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
+        """Let a batch that was planned but not begun be planned again; keep batches of a later owner."""
         if not (self._stopping.is_set() or self._refused):
             return
         lock, folder = self._checkpoint.lock, self._checkpoint.folder
@@ -545,7 +545,7 @@ class StandingQuery:
                     drop_planned(self._checkpoint.spark_folder, self._sink.begun, self._found_planned)
 
     def _start_patiently(self) -> None:
-        """Start Spark's query, again where Python did not start in the ten seconds that Spark gives it."""
+        """Start Spark's query; retry if Python did not start within Spark's limit of ten seconds."""
         for left in reversed(range(_PYTHON_STARTS)):
             try:
                 self._start_spark()
@@ -579,12 +579,12 @@ class StandingQuery:
             self._busy, self._polling = time.monotonic(), Polling(self._query)
             self._started.set()
             if settings or needed or self._options.python_sources:
-                # The source's log is opened by the query's own thread, from the settings of this session. For a source
-                # of Python's that thread starts a process: with many at once none would be ready in time.
+                # The query's own thread opens the source's log, with the settings of this session. For a Python source,
+                # that thread starts a process; with many concurrent starts, none would be ready in time.
                 await_initialization(self._query, _START_SECONDS * 1000)
 
     def _keep_record(self) -> None:
-        """Let the checkpoint know of the query's record at its sink, before rows of another batch are written there."""
+        """Store in the checkpoint that the sink has the query's record, before another batch is written there."""
         sink, id = self._sink, self._checkpoint.id
         if sink.place is not None and sink.recorded and sink.known != id:
             self._checkpoint = keep_records(self._checkpoint, {sink.place: id}, {sink.place: sink.folder})
@@ -594,13 +594,13 @@ class StandingQuery:
         return self._stopping.is_set() or self._enough.is_set()
 
     def _end_early(self) -> None:
-        """End the query, whose LIMIT is reached; called from within a batch, which must not wait for its own end."""
+        """End the query because its LIMIT is reached; called within a batch, which must not wait for its own end."""
         if not self._enough.is_set():
             self._enough.set()
             threading.Thread(target=self._stop_after_batch, daemon=True).start()
 
     def _stop_after_batch(self) -> None:
-        """Stop once the batch that runs now is committed, if that does not take long."""
+        """Stop after the running batch commits, if that does not take long."""
         deadline = time.monotonic() + _COMMIT_SECONDS
         with contextlib.suppress(PySparkException, Py4JError, OSError):
             before = self._query.lastProgress
@@ -618,8 +618,8 @@ class StandingQuery:
         warn_of_headers(self._headers.misplaced(paths))
 
     def _check_files(self, batch: int) -> None:
-        """Refuse a batch whose files Spark would misread, before it is done; warn of files that are gone."""
-        # Java calls this query in a thread of the query's own.
+        """Refuse a batch with files that Spark would misread, before it runs; warn of files that are gone."""
+        # Java calls back in a thread of the query.
         QUERY.set(self._works_for)
         self._observed = None
         self._check_checkpoint(batch)
@@ -637,10 +637,10 @@ class StandingQuery:
             self._late_begun = True
 
     def _after_batch(self, batch: int) -> None:
-        """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""
-        # The first batch may be here before the call that started it has returned.
+        """Store the totals after a batch whose rows were handed over and that Spark is about to commit."""
+        # The first batch may arrive before the call that started it has returned.
         self._started.wait(_START_SECONDS)
-        rows_out = self._kept.begun.rows_out + self._sink.rows
+        rows_out = self._saved.begun.rows_out + self._sink.rows
         observed, self._observed = self._observed, None
         if observed is None:
             observed = observed_in(self._query, self._drops_rows)
@@ -653,7 +653,7 @@ class StandingQuery:
         self._keep_record()
         if self._checkpoint.lock is not None:
             with used(self._checkpoint.folder), self._checkpoint.lock.held():
-                self._kept.keep(batch, totals)
+                self._saved.keep(batch, totals)
         self._prepare_batch(batch)
         if self._checkpoint.packets is not None:
             packet_files.empty(self._checkpoint.packets)
@@ -665,9 +665,9 @@ class StandingQuery:
             self._tidy()
 
     def _position(self, batch: int) -> Position:
-        """Return how far the query is with the batch that it hands over."""
+        """Return the position of the query with the batch that it hands over."""
         self._started.wait(_START_SECONDS)
-        # It is asked for once more after the batch.
+        # It is needed again after the batch.
         self._observed = observed_in(self._query, self._drops_rows)
         watermark = self._watch.reached_bound(self._observed)
         offsets = planned_offsets(self._checkpoint.spark_folder, batch)
@@ -683,7 +683,7 @@ class StandingQuery:
         self._polling.be_quick()
 
     def _tidy(self) -> None:
-        """Remove what would grow for ever; called where no batch is planned."""
+        """Remove data that would grow without bound; called while no batch is planned."""
         self._tidied = time.monotonic()
         remove_old(self._options.late_files, self._began_at + time.monotonic())
         lock, age = self._checkpoint.lock, self._options.file_age
@@ -701,7 +701,7 @@ class StandingQuery:
             self._late_bound.set_after(self._checkpoint.spark_folder, before)
 
     def _follow(self) -> None:
-        """Wait until Spark's query has ended, and complete the progress; raise what it failed with."""
+        """Wait until Spark's query has ended, and complete the progress; raise its error."""
         if self._is_ending():
             self._stop_spark()
         try:
@@ -721,7 +721,7 @@ class StandingQuery:
             self._error = self._error or self._translated(exception)
 
     def _await_batch(self, patience: float) -> None:
-        """Wait until the batch that runs now, if one does, has ended."""
+        """Wait for the end of the running batch, if any."""
         end, at = time.monotonic() + patience, self._batch()
         while time.monotonic() < end and self._query.isActive and self._query.status["isTriggerActive"]:
             if self._batch() != at:
@@ -740,12 +740,12 @@ class StandingQuery:
             error.__cause__ = raised
             return error
         said = self._sink.error
-        # What Spark says of a batch quotes the whole account of it, with Python's.
+        # Spark's error of a batch quotes the whole stack trace, with Python's.
         cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
         translated = placed(translate_failure(cause, self._options.secrets), cause, self._options.sql)
         return explained(translated, self._checkpoint.folder, self._options.written)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:
-    """Tell whether a frame has operators that Spark would refuse but which are right as they are used."""
+    """Tell whether a frame has operators that Spark would refuse although their use is correct."""
     return is_chain(frame) or has_windows(frame)

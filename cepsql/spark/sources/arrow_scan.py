@@ -1,4 +1,4 @@
-"""Packets that tasks make of files by themselves: Spark lists and checkpoints the paths, and no row enters the JVM."""
+"""Packets that tasks read from files with Arrow: Spark lists and checkpoints the paths, and no row enters the JVM."""
 
 import glob
 import os
@@ -29,7 +29,7 @@ from cepsql.spark.sources.kafka_frames import Records, made_of_records
 from cepsql.spark.sources.source import is_kafka, located_options
 
 _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
-"""The schema of Spark's source of whole files; their content is read only where it is selected."""
+"""The schema of Spark's `binaryFile` source; it reads the content of files only if `content` is selected."""
 
 _FILE = ("path", "unix_micros(modificationTime) AS modified")
 
@@ -53,7 +53,7 @@ def scan_packets(
 ) -> DataFrame:
     """Return the packets of a stream over files, or over records of Kafka, as PACKET_DDL.
 
-    control: folder in which `cepsql.spark.checkpoint.control` ends the input and gives heartbeats; None: neither
+    control: folder in which `cepsql.spark.checkpoint.control` ends the input and writes heartbeats; None: neither
              happens.
     packing: how tasks make packets.
     """
@@ -71,7 +71,7 @@ def scan_packets(
 
 @dataclass(frozen=True)
 class SourceScan:
-    """Reads a source with Arrow as `scan_packets` does, of which it has the first arguments."""
+    """`scan_packets` with its first arguments: reads a source with Arrow."""
 
     spark: SparkSession
     source: Source
@@ -88,7 +88,7 @@ class SourceScan:
 
 @dataclass(frozen=True)
 class ScannedInput:
-    """An input of an operator that is read with others in one step.
+    """An input of an operator that is read together with others.
 
     stage: the number of its operator.
     """
@@ -99,9 +99,9 @@ class ScannedInput:
 
 
 def scan_inputs(inputs: Sequence[ScannedInput], column: str, one_scan: bool) -> DataFrame:
-    """Return the packets of several inputs over files, with the number of its operator for each in a column.
+    """Return the packets of several inputs over files, each with the number of its operator in a column.
 
-    They are made in one step: Spark plans each one anew in every micro-batch.
+    One step makes them all, because Spark plans every step again in each micro-batch.
     one_scan: whether inputs over one source are read together, so that all see the same files in a micro-batch.
     """
     groups: dict[object, list[ScannedInput]] = {}
@@ -115,7 +115,7 @@ def scan_inputs(inputs: Sequence[ScannedInput], column: str, one_scan: bool) -> 
 
 
 def file_paths(spark: SparkSession, source: Source, *more: str) -> DataFrame:
-    """Return the stream of the files of a source: `path`, when each was `modified`, in microseconds, and more."""
+    """Return a stream of the files of a source: `path`, `modified` in microseconds, and more columns as SQL."""
     listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
     return spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().selectExpr(*_FILE, *more)
 
@@ -126,12 +126,12 @@ def _control_paths(spark: SparkSession, control: str) -> DataFrame:
 
 
 def scan_session(spark: SparkSession) -> Session:
-    """Return the rules of a session by which expressions are computed."""
+    """Return the session's rules for computing expressions."""
     return Session(setting(spark, _ANSI).lower() == "true", session_zone(spark))
 
 
 def session_obstacle(spark: SparkSession) -> str | None:
-    """Return the setting under which this session reads otherwise than an Arrow scan, None if there is none."""
+    """Return the setting that makes this session read differently from an Arrow scan, or None."""
     for key, expected in _EXPECTED.items():
         if setting(spark, key).lower() != expected.lower():
             return f"{key} is {setting(spark, key)}"
@@ -141,14 +141,14 @@ def session_obstacle(spark: SparkSession) -> str | None:
 
 
 def files_obstacle(source: Source, layout: FileLayout) -> str | None:
-    """Return what in the files that are there now only Spark reads as declared, None if nothing is in the way."""
+    """Return what in the present files only Spark reads as declared, or None if Arrow reads them too."""
     if is_kafka(source):
         return None
     try:
         options = {name.lower(): value for name, value in located_options(source).items()}
         return _obstacle_in(options["path"].removeprefix("file://").removeprefix("file:"), layout)
     except (OperationalError, OSError):
-        # Whoever reads them will say what is missing.
+        # Reading them reports the error.
         return None
 
 
@@ -159,15 +159,15 @@ def _obstacle_in(path: str, layout: FileLayout) -> str | None:
         if layout.format == "parquet":
             files = (entry.path for entry in os.scandir(folder) if entry.is_file() and entry.name[0] not in "._")
             reasons = (parquet_obstacle(file, layout) for file in islice(files, _INSPECTED_FILES))
-            found = next((reason for reason in reasons if reason), None)
-            if found:
-                return found
+            obstacle = next((reason for reason in reasons if reason), None)
+            if obstacle:
+                return obstacle
     return None
 
 
 def _packed(scan: ArrowScan, packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
-    files = (ListedFile(_told(path), modified) for path, modified in _listed(batches))
+    files = (ListedFile(_scan_path(path), modified) for path, modified in _listed(batches))
     return packing.packets(read_files(scan, packing.buckets, files))
 
 
@@ -197,12 +197,12 @@ def _packed_source(inputs: Sequence[_InTask], column: str, files: Iterable[Liste
 
 
 def _listed(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple]:
-    """Yield the rows of what Spark lists."""
+    """Yield the rows of Spark's list of files."""
     return (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
 
 
-def _told(path: str) -> str:
-    """Return a path as `read_files` takes it."""
+def _scan_path(path: str) -> str:
+    """Return a path in the form that `read_files` takes."""
     return f"{CONTROL}{control_time(path)}" if path.startswith(CONTROL) else path
 
 

@@ -1,9 +1,9 @@
-"""What Spark reads of text files: no line longer than it may be, and no JSON with anything behind an object.
+"""Check the lines that Spark reads from text files: none is too long, and no JSON follows the end of an object.
 
-Spark's readers hold a whole line, however long it is, and Jackson stops where an object ends. A class that is
-compiled in Spark's JVM checks lines on their way from the file to Spark. Spark gets as many bytes as the file has, so
-that it splits files as always: a line that is too long becomes a mark and blank lines, and a line of JSON that goes on
-behind its value begins with a sign that no JSON has.
+Spark's readers hold a whole line in memory, however long it is, and Jackson stops at the end of an object. A class that
+is compiled in Spark's JVM checks lines between the file and Spark. Spark gets as many bytes as the file has, so it
+splits files as usual: a line that is too long becomes a mark and blank lines, and a line of JSON with more text after
+its value begins with a character that no JSON has.
 """
 
 from py4j.protocol import Py4JError
@@ -16,10 +16,10 @@ from cepsql.spark.jvm.hadoop_settings import hadoop_configuration
 from cepsql.spark.jvm.launching.java_classes import ship_own
 
 BLANK = "\u0001"
-"""What blank lines of a text file are made of that stand in place of a line that is too long."""
+"""The character of the blank lines that replace a line of a text file that is too long."""
 
 OPENERS = "\u0001\u0002", "{["
-"""What lines of JSON begin with that go on behind their value, and what they began with in the file."""
+"""The first characters of JSON lines with more text after their value: those for Spark, and those in the file."""
 
 _FORMATS = {"csv", "json", "text"}
 _WHOLE = {"multiline", "wholetext"}
@@ -60,26 +60,26 @@ import org.apache.hadoop.io.compress.Decompressor;
 import org.apache.hadoop.util.ReflectionUtils;
 
 public class CheckedLines extends FilterFileSystem {
-  private static FileSystem known;
-  private Configuration given;
+  private static FileSystem unchecked;
+  private Configuration configuration;
 
   private static synchronized FileSystem local(URI name, Configuration conf) throws IOException {
-    if (known == null) {
+    if (unchecked == null) {
       Configuration plain = new Configuration(conf);
       plain.setBoolean("fs.file.impl.disable.cache", false);
-      String given = conf.get("cepsql.lines.files", "");
-      if (given.isEmpty()) {
+      String implementation = conf.get("cepsql.lines.files", "");
+      if (implementation.isEmpty()) {
         plain.unset("fs.file.impl");
       } else {
-        plain.set("fs.file.impl", given);
+        plain.set("fs.file.impl", implementation);
       }
-      known = FileSystem.get(name, plain);
+      unchecked = FileSystem.get(name, plain);
     }
-    return known;
+    return unchecked;
   }
 
   public void initialize(URI name, Configuration conf) throws IOException {
-    given = conf;
+    configuration = conf;
     fs = local(name, conf);
     super.initialize(name, conf);
   }
@@ -94,10 +94,10 @@ public class CheckedLines extends FilterFileSystem {
 
   public FSDataInputStream open(Path path, int size) throws IOException {
     FSDataInputStream in = fs.open(path, size);
-    if (new CompressionCodecFactory(given).getCodec(path) != null) {
+    if (new CompressionCodecFactory(configuration).getCodec(path) != null) {
       return in;
     }
-    return new FSDataInputStream(new Lines(in, given));
+    return new FSDataInputStream(new Lines(in, configuration));
   }
 
   public FutureDataInputStreamBuilder openFile(Path path) throws IOException {
@@ -145,11 +145,11 @@ public class CheckedLines extends FilterFileSystem {
         }
         fill();
       }
-      int given = Math.min(size, ready - begin);
-      System.arraycopy(buffer, begin, into, offset, given);
-      begin += given;
-      position += given;
-      return given;
+      int count = Math.min(size, ready - begin);
+      System.arraycopy(buffer, begin, into, offset, count);
+      begin += count;
+      position += count;
+      return count;
     }
 
     private void fill() throws IOException {
@@ -402,7 +402,7 @@ _FILES, _COMPRESSED = "fs.file.impl", "io.compression.codecs"
 
 
 def checks_lines(source: Source) -> bool:
-    """Tell whether lines of a source are checked: not where a row may take several lines, or a sign several bytes."""
+    """Tell whether lines of a source are checked: not if rows may span lines, or characters take several bytes."""
     options = {name.lower(): value.lower() for name, value in source.options}
     whole = any(options.get(name, "false") != "false" for name in _WHOLE)
     encoding = options.get("encoding", options.get("charset", "utf-8"))
@@ -412,10 +412,10 @@ def checks_lines(source: Source) -> bool:
 
 
 def checked_options(spark: SparkSession, source: Source) -> dict[str, str]:
-    """Return what options a reader of Spark's needs, besides those of the source, to check the lines of a source.
+    """Return the further options that a Spark reader needs to check the lines of a source.
 
-    Lines of uncompressed files are checked on this machine's file systems only, those of compressed ones anywhere.
-    Nothing is checked in a session without a JVM at hand. Raises ProgrammingError if maxLineBytes is no number.
+    Lines of uncompressed files are checked on this machine's file systems only, those of compressed files anywhere.
+    In a session without a local JVM nothing is checked. Raises ProgrammingError if maxLineBytes is not a number.
     """
     longest = max_line_bytes(source.options)
     if not checks_lines(source):
@@ -425,7 +425,7 @@ def checked_options(spark: SparkSession, source: Source) -> dict[str, str]:
         java = _SOURCE.replace("CODECS", "".join(codecs))
         package = ship_own(spark, "lines", _CLASS, java)
         hadoop = hadoop_configuration(spark)
-        files, given = hadoop.get(_FILES) or "", hadoop.get(_COMPRESSED)
+        files, codec_classes = hadoop.get(_FILES) or "", hadoop.get(_COMPRESSED)
     except (Py4JError, PySparkException, OSError, TypeError, AttributeError):
         return {}
     options = {name.lower(): value for name, value in source.options}
@@ -434,7 +434,7 @@ def checked_options(spark: SparkSession, source: Source) -> dict[str, str]:
     return {
         _FILES: f"{package}.{_CLASS}",
         f"{_FILES}.disable.cache": "true",
-        _COMPRESSED: f"{given},{own}" if given else own,
+        _COMPRESSED: f"{codec_classes},{own}" if codec_classes else own,
         "cepsql.lines.files": files,
         "cepsql.lines.mark": LONG_LINE,
         "cepsql.lines.longest": str(longest),

@@ -1,4 +1,4 @@
-"""The codes in which Debezium writes decimals, dates, times and bytes, as values of the declared types."""
+"""Decode Debezium's representations of decimals, dates, times and bytes to values of the declared types."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -14,7 +14,7 @@ SCHEMA_DDL = (
     "STRUCT<fields: ARRAY<STRUCT<field: STRING, fields: "
     "ARRAY<STRUCT<field: STRING, name: STRING, parameters: STRUCT<scale: STRING>>>>>>"
 )
-"""What is read of the schema that Debezium may put beside a change."""
+"""The parts that are read of the schema that Debezium may add to a change."""
 
 _PLAIN_NUMBER = r"^-?\d{1,18}$"
 _UNITS = {"connect": "ms", "microseconds": "us", "nanoseconds": "ns"}
@@ -29,14 +29,14 @@ _MOST_MILLIS = 9_223_372_036_854_775
 
 
 def coded_type(column: ColumnDefinition, options: Mapping[str, str]) -> str:
-    """Return the type in which JSON is parsed for a column: STRING where its value is a code."""
+    """Return the type with which JSON is parsed for a column: STRING if its value is encoded."""
     return "STRING" if _is_coded(column, options) else column.type
 
 
 def decoded_value(raw: Column, column: ColumnDefinition, options: Mapping[str, str], schema: Column) -> Column:
-    """Return the value of a column that was parsed as its `coded_type`, NULL where it is none of the declared type.
+    """Return the value of a column that was parsed as its `coded_type`, NULL if it is not of the declared type.
 
-    schema: that of SCHEMA_DDL, NULL where changes come without; where it names a code, the options do not matter.
+    schema: as in SCHEMA_DDL, NULL for changes without schema; an encoding in the schema overrides the options.
     """
     kind = coded_kind(column.type)
     if kind is None or not _is_coded(column, options):
@@ -59,7 +59,7 @@ def _is_coded(column: ColumnDefinition, options: Mapping[str, str]) -> bool:
 
 
 def _field(schema: Column, name: str) -> Column:
-    """Return what the schema says of a column of the row."""
+    """Return the schema of a column of the row."""
     row = F.filter(schema.getField("fields"), lambda part: part.getField("field").isin("after", "before"))
     return F.get(F.filter(F.get(row, F.lit(0)).getField("fields"), lambda f: f.getField("field") == name), F.lit(0))
 
@@ -71,9 +71,9 @@ def _unit(options: Mapping[str, str]) -> str | None:
 
 
 def _time(raw: Column, kind: str, unit: str | None, field: Column) -> Column:
-    """Return a time that is a number since 1970, or an ISO text; one without zone shows the clock of UTC."""
+    """Return a time from a number since 1970 or from ISO text; a time without zone shows the clock of UTC."""
 
-    def found(value: Column) -> Column:
+    def time_of(value: Column) -> Column:
         number = F.when(value.rlike(r"^-?\d+$"), value.try_cast("bigint"))
         micros = (
             F.when((said == "ms") & (F.abs(number) <= _MOST_MILLIS), number * 1000)
@@ -85,11 +85,11 @@ def _time(raw: Column, kind: str, unit: str | None, field: Column) -> Column:
     name = field.getField("name")
     named = F.create_map(*(F.lit(text) for pair in _NAMED_UNITS.items() for text in pair))
     said = F.coalesce(F.try_element_at(named, name), F.lit(unit))
-    return _let(raw, found)
+    return _let(raw, time_of)
 
 
 def _bytes(raw: Column, mode: str) -> Column:
-    """Return bytes that a text holds; the converter of Kafka Connect writes `bytes` in base64, too."""
+    """Return the bytes in a text; Kafka Connect's converter also writes `bytes` in base64."""
     if mode == "hex":
         return F.try_to_binary(raw, F.lit("hex"))
     return F.try_to_binary(F.translate(raw, "-_", "+/") if mode == "base64-url-safe" else raw, F.lit("base64"))
@@ -102,7 +102,7 @@ def _at(micros: Column, kind: str) -> Column:
 
 
 def _decimal(raw: Column, type: str, field: Column) -> Column:
-    """Return a decimal whose digits are the bytes of an integer in base64, perhaps in an object with its scale."""
+    """Return a decimal whose unscaled value is an integer in base64, possibly in an object with its scale."""
     is_object = raw.startswith("{")
     base64 = F.when(is_object, F.get_json_object(raw, "$.value")).otherwise(raw)
     own = F.when(is_object, F.get_json_object(raw, "$.scale")).otherwise(field.getField("parameters").getField("scale"))
@@ -111,7 +111,7 @@ def _decimal(raw: Column, type: str, field: Column) -> Column:
 
 
 def _scaled(value: Column) -> Column:
-    """Return the text of a decimal: `number`, of which the last `scale` digits are behind the point."""
+    """Return the text of a decimal: `number` with its last `scale` digits after the decimal point."""
     number, scale = value.getField("number"), value.getField("scale")
     sign = F.when(number < 0, "-").otherwise("")
     places = F.greatest(scale, F.lit(0))
@@ -127,12 +127,12 @@ def _scaled(value: Column) -> Column:
 
 
 def _integer(text: Column) -> Column:
-    """Return the big-endian integer of at most 16 bytes that base64 holds, as DECIMAL(38,0)."""
+    """Return the big-endian integer of at most 16 bytes in a base64 text, as DECIMAL(38,0)."""
     return _let(F.hex(F.try_to_binary(text, F.lit("base64"))), lambda digits: _let(_padded(digits), _of_digits))
 
 
 def _padded(digits: Column) -> Column:
-    """Return the 32 hexadecimal digits of an integer that has fewer."""
+    """Return the digits of an integer, sign-extended to 32 hexadecimal digits."""
     sign = F.when(F.substring(digits, 1, 1) >= "8", "F").otherwise("0")
     return F.when(F.length(digits).between(1, 32), F.lpad(digits, F.lit(32), sign))
 
@@ -146,5 +146,5 @@ def _of_digits(digits: Column) -> Column:
 
 
 def _let(value: Column, body: Callable[[Column], Column]) -> Column:
-    """Return an expression of a value that is computed once, however often the expression names it."""
+    """Return an expression over a value that is computed once, however often the expression uses it."""
     return F.get(F.transform(F.array(value), body), F.lit(0))

@@ -1,4 +1,4 @@
-"""The columns of files that nobody has named: Spark infers them, and texts that are times become TIMESTAMP or DATE."""
+"""Columns of files without declared columns: Spark infers them, and texts that are times become TIMESTAMP or DATE."""
 
 import csv
 import glob
@@ -30,13 +30,13 @@ INFERRED = ("csv", "json", "parquet", "orc", "text")
 """The formats of files whose columns can be inferred."""
 
 _SAMPLE_BYTES = 1 << 28
-"""Of many files, taken in the order of their paths, the first ones with so many bytes in all are read."""
+"""The maximum total size of files that are read, in the order of their paths."""
 
 _COMPARED_FILES = 1000
-"""So many headers of CSV files are compared."""
+"""How many headers of CSV files are compared."""
 
 _BEGIN = 1 << 16
-"""So many bytes of a file are looked at for its header, or its first object."""
+"""How many bytes of a file are read for its header, or its first object."""
 
 _SEPARATORS = (",", "\t", ";", "|")
 _DATE = r"\d{4}-\d{1,2}-\d{1,2}"
@@ -48,17 +48,17 @@ _PADDED = r"^[+-]?0\d"
 
 _CORRUPT = "_corrupt_record"
 _NO_HEADER = re.compile(rf"[-+.\d]*\d[-+.,\d]*([eE][-+]?\d+)?|true|false|{_DATE}.*", re.IGNORECASE)
-"""What a header does not have among its names."""
+"""Values that no header has as a name."""
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """What was inferred of files.
+    """What was inferred from files.
 
     columns: in the order of the files; in JSON those of the first object come first.
-    options: what the files say of the options that were not given, such as a header.
-    rows:    how many were read for it; None: the files tell without.
-    files:   how many of them were read, None if they are not of this machine; `there` is how many there are.
+    options: inferred options that the source does not set, such as a header.
+    rows:    how many rows were read; None: the files' own schema sufficed.
+    files:   how many files were read, None if they are not on this machine; `there` is how many there are.
     """
 
     columns: tuple[ColumnDefinition, ...]
@@ -69,7 +69,7 @@ class Inferred:
 
     @property
     def origin(self) -> str:
-        """What the columns were inferred from: `12 rows of 3 files`."""
+        """A description of the input of the inference: `12 rows of 3 files`."""
         files = "the files" if self.files is None else _counted(self.files, "file")
         if self.files is not None and self.there is not None and self.files < self.there:
             files = f"the first {self.files:,} of {_counted(self.there, 'file')}"
@@ -79,34 +79,34 @@ class Inferred:
 def inferred(spark: SparkSession, source: Source) -> Inferred:
     """Infer the columns of the files that a source reads; the same files always give the same columns.
 
-    Raises OperationalError if there are none, or none with rows, or if they disagree.
+    Raises OperationalError if there are no files, none has rows, or their columns disagree.
     """
     files = _files(source)
     options = encoding_options(source.format, located_options(replace(source, streaming=False)))
     path = next(value for name, value in options.items() if name.lower() == "path")
     options = {name: value for name, value in options.items() if name.lower() != "path"}
-    found: dict[str, str] = {}
+    inferred_options: dict[str, str] = {}
     paths, read = [path], None
     if files is not None:
         paths = [file.path for file in files]
         read = paths[: _sample(files)]
-        found = _found_options(source, read[0], options)
-        if source.format == "csv" and (options | found).get("header", "").lower() == "true":
-            _compare_headers(source, paths[:_COMPARED_FILES], options | found)
+        inferred_options = _infer_options(source, read[0], options)
+        if source.format == "csv" and (options | inferred_options).get("header", "").lower() == "true":
+            _compare_headers(source, paths[:_COMPARED_FILES], options | inferred_options)
         if any("=" in one[len(path) :] for one in read) and not glob.has_magic(path):
             options["basePath"] = path
-    reading = _InferredFiles(spark, source, options | found, read or paths)
+    reading = _InferredFiles(spark, source, options | inferred_options, read or paths)
     columns, rows = reading.columns()
     if rows == 0 or not columns:
         raise _nothing(source, f"{path} has no rows, so its columns are not known")
     there = None if files is None else len(files)
-    return Inferred(columns, tuple(found.items()), rows, None if read is None else len(read), there)
+    return Inferred(columns, tuple(inferred_options.items()), rows, None if read is None else len(read), there)
 
 
 def files_format(source: Source) -> str:
-    """Return the format that the names of a source's files say.
+    """Return the format in the extensions of a source's files.
 
-    Raises OperationalError if there are none, or if they say none or several.
+    Raises OperationalError if there are no files, or their extensions have no format or several.
     """
     path = dict(source.options)["path"]
     if (format := ending_format(path)) is not None:
@@ -125,15 +125,14 @@ def files_format(source: Source) -> str:
 
 
 def check_there(source: Source) -> None:
-    """Raise ProgrammingError or OperationalError for a source whose path is missing, or has no files; Spark need not
-    run."""
+    """Raise ProgrammingError or OperationalError for a source without a path or without files there, without Spark."""
     if any(name.lower() == "path" for name, _ in source.options):
         _files(source)
     located_options(replace(source, streaming=False))
 
 
 def files_mark(source: Source) -> tuple | None:
-    """Return what differs whenever the columns of a source may differ; None where the files are elsewhere."""
+    """Return a value that changes whenever the columns of a source may change; None if its files are not local."""
     files = _files(source)
     return None if files is None else (source.format, source.options, *((one.path, one.changed) for one in files))
 
@@ -142,23 +141,23 @@ _CALLS = "read_csv('path'), read_json('path'), read_parquet('path') or read_text
 
 
 def _files(source: Source) -> list[FolderFile] | None:
-    """Return the files of this machine that a source reads, by path; None if they are elsewhere."""
+    """Return the local files that a source reads, in the order of their paths; None if they are not local."""
     folder = listed_folder(source)
     if folder is None:
         return None
     if folder.is_gone:
         raise _nothing(source, f"{folder.path} does not exist")
-    found = sorted(folder.files())
-    if not found:
+    files = sorted(folder.files())
+    if not files:
         where = "no file matches" if glob.has_magic(folder.path) else "there is no file in"
         raise _nothing(source, f"{where} {folder.path}")
-    if (empty := next((file.path for file in found if not os.access(file.path, os.R_OK)), None)) is not None:
+    if (empty := next((file.path for file in files if not os.access(file.path, os.R_OK)), None)) is not None:
         raise OperationalError(f"{source.name} cannot be read: {empty} may not be opened")
-    return found
+    return files
 
 
 def _nothing(source: Source, reason: str) -> OperationalError:
-    """Return the error of a source whose columns cannot be inferred."""
+    """Return the error for a source whose columns can't be inferred."""
     if source.name.startswith("'") or source.name.endswith(")"):
         hint = "FROM takes the path of a file, a folder, or a pattern such as 'logs/*.csv'"
         return OperationalError(f"{source.name} cannot be read: {reason}", hint=hint)
@@ -177,37 +176,38 @@ def _sample(files: Sequence[FolderFile]) -> int:
     return len(files)
 
 
-def _found_options(source: Source, path: str, options: dict[str, str]) -> dict[str, str]:
-    """Return options that the beginning of a file tells, as far as they are not given."""
-    given = {name.lower() for name in options}
-    if given & {"encoding", "charset", "linesep"}:
+def _infer_options(source: Source, path: str, options: dict[str, str]) -> dict[str, str]:
+    """Infer the options that the source does not set from the beginning of a file."""
+    option_names = {name.lower() for name in options}
+    if option_names & {"encoding", "charset", "linesep"}:
         return {}
     if source.format == "csv":
-        return _csv_options(path, options, given)
-    if source.format == "json" and "multiline" not in given:
+        return _csv_options(path, options, option_names)
+    if source.format == "json" and "multiline" not in option_names:
         first = next(iter(_lines(path)), "").strip()
         return {} if not first or _object(first) is not None else {"multiLine": "true"}
     return {}
 
 
-def _csv_options(path: str, options: dict[str, str], given: set[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _csv_options(path: str, options: dict[str, str], option_names: set[str]) -> dict[str, str]:
+    csv_options: dict[str, str] = {}
     first = next(iter(_lines(path)), "")
-    if not {"sep", "delimiter"} & given:
+    if not {"sep", "delimiter"} & option_names:
         outside = re.sub(r'"[^"]*"', "", first)
         counts = {separator: outside.count(separator) for separator in _SEPARATORS}
         best = max(counts, key=lambda separator: counts[separator])
         if best != "," and counts[best]:
-            found["sep"] = best.replace("\t", "\\t")
-    if "header" not in given:
-        names = _names(path, options | found)
+            csv_options["sep"] = best.replace("\t", "\\t")
+    if "header" not in option_names:
+        names = _names(path, options | csv_options)
         plain = all(name.strip() and not _NO_HEADER.fullmatch(name.strip()) for name in names)
-        found["header"] = str(bool(names) and plain and len({name.lower() for name in names}) == len(names)).lower()
-    return found
+        distinct = len({name.lower() for name in names}) == len(names)
+        csv_options["header"] = str(bool(names) and plain and distinct).lower()
+    return csv_options
 
 
 def _lines(path: str) -> Iterator[str]:
-    """Yield the lines at the beginning of a file that are not blank."""
+    """Yield the non-blank lines at the beginning of a file."""
     try:
         with pa.input_stream(path, compression="detect") as file:
             begin = file.read(_BEGIN).decode("utf-8-sig", "replace")
@@ -227,7 +227,7 @@ def _names(path: str, options: dict[str, str]) -> list[str]:
 
 
 def _compare_headers(source: Source, paths: Sequence[str], options: dict[str, str]) -> None:
-    """Refuse CSV files whose headers differ, for CSV is read by place."""
+    """Raise OperationalError for CSV files with different headers, because CSV is read by position."""
     first = _names(paths[0], options)
     for path in paths[1:]:
         names = _names(path, options)
@@ -242,10 +242,10 @@ def _compare_headers(source: Source, paths: Sequence[str], options: dict[str, st
 
 def _object(line: str) -> dict | None:
     try:
-        found = json.loads(line)
+        parsed = json.loads(line)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class _InferredFiles:
     paths: list[str]
 
     def columns(self) -> tuple[tuple[ColumnDefinition, ...], int | None]:
-        """Return the columns, and how many rows were read for them."""
+        """Return the columns, and the number of rows read for them."""
         match self.source.format:
             case "csv":
                 return self._of_csv()
@@ -279,21 +279,21 @@ class _InferredFiles:
     def _of_csv(self) -> tuple[tuple[ColumnDefinition, ...], int]:
         types = self._types(self._read(inferSchema="true"))
         texts = self._read(", ".join(f"{quoted(name)} STRING" for name in types))
-        rows, found = _looked_through(texts, [name for name, kind in types.items() if kind != "BOOLEAN"])
+        rows, column_texts = _looked_through(texts, [name for name, kind in types.items() if kind != "BOOLEAN"])
         written = {name.lower() for name in self.options} & {"timestampformat", "dateformat", "timestampntzformat"}
-        for name, texts_of in found.items():
+        for name, counts in column_texts.items():
             if types[name].startswith(("TIMESTAMP", "DATE")) and not written:
-                types[name] = _time_type(texts_of) or "STRING"
-            elif types[name] != "STRING" and texts_of.padded and not types[name].startswith(("TIMESTAMP", "DATE")):
+                types[name] = _time_type(counts) or "STRING"
+            elif types[name] != "STRING" and counts.padded and not types[name].startswith(("TIMESTAMP", "DATE")):
                 types[name] = "STRING"
         return tuple(ColumnDefinition(name, kind) for name, kind in types.items()), rows
 
     def _of_json(self) -> tuple[tuple[ColumnDefinition, ...], int]:
         frame = self._read()
         types = self._types(frame)
-        rows, found = _looked_through(frame, [name for name, kind in types.items() if kind == "STRING"])
-        for name, texts in found.items():
-            types[name] = _time_type(texts) or "STRING"
+        rows, column_texts = _looked_through(frame, [name for name, kind in types.items() if kind == "STRING"])
+        for name, counts in column_texts.items():
+            types[name] = _time_type(counts) or "STRING"
         first = _object(next(iter(_lines(self.paths[0])), "")) or {}
         ordered = [name for name in first if name in types]
         ordered += [name for name in types if name not in ordered]
@@ -310,11 +310,11 @@ class _InferredFiles:
         return tuple(ColumnDefinition(name, kind) for name, kind in types.items())
 
     def _refuse_other_types(self) -> None:
-        """Raise OperationalError if a column has different types in two files of this machine."""
-        known: dict[str, tuple[pa.DataType, str]] = {}
+        """Raise OperationalError if a column has different types in two local files."""
+        first_types: dict[str, tuple[pa.DataType, str]] = {}
         for path in self.paths if os.path.exists(self.paths[0]) else []:
             for name, kind in parquet_schema(path).items():
-                before, where = known.setdefault(name, (kind, path))
+                before, where = first_types.setdefault(name, (kind, path))
                 if before != kind:
                     raise OperationalError(
                         f"the files of {self.source.name} disagree: {name} is {before} in {where}, {kind} in {path}",
@@ -324,7 +324,7 @@ class _InferredFiles:
 
 @dataclass(frozen=True)
 class _Texts:
-    """Of the values of a column: how many there are, and how many are dates, times, have a clock, or leading zeros."""
+    """Counts of a column's values: all, dates, times, times with a clock, and numbers with leading zeros."""
 
     all: int
     dates: int
@@ -334,7 +334,7 @@ class _Texts:
 
 
 def _looked_through(frame: DataFrame, names: Sequence[str]) -> tuple[int, dict[str, _Texts]]:
-    """Return how many rows a frame has, and what the texts in its columns look like."""
+    """Return the row count of a frame, and the counts of the texts in its columns."""
     asked = [F.count(F.lit(1))]
     for name in names:
         text = F.col(quoted(name))
@@ -357,7 +357,7 @@ def _time_type(texts: _Texts) -> str | None:
 
 
 def _spelled(kind: str) -> str:
-    """Return a type of Spark's as definitions have it; names of fields stay as they are."""
+    """Return a Spark type as definitions spell it; names of fields keep their case."""
     return kind if "<" in kind else kind.upper()
 
 

@@ -1,4 +1,4 @@
-"""Kafka as a Python data source of Spark's: Spark plans and checkpoints offsets, confluent-kafka reads the records."""
+"""Kafka as a Spark Python data source: Spark plans and checkpoints offsets, confluent-kafka reads the records."""
 
 import base64
 import pickle
@@ -20,16 +20,16 @@ from cepsql.readers.kafka.read_records import read_ranges
 
 _NAME = "cepsql_kafka"
 _SPEC = "secret.spec"
-"""The option that holds everything; Spark does not show the values of options with such names."""
+"""The option with the whole reading; Spark redacts the values of options with such names."""
 
 
 @dataclass(frozen=True)
 class KafkaReading:
-    """What is read, and what it is made into.
+    """What is read, and how.
 
-    make:  the function, pickled, that turns the records of a task into batches of the schema. Every query has a process
-           that only asks for offsets, and imports nothing for it.
-    tasks: into how many a micro-batch is cut at most.
+    make:  the function, pickled, that turns the records of a task into batches of the schema. Pickled, because every
+           query has a process that only asks for offsets, and needs none of the function's imports.
+    tasks: the maximum number of tasks of a micro-batch.
     """
 
     options: KafkaOptions
@@ -38,9 +38,9 @@ class KafkaReading:
 
 
 def kafka_frame(spark: SparkSession, reading: KafkaReading, ddl: str, streaming: bool) -> DataFrame:
-    """Return a stream, or a bounded frame, of what `reading` makes of records, with the columns of `ddl`.
+    """Return a stream, or a bounded frame, of the rows that `reading` makes from records, with the columns of `ddl`.
 
-    Raises OperationalError if no broker answers or there is no such topic.
+    Raises OperationalError if no broker answers or the topic is missing.
     """
     Cluster(reading.options, patience=0).partitions()
     spark.dataSource.register(_Kafka)
@@ -78,11 +78,11 @@ class _KafkaReader(DataSourceReader):
 
 
 class _KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets are {"start": where the query began, "next": what is read next}, each by topic and partition, and
-    "ids": what Kafka identifies each topic by, as far as it is known.
+    """Offsets are {"start": where the query began, "next": the next offset to read}, each by topic and partition, and
+    "ids": Kafka's id of each topic, where known.
 
-    Spark logs where the first micro-batch ends but not where it begins. Done again after a crash it must begin where
-    it did, although the latest offsets are others by then; so every offset says where the query began.
+    Spark logs where the first micro-batch ends but not where it begins. Repeated after a crash, it must begin at the
+    same offsets, although the latest offsets have moved; so every offset says where the query began.
     """
 
     def __init__(self, reading: KafkaReading):
@@ -92,7 +92,7 @@ class _KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @cached_property
     def _cluster(self) -> Cluster:
-        # Tasks get a copy of this object, and must not get a connection with it.
+        # Tasks get a copy of this object, which must not include a connection.
         return Cluster(self._reading.options)
 
     def initialOffset(self) -> dict:
@@ -109,12 +109,12 @@ class _KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict, limit: ReadLimit) -> dict:
         begin = _next(start)
         latest = self._cluster.latest() if self._target is None else self._target
-        known = {t: {p: begin.get(t, {}).get(p, 0) for p in ends} for t, ends in latest.items()}
+        positions = {t: {p: begin.get(t, {}).get(p, 0) for p in ends} for t, ends in latest.items()}
         if self._target is not None:
-            # A query that goes on may have passed the target already.
-            latest = {t: {p: max(end, known[t][p]) for p, end in ends.items()} for t, ends in latest.items()}
+            # A query that resumes may already be past the target.
+            latest = {t: {p: max(end, positions[t][p]) for p, end in ends.items()} for t, ends in latest.items()}
         self._check_nothing_lost(begin, latest)
-        end = limited(known, latest, limit.max_rows) if isinstance(limit, ReadMaxRows) else latest
+        end = limited(positions, latest, limit.max_rows) if isinstance(limit, ReadMaxRows) else latest
         if end == begin:
             return start
         return {"start": start["start"], "next": end, "ids": self._same_topics(start.get("ids", {}), end)}
@@ -124,7 +124,7 @@ class _KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
         if end.get("ids", self._ids) != self._ids:
-            # A batch that an earlier start planned.
+            # An earlier start planned this batch.
             self._same_topics(end["ids"], _next(end))
         begin = _next(start) if start["start"] == end["start"] else end["start"]
         ranges = ranges_between(begin, _next(end))
@@ -146,13 +146,13 @@ class _KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                         hint="was the topic created again? begin with a new checkpoint, or set failOnDataLoss to false",
                     )
 
-    def _same_topics(self, known: Mapping[str, str], topics: Iterable[str]) -> dict[str, str]:
-        """Return the ids of topics; raise OperationalError if one had another: it has other records."""
+    def _same_topics(self, ids_before: Mapping[str, str], topics: Iterable[str]) -> dict[str, str]:
+        """Return the ids of topics; raise OperationalError if an id has changed: the topic was created again."""
         if not self._reading.options.fail_on_loss:
             return {}
         self._ids = self._cluster.ids(topics)
         for topic, id in self._ids.items():
-            if known.get(topic, id) != id:
+            if ids_before.get(topic, id) != id:
                 raise OperationalError(
                     f"the topic {topic} was deleted and created again since it was read",
                     hint="begin with a new checkpoint; with failOnDataLoss 'false' the query goes on at the offset "

@@ -1,10 +1,10 @@
-"""Write the rows that a standing query does not use into the files of LATE ROWS INTO, each once.
+"""Write the rejected rows of a standing query to the files of LATE ROWS INTO, each exactly once.
 
-A micro-batch that is done again, after a failure or by a second task, writes files of the same names with the same rows
-in place of the first ones. Files of a batch that was not committed before a restart are removed when the query goes on.
+A micro-batch that is repeated, after a failure or by a second task, replaces its files with files of the same names and
+rows. When the query resumes, it removes the files of a batch that did not commit.
 
-The query leaves a mark in each folder when it starts, under the id that Spark's checkpoint gives it, and the checkpoint
-knows that it is there (`cepsql.ordered.late_file`).
+When it starts, the query writes a mark into each folder, named by its id in Spark's checkpoint. The checkpoint records
+the marks (`cepsql.ordered.late_file`).
 """
 
 import contextlib
@@ -51,13 +51,13 @@ _PIECE_ROWS = 100_000
 
 @dataclass(frozen=True)
 class LateFiles:
-    """Where rows go.
+    """Where rejected rows are written.
 
     folder: an absolute path.
     format: as in `cepsql.ordered.late_file`.
-    stream: its name; the names of files begin with it.
+    stream: the stream's name; the names of files begin with it.
     keep:   after how many seconds files are removed, None: never.
-    reading: number of the place in a query that reads the stream, for each writes files of its own.
+    reading: number of the input of the query that reads the stream; each input writes its own files.
     """
 
     folder: str
@@ -68,14 +68,14 @@ class LateFiles:
 
     @property
     def prefix(self) -> str:
-        """What the names of files begin with, and those of no other stream's."""
+        """The prefix of the names of this stream's files; no other stream's files have it."""
         name = file_name(self.stream)
-        # Readers pass over files whose names begin with `_`.
+        # Readers skip files whose names begin with `_`.
         return (f"%5f{name[1:]}" if name.startswith("_") else name) + "-"
 
 
 def late_files(relation: Relation) -> LateFiles | None:
-    """Return where the late rows of a relation go, None if it does not say."""
+    """Return where the late rows of a relation are written, or None."""
     if not isinstance(relation, Source) or relation.late_rows is None:
         return None
     table = relation.late_rows
@@ -84,9 +84,9 @@ def late_files(relation: Relation) -> LateFiles | None:
 
 
 def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
-    """Write rejected rows from a task of a micro-batch; `part` tells its share of the reading from all others.
+    """Write rejected rows from a task of a micro-batch; `part` is unique to the task among those of the input.
 
-    Raises OperationalError where the file cannot be written.
+    Raises OperationalError if the file cannot be written.
     """
     query, batch = _task_property(_QUERY_PROPERTY), int(_task_property(_BATCH_PROPERTY))
     _write(files, late_rows(rejected, query, batch), query, batch, f"{files.reading}-{part}")
@@ -100,7 +100,7 @@ def _write(files: LateFiles, rows: pa.Table, query: str, batch: int, part: str) 
 
 @contextlib.contextmanager
 def _used(folder: str, query: str | None, failed: str) -> Iterator[None]:
-    """Let what fails within the block, which uses a folder of late rows, raise OperationalError; `failed`: what did."""
+    """Raise failures of the block, which uses a folder of late rows, as OperationalError; `failed`: its message."""
     try:
         yield
     except Unmarked as error:
@@ -115,10 +115,10 @@ def _used(folder: str, query: str | None, failed: str) -> Iterator[None]:
 
 
 def begin_folders(files: Iterable[LateFiles], checkpoint: Checkpoint) -> Checkpoint:
-    """Leave the mark of the query in the folders of its late rows, as far as it is not there.
+    """Write the query's mark into the folders of its late rows, unless it is there already.
 
-    Return the checkpoint that knows of the marks.
-    Raises OperationalError if a folder lacks the mark that the checkpoint knows.
+    Return the checkpoint with the marks recorded.
+    Raises OperationalError if a folder lacks the mark that the checkpoint records.
     """
     places = {f"late rows {one.folder}": one for one in files}
     if not places:
@@ -126,15 +126,15 @@ def begin_folders(files: Iterable[LateFiles], checkpoint: Checkpoint) -> Checkpo
     query = _begun_query(checkpoint.spark_folder)
     for place, one in places.items():
         folder = Path(one.folder)
-        known = checkpoint.known_record(place, folder)
+        recorded_query = checkpoint.known_record(place, folder)
         with (
             disk_named(checkpoint, place, folder),
-            _used(one.folder, known, f"late rows of {one.stream} cannot be written to {folder}"),
+            _used(one.folder, recorded_query, f"late rows of {one.stream} cannot be written to {folder}"),
         ):
-            if known is not None:
-                with marked_folder(folder, known):
+            if recorded_query is not None:
+                with marked_folder(folder, recorded_query):
                     pass
-            if known != query:
+            if recorded_query != query:
                 check_mounted(folder, f"the folder of late rows of {one.stream}")
                 mark_folder(folder, query)
     paths = {place: Path(one.folder) for place, one in places.items()}
@@ -142,7 +142,7 @@ def begin_folders(files: Iterable[LateFiles], checkpoint: Checkpoint) -> Checkpo
 
 
 def remove_marks(folders: Iterable[str], spark: CheckpointPath) -> None:
-    """Remove the marks of a query whose checkpoint goes with it. Raises OSError."""
+    """Remove the marks of a query whose checkpoint is removed. Raises OSError."""
     query = _query_id(spark)
     if query is not None:
         for folder in folders:
@@ -150,17 +150,17 @@ def remove_marks(folders: Iterable[str], spark: CheckpointPath) -> None:
 
 
 def _begun_query(spark: CheckpointPath) -> str:
-    """Return the id of the query of Spark's checkpoint; before Spark has begun that it gets one."""
-    known = _query_id(spark)
-    if known is None:
-        known = str(uuid.uuid4())
+    """Return the query id in Spark's checkpoint; write one if Spark has not begun the checkpoint."""
+    query = _query_id(spark)
+    if query is None:
+        query = str(uuid.uuid4())
         make_folder(spark)
-        write_whole(spark / "metadata", json.dumps({"id": known}))
-    return known
+        write_whole(spark / "metadata", json.dumps({"id": query}))
+    return query
 
 
 def _query_id(spark: CheckpointPath) -> str | None:
-    """Return the id of the query of Spark's checkpoint, None if that has not begun."""
+    """Return the query id in Spark's checkpoint, None if Spark has not begun the checkpoint."""
     metadata = spark / "metadata"
     return json.loads(metadata.read_text("utf-8"))["id"] if metadata.exists() else None
 
@@ -168,19 +168,19 @@ def _query_id(spark: CheckpointPath) -> str | None:
 def write_alerts(
     files: Iterable[LateFiles], alerts: Sequence[LateAlert], bound: int | None, query: str, batch: int
 ) -> None:
-    """Write the alerts of a micro-batch among the late rows of their streams, where these are kept.
+    """Write the alerts of a micro-batch to the late rows of their streams, if these are written.
 
-    Raises OperationalError where the file cannot be written.
+    Raises OperationalError if the file cannot be written.
     """
     for one in files:
-        found = [alert for alert in alerts if alert.stream.lower() == one.stream.lower()]
-        if found:
-            said = [json.dumps({"rows": a.rows, "late": a.late, "above": a.above}) for a in found]
-            _write(one, alert_rows(said, bound, query, batch), query, batch, "alert")
+        stream_alerts = [alert for alert in alerts if alert.stream.lower() == one.stream.lower()]
+        if stream_alerts:
+            texts = [json.dumps({"rows": a.rows, "late": a.late, "above": a.above}) for a in stream_alerts]
+            _write(one, alert_rows(texts, bound, query, batch), query, batch, "alert")
 
 
 def remove_batch(folders: Iterable[str], spark: CheckpointPath, batch: int) -> None:
-    """Remove what the query of Spark's checkpoint wrote for a batch; raises OperationalError if a folder is gone."""
+    """Remove what the query of Spark's checkpoint wrote for a batch; raises OperationalError if a folder is missing."""
     query = _query_id(spark)
     assert query is not None
     for folder in folders:
@@ -188,7 +188,7 @@ def remove_batch(folders: Iterable[str], spark: CheckpointPath, batch: int) -> N
 
 
 def _remove(folder: str, query: str, unwanted: Callable[[str], bool]) -> None:
-    """Remove the files of a query whose names are not wanted from the folder of its late rows."""
+    """Remove a query's files with unwanted names from the folder of its late rows."""
     with (
         _used(folder, query, f"late rows cannot be removed from {folder}"),
         marked_folder(Path(folder), query) as handle,
@@ -200,9 +200,9 @@ def _remove(folder: str, query: str, unwanted: Callable[[str], bool]) -> None:
 
 
 def remove_old(files: Iterable[LateFiles], now: float) -> None:
-    """Remove the files of all queries that a table of late rows does not keep any more; `now` is in seconds since 1970.
+    """Remove files that are older than a table of late rows keeps them; `now` is in seconds since 1970.
 
-    What cannot be removed stays until the next time.
+    The next call retries files that cannot be removed.
     """
     for one in files:
         if one.keep is None:
@@ -214,7 +214,7 @@ def remove_old(files: Iterable[LateFiles], now: float) -> None:
 
 
 def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:
-    """Return the rows of a stream that `observe_source` gives; the others are written.
+    """Return the rows of a stream as `observe_source` does, and write the rejected ones.
 
     name: of the observation, as of `cepsql.spark.sources.source.count_source`.
     """
@@ -226,9 +226,9 @@ def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:
 
 
 def remove_uncommitted(folders: Iterable[str], spark: CheckpointPath) -> None:
-    """Remove what a query that is about to go on from Spark's checkpoint wrote for batches that it never finished.
+    """Remove what a query that resumes from Spark's checkpoint wrote for batches that did not commit.
 
-    Such a batch comes again, and its rows might fall to other tasks then.
+    Such a batch is repeated, and other tasks may then get its rows.
     Raises OperationalError if a folder lacks the mark of the query.
     """
     query = _query_id(spark)
@@ -251,18 +251,18 @@ def _task() -> TaskContext:
 
 
 def _task_property(name: str) -> str:
-    """Return a property that Spark gives the tasks of a micro-batch."""
+    """Return a property that Spark sets for the tasks of a micro-batch."""
     value = _task().getLocalProperty(name)
     assert value is not None
     return value
 
 
 def _divert(files: LateFiles, marks: tuple[str, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    found: list[pa.RecordBatch] = []
+    rejected_batches: list[pa.RecordBatch] = []
     pieces = 0
 
     def write() -> None:
-        rejected = stack([pa.Table.from_batches([batch]) for batch in found])
+        rejected = stack([pa.Table.from_batches([batch]) for batch in rejected_batches])
         write_rejected(files, rejected, f"partition-{_task().partitionId()}-{pieces}")
 
     for batch in batches:
@@ -270,11 +270,11 @@ def _divert(files: LateFiles, marks: tuple[str, ...], batches: Iterator[pa.Recor
         dropped = malformed | ahead
         if dropped.any():
             wrong = plain_batch(batch.select([WHOLE]).filter(pa.array(dropped)))
-            found.append(set_aside(wrong[WHOLE], malformed[dropped], ahead[dropped]))
+            rejected_batches.append(set_aside(wrong[WHOLE], malformed[dropped], ahead[dropped]))
             batch = batch.filter(pa.array(~dropped))
         yield batch.drop_columns(list(marks))
-        if sum(part.num_rows for part in found) >= _PIECE_ROWS:
+        if sum(part.num_rows for part in rejected_batches) >= _PIECE_ROWS:
             write()
-            found, pieces = [], pieces + 1
-    if found:
+            rejected_batches, pieces = [], pieces + 1
+    if rejected_batches:
         write()

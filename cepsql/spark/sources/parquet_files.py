@@ -28,7 +28,7 @@ _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
 _INSPECTED_FILES = 100
 _FOLDER = re.compile(r"/([^/=]+)=[^/]*(?=/)")
 _LENGTH = re.compile(r"\b(?:var)?char\s*\(\s*\d+\s*\)", re.IGNORECASE)
-"""Types of which files hold plain texts."""
+"""Types whose values are plain texts in files."""
 
 
 def cast_parquet(
@@ -39,9 +39,9 @@ def cast_parquet(
     places: Mapping[str, str],
     position: str | None = None,
 ) -> DataFrame | None:
-    """Return the rows of Parquet files, cast to the declared types; None if Spark's own scan does.
+    """Return the rows of Parquet files, cast to the declared types; None if Spark's own scan casts them.
 
-    Files that are there now decide it, a hundred of them at most, the newest ones.
+    The newest of the present files decide, at most a hundred.
     options:   of Spark's reader.
     malformed: the name of the BOOLEAN column that marks rows with values that don't fit.
     places:    SQL of columns that tell where a file stands among others, by name.
@@ -61,16 +61,16 @@ def cast_parquet(
     reader = (spark.readStream if source.streaming else spark.read).format("binaryFile").schema(paths)
     carried = [quoted(field.name) for field in parts] + [f"{sql} AS {quoted(name)}" for name, sql in places.items()]
     listed = reader.options(**options).load().selectExpr("path", *carried)
-    given = StructType([*own.fields, *listed.schema.fields[1:]]).add(malformed, "boolean", False)
+    row_schema = StructType([*own.fields, *listed.schema.fields[1:]]).add(malformed, "boolean", False)
     if position is not None:
-        given = given.add(position, "bigint")
-    return listed.mapInArrow(partial(_rows, declared, malformed, position, session_zone(spark)), given)
+        row_schema = row_schema.add(position, "bigint")
+    return listed.mapInArrow(partial(_rows, declared, malformed, position, session_zone(spark)), row_schema)
 
 
 def parquet_columns(source: Source, failure: PySparkException) -> tuple[ColumnDefinition, ...]:
-    """Return the columns of Parquet files of which Spark can't tell the types, by the newest file.
+    """Return the columns of Parquet files whose types Spark can't infer, from the newest file.
 
-    Raises the failure if Arrow can't tell either.
+    Raises the failure if Arrow can't infer them either.
     """
     files = _files(source)
     try:
@@ -86,10 +86,10 @@ def _declared(source: Source) -> StructType:
 
 
 def _files(source: Source) -> list[str]:
-    """Return the newest files of this machine that a source reads."""
+    """Return the newest local files that a source reads."""
     folder = listed_folder(source)
-    found = [] if folder is None else sorted(folder.files(), key=lambda file: file.changed, reverse=True)
-    return [file.path for file in found[:_INSPECTED_FILES]]
+    files = [] if folder is None else sorted(folder.files(), key=lambda file: file.changed, reverse=True)
+    return [file.path for file in files[:_INSPECTED_FILES]]
 
 
 def _arrow_types(schema: StructType) -> dict[str, pa.DataType] | None:
@@ -101,11 +101,11 @@ def _arrow_types(schema: StructType) -> dict[str, pa.DataType] | None:
 
 def _needs_arrow(path: str, declared: Mapping[str, pa.DataType]) -> bool:
     try:
-        found = parquet_readings(path, declared)
+        readings = parquet_readings(path, declared)
     except OperationalError:
-        # Whoever reads the file will say what is wrong with it.
+        # Reading the file reports the error.
         return False
-    return not isinstance(found, str) and not all(reading.spark for reading in found.values())
+    return not isinstance(readings, str) and not all(reading.spark for reading in readings.values())
 
 
 def _rows(
@@ -115,7 +115,7 @@ def _rows(
     zone: Zone,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files: the declared columns, those that came with the path, which are malformed, and their
+    """Yield the rows of files: the declared columns, those that came with the path, a mask of malformed rows, and row
     numbers."""
     settle()
     for batch in batches:

@@ -1,4 +1,4 @@
-"""The columns of rows out of records: values by FORMAT, metadata by name, and which records do not fit."""
+"""The columns of rows from records: values by FORMAT, metadata by name, and marks of malformed records."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ RECORD_COLUMNS = {
     "timestamp_type": "timestampType",
     "headers": "headers",
 }
-"""The columns of a record by the names that METADATA FROM takes, and as Spark has them."""
+"""The columns of a record in Spark, by their names in METADATA FROM."""
 
 _TEXT, _PARSED, _KEY, _CORRUPT, _READ = "__text", "__parsed", "__key", "__corrupt_value", "__read"
 _END, _JSON_SPACE = "__end", " \t\n\r"
@@ -36,15 +36,14 @@ _CHANGE_METADATA = ("op", "ts_ms")
 
 
 def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> DataFrame:
-    """Return the columns that a source declares and does not compute, and two more.
+    """Return the declared columns of a source that are not computed, and two more.
 
     records:   the rows of Kafka, with the columns of Spark's connector.
-    malformed: name of a BOOLEAN column that marks records that cannot be read as declared; of their values only some
-               are there. Those without a value are among them, but for FORMAT debezium, where they are no changes.
-    text:      name of a STRING column with the value of such a record, as far as it is UTF-8.
-    A stream with a PRIMARY KEY has ARRIVAL, where records have it, and DELETED: FORMAT debezium tells of deletions, and
-    elsewhere a record without a value deletes, if its key is the PRIMARY KEY. FORMAT debezium tells of the FORMER key,
-    too, unless that is computed.
+    malformed: name of a BOOLEAN column that marks malformed records, whose values may be incomplete. Records without a
+               value are malformed, except with FORMAT debezium, which ignores them.
+    text:      name of a STRING column with the value of a malformed record, as far as it is UTF-8.
+    A stream with a PRIMARY KEY has ARRIVAL, if records have it, and DELETED: from FORMAT debezium, or true for a record
+    without a value whose key is the PRIMARY KEY. FORMAT debezium also has the FORMER key, unless that is computed.
     """
     value = source.value
     if value is None:
@@ -55,7 +54,7 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
     frame = records.withColumn(_TEXT, whole).withColumn(_PARSED, _parsed(value, source, whole))
     if value.name == "debezium" and _key_columns(source) and "key" in records.columns:
         frame = frame.withColumn(_KEY, _parsed_key(source, value))
-    # Where the whole key is around the value, it says which row is deleted: a NULL in it is malformed anyway.
+    # If the record's metadata has the whole key, it identifies the deleted row: a NULL in it is malformed anyway.
     named = F.col(_KEY).isNotNull() if _KEY in frame.columns else F.lit(_key_is_carried(source))
     wrong = ~_readable(value, F.col(_TEXT)) | _misfit(value, source, named)
     carried = [column for column in source.columns if column.metadata is not None]
@@ -84,7 +83,7 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
 
 
 def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> DataFrame:
-    """Return columns of records as they are, by their names; texts must be UTF-8."""
+    """Return columns of records unchanged, by name; texts must be UTF-8."""
     by_name = {name.lower(): name for name in records.columns}
     wrong, selected = F.lit(False), []
     for column in source.columns:
@@ -147,7 +146,7 @@ def _key_is_carried(source: Source) -> bool:
 
 
 def _parsed(value: ValueFormat, source: Source, text: Column) -> Column:
-    """Return a struct of what is in the value, NULL where nothing is."""
+    """Return the parsed value as a struct, NULL for an empty value."""
     ddl = _ddl(_value_columns(source))
     options = dict(value.options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     if value.name == "avro":
@@ -163,7 +162,7 @@ def _parsed(value: ValueFormat, source: Source, text: Column) -> Column:
 
 
 def _avro(options: dict[str, str]) -> Column:
-    """Return what Spark's package for Avro reads; with a `schema_id` of values that begin with it."""
+    """Return what Spark's Avro package reads; with a `schema_id`, only from values that begin with it."""
     try:
         schema = json.loads(options["schema"])
     except ValueError:
@@ -174,29 +173,29 @@ def _avro(options: dict[str, str]) -> Column:
     if "schema_id" in options:
         mark = F.lit(b"\0" + int(options["schema_id"]).to_bytes(4, "big"))
         value = F.when(F.substring(value, 1, 5) == mark, F.expr("substring(value, 6)"))
-    # What cannot be read comes as a record of NULLs, in which a field that has a default is NULL, too.
+    # An unreadable value becomes a record of NULLs, in which even a field with a default is NULL.
     asked = schema | {"fields": [*schema["fields"], {"name": _READ, "type": "int", "default": 1}]}
-    given = {"mode": "PERMISSIVE", "avroSchema": json.dumps(asked)}
-    pairs = [F.lit(text) for pair in given.items() for text in pair]
+    avro_options = {"mode": "PERMISSIVE", "avroSchema": json.dumps(asked)}
+    pairs = [F.lit(text) for pair in avro_options.items() for text in pair]
     return F.call_function("from_avro", value, F.lit(options["schema"]), F.create_map(*pairs))
 
 
 def _readable(value: ValueFormat, text: Column) -> Column:
-    """Tell whether the value is there and is text of one row; what a second line holds would be lost."""
+    """Tell whether the value is present and one row of text; a second line would be lost."""
     if value.name == "avro":
         return F.col("value").isNotNull()
     valid = F.is_valid_utf8(text)
     if value.name != "csv":
-        comments = next((given for name, given in value.options if name.lower() == "allowcomments"), "false")
+        comments = next((setting for name, setting in value.options if name.lower() == "allowcomments"), "false")
         return valid if comments.lower() == "true" else valid & _is_alone(text)
     line = _line(text)
     return valid & (line != LONG_LINE) & (F.trim(line) != "") & ~line.contains("\n") & ~line.contains("\r")
 
 
 def _is_alone(text: Column) -> Column:
-    """Tell whether nothing follows the object of a text; Spark reads no further than that ends."""
+    """Tell whether nothing follows the object in a text; Spark stops reading at its end."""
     ends = F.instr(text, "}") == F.length(F.rtrim(text, F.lit(_JSON_SPACE)))
-    # As the first of two values in an array it may be followed by the second one only.
+    # As the first of two values in an array, only the second value may follow it.
     array = F.concat(F.lit("["), F.ltrim(text, F.lit(f"\ufeff{_JSON_SPACE}")), F.lit(f',{{"{_END}":1}}]'))
     values = F.from_json(array, f"ARRAY<STRUCT<{_END}: INT>>")
     alone = (F.size(values) == 2) & (values.getItem(1).getField(_END) == 1)
@@ -209,7 +208,7 @@ def _line(text: Column) -> Column:
 
 
 def _misfit(value: ValueFormat, source: Source, named: Column) -> Column:
-    """Tell whether what was parsed is not what is declared; `named`: a deletion needs no row that tells its key."""
+    """Tell whether the parsed value differs from the declaration; `named`: a deletion needs no row to hold its key."""
     parsed = F.col(_PARSED)
     if value.name == "avro":
         wrong = parsed.getField(_READ).isNull()
@@ -222,8 +221,8 @@ def _misfit(value: ValueFormat, source: Source, named: Column) -> Column:
         for column in _value_columns(source):
             raw = _row().getField(column.name)
             wrong = wrong | (raw.isNotNull() & _decoded(value, column, raw).isNull())
-        known = _change("op").isin("c", "u", "d", "r")
-        wrong = wrong | ~F.coalesce(known, F.lit(False)) | (_row().isNull() & ~((_change("op") == "d") & named))
+        is_known_op = _change("op").isin("c", "u", "d", "r")
+        wrong = wrong | ~F.coalesce(is_known_op, F.lit(False)) | (_row().isNull() & ~((_change("op") == "d") & named))
     return wrong
 
 
@@ -237,7 +236,7 @@ def _value(value: ValueFormat, column: ColumnDefinition, source: Source, keyed: 
 
 
 def _decoded(value: ValueFormat, column: ColumnDefinition, raw: Column) -> Column:
-    """Return a value of a change, by the codes of Debezium."""
+    """Return a value of a change, decoded from Debezium's representation."""
     return decoded_value(raw, column, _modes(value), F.col(_PARSED).getField("schema"))
 
 
@@ -249,13 +248,13 @@ def _carried(value: ValueFormat, column: ColumnDefinition) -> Column:
 
 
 def _change(name: str) -> Column:
-    """Return a part of a change; Debezium may put it beside its schema."""
+    """Return a part of a change, which Debezium may wrap with its schema."""
     parsed = F.col(_PARSED)
     return F.coalesce(parsed.getField("payload").getField(name), parsed.getField(name))
 
 
 def _parsed_key(source: Source, value: ValueFormat) -> Column:
-    """Return a struct of what is in the key of a record: a deletion may say no more of its row."""
+    """Return the key of a record as a struct: a deletion may have no other data of its row."""
     ddl = _coded_ddl(_key_columns(source), value)
     options = _json_options(dict(value.options))
     return F.from_json(F.col("key").cast("string"), f"{ddl}, payload STRUCT<{ddl}>", options)
@@ -267,17 +266,17 @@ def _of_key(column: ColumnDefinition) -> Column:
 
 
 def _former(source: Source, value: ValueFormat, read: Mapping[str, Column]) -> Column:
-    """Return the key before a change that gave the row another one; NULL where it gave none, or nobody knows."""
+    """Return the former key where a change gave the row another one; NULL where it did not, or the key is unknown."""
     in_value = {column.name: column for column in _key_columns(source)}
-    # What is around the value is that of the record, before the change as after it.
+    # Key columns outside the value come from the record, before and after the change.
     before = {
         name: _decoded(value, in_value[name], _change("before").getField(name)) if name in in_value else read[name]
         for name in source.key
     }
-    known = reduce(and_, (column.isNotNull() for column in before.values()))
+    has_key_before = reduce(and_, (column.isNotNull() for column in before.values()))
     moved = reduce(or_, (column != read[name] for name, column in before.items()))
     former = F.struct(*(column.alias(name) for name, column in before.items()))
-    return F.when((_change("op") != "d") & known & moved, former)
+    return F.when((_change("op") != "d") & has_key_before & moved, former)
 
 
 def _row() -> Column:

@@ -1,4 +1,4 @@
-"""What a query has written into a sink, as a DataFrame of whole batches."""
+"""The rows that a query has written to a sink, as a DataFrame of whole batches."""
 
 import json
 import sqlite3
@@ -28,12 +28,12 @@ _PLAIN = ("array", "map", "struct", "variant", "interval")
 
 
 def sink_rows(spark: SparkSession, sink: Sink, columns: Sequence[ColumnDefinition]) -> DataFrame:
-    """Return the rows that a sink holds, with whole batches only.
+    """Return the rows in a sink, whole batches only.
 
-    sink:    of a format that can be read; its options are values, not references.
-    columns: those that were written, with Spark's types; of files that say their columns none are needed.
-    Raises NotSupportedError for a table whose columns are not known, OperationalError if there are no rows yet or the
-    sink does not answer.
+    sink:    of a readable format; its options are values, not references.
+    columns: the written columns with Spark's types; not needed for files with a schema.
+    Raises NotSupportedError for a table with unknown columns, OperationalError if there are no rows yet or the sink
+    does not answer.
     """
     options = {name.lower(): value for name, value in sink.options}
     if sink.format.lower() in ("sqlite", "postgresql"):
@@ -45,8 +45,8 @@ def sink_rows(spark: SparkSession, sink: Sink, columns: Sequence[ColumnDefinitio
 
 def _reader(spark: SparkSession, sink: Sink, columns: Sequence[ColumnDefinition]) -> Any:
     own = ("path", "partitionby")
-    given = {name: value for name, value in sink.options if name.lower() not in own}
-    reader = spark.read.format(sink.format).options(**given)
+    options = {name: value for name, value in sink.options if name.lower() not in own}
+    reader = spark.read.format(sink.format).options(**options)
     if columns and sink.format.lower() not in ("delta", "parquet", "orc", "avro"):
         reader = reader.schema(", ".join(f"{quoted(column.name)} {column.type}" for column in columns))
     return reader
@@ -64,35 +64,35 @@ def _files(spark: SparkSession, sink: Sink, options: dict[str, str], columns: Se
 
 
 def whole_batches(folder: Path) -> list[Path]:
-    """Return the files of a folder but for those of a batch of which not all are in their place yet.
+    """Return the files of a folder without those of a batch that is still incomplete.
 
-    Raises OperationalError if batches are faster than they can be listed.
+    Raises OperationalError if batches arrive faster than the folder can be listed.
     """
     for _ in range(_TRIES):
         before = _records(folder)
-        found = {path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(folder))}
-        # A batch that came in between may be there in part.
+        files = {path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(folder))}
+        # A batch that arrived in between may be incomplete.
         if _records(folder) != before:
             continue
         for names in before.values():
             batch = {folder / name for name in names}
-            if not batch <= found:
-                found -= batch
-        return sorted(found)
+            if not batch <= files:
+                files -= batch
+        return sorted(files)
     raise OperationalError(f"files come into {folder} faster than they can be listed", hint="try again")
 
 
 def _records(folder: Path) -> dict[str, frozenset[str]]:
-    """Return the files of the last batch of each query that writes into a folder."""
-    found = {}
+    """Return the files of the last batch of each query that writes to a folder."""
+    files_by_batch = {}
     for path in (folder / _OWN).glob("*.json"):
         try:
             record = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError):
             continue
-        # Staged files tell batches without a change of names apart.
-        found[f"{path.name} {record['batch']}"] = frozenset(record["files"].values())
-    return found
+        # The batch number tells batches with the same file names apart.
+        files_by_batch[f"{path.name} {record['batch']}"] = frozenset(record["files"].values())
+    return files_by_batch
 
 
 def _is_hidden(path: Path) -> bool:
@@ -148,5 +148,5 @@ def _postgresql(options: dict[str, str], table: str, columns: Sequence[ColumnDef
     with psycopg.connect(url.render_as_string(hide_password=False), connect_timeout=10) as connection:
         connection.execute("SET TRANSACTION READ ONLY")
         connection.execute("SET LOCAL TIME ZONE 'UTC'")
-        found = connection.execute(f"SELECT {names} FROM {place}{double_quoted(table)}".encode())
-        return found.fetchall()
+        cursor = connection.execute(f"SELECT {names} FROM {place}{double_quoted(table)}".encode())
+        return cursor.fetchall()

@@ -1,4 +1,4 @@
-"""Read a declared source with Spark, as a stream or a bounded table, so that malformed rows are known."""
+"""Read a declared source with Spark, as a stream or a bounded table, with malformed rows marked."""
 
 import os
 import re
@@ -51,22 +51,22 @@ from cepsql.spark.sources.view_frame import view_frame
 from cepsql.spark.sources.watching.notices import warn_of_unnamed
 
 MALFORMED = "__malformed"
-"""BOOLEAN column that marks rows that could not be read as declared."""
+"""BOOLEAN column that marks malformed rows: those that can't be read as declared."""
 
 AHEAD = "__ahead"
-"""BOOLEAN column that marks rows whose event time lies too far ahead."""
+"""BOOLEAN column that marks rows whose event time is too far ahead."""
 
 PRODUCER = "__producer"
-"""STRING column that says who made a row."""
+"""STRING column with the producer of a row."""
 
 REACHED = "__reached"
-"""BIGINT column that only punctuation has: how far in event time the stream is, its delay included."""
+"""BIGINT column that only punctuation has: the stream's progress in event time, its delay included."""
 
 SEEN = "__seen"
-"""BIGINT column of the event times of rows that are taken as they come: they tell how far the stream is."""
+"""BIGINT column of the event times of rows that are read in order of arrival; they advance the watermark."""
 
 WHOLE = "__whole"
-"""Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
+"""Struct column of a stream with LATE ROWS INTO: `record`, the text of a malformed row, then all columns."""
 
 _TABLE, _PARQUET = "table", "parquet"
 _CORRUPT = "__corrupt"
@@ -83,19 +83,19 @@ _FILE_ORIGIN = (
     "named_struct('rank', unix_micros(_metadata.file_modification_time), {}, 'part', _metadata.file_block_start)"
 )
 FILE_ORIGIN = _FILE_ORIGIN.format(
-    # As a URL, it would be in another order than the path.
+    # A URL has a different order from the path.
     f"'name', {plain_name(_FILE_NAME)}"
 )
-"""The SQL of ORIGIN of the rows of files that are a table."""
+"""The SQL of ORIGIN for files of a table."""
 
 STREAMED_ORIGIN = _FILE_ORIGIN.format(f"'{URL}', {_FILE_NAME}")
-"""The SQL of ORIGIN of the rows of files that are a stream, whose stage reads a URL once and not for each row."""
+"""The SQL of ORIGIN for files of a stream; the stage parses a URL once, not for each row."""
 
 RECORD_ORIGIN = (
     "named_struct('rank', 0L, 'name', topic, 'part', shiftleft(CAST(partition AS BIGINT), 21) + shiftright(offset, 42))"
 )
 RECORD_PLACE = f"offset & {2**42 - 1}L"
-"""The SQL of ORIGIN and PLACE of records of Kafka, as `cepsql.ordered.arrival.partition_part` has them."""
+"""The SQL of ORIGIN and PLACE of Kafka records, as in `cepsql.ordered.arrival.partition_part`."""
 
 _LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 
@@ -103,13 +103,13 @@ _LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 def read_source(spark: SparkSession, source: Source, placed: bool = False, owner: str = "") -> DataFrame:
     """Return the rows of a source: the declared columns in order, computed ones included.
 
-    CSV, JSON and text also give the BOOLEAN column `__malformed`, unless OPTIONS have `mode` or name a column for it.
-    A stream with LATE ROWS INTO gives the struct `__whole`; a table of late rows has no rows before it has a file.
-    So does Kafka, whose records are read as FORMAT and METADATA say.
-    Formats with a schema of their own (rate, socket, `table` for one of Spark's) are cast to the declared columns.
-    A source without declared columns has those that Spark finds in the files that are there.
-    placed: files and Kafka also give the columns ORIGIN and PLACE.
-    owner:  whose query reads the changes of a view.
+    CSV, JSON, text and Kafka also have the BOOLEAN column `__malformed`, unless OPTIONS have `mode` or name a column
+    for it. FORMAT and METADATA define how Kafka records are read.
+    A stream with LATE ROWS INTO has the struct `__whole`; a table of late rows has no rows before its first file.
+    Formats with their own schema (rate, socket, `table` for a table of Spark's) are cast to the declared columns.
+    A source without declared columns has those that Spark infers from the present files.
+    placed: files and Kafka also have the columns ORIGIN and PLACE.
+    owner:  the owner of the query that reads the changes of a view.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
     """
     options = dict(source.options)
@@ -131,8 +131,7 @@ def read_source(spark: SparkSession, source: Source, placed: bool = False, owner
 
 
 def columns_sql(source: Source) -> str:
-    """Return Spark SQL that gives the declared columns of a source, and no rows; one that is computed as `read_source`
-    computes it."""
+    """Return Spark SQL for a relation without rows that has the declared columns of a source, also computed ones."""
     own = ", ".join(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in source.columns if c.expression is None)
     return f"SELECT {', '.join(_selected(column, True) for column in source.columns)} FROM (SELECT {own}) WHERE false"
 
@@ -144,7 +143,7 @@ def malformed_known(source: Source) -> bool:
 
 
 def is_read_at_once(source: Source) -> bool:
-    """Tell whether a drained stream has all its rows in one micro-batch: files or records whose number none limits."""
+    """Tell whether a drained stream has all its rows in one micro-batch: files or records without a limit per batch."""
     if is_kafka(source):
         return takes_all_at_once(source)
     if source.format.lower() == DATAGEN:
@@ -153,7 +152,7 @@ def is_read_at_once(source: Source) -> bool:
 
 
 def read_at_rest(source: Source) -> bool:
-    """Tell whether what a source holds now can be read, as files can; others only tell what comes."""
+    """Tell whether the present rows of a source can be read, as of files; other sources only have new rows."""
     if source.format.lower() == DATAGEN:
         return not is_endless(source)
     return is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED | {"text", _TABLE} or not source.streaming
@@ -174,7 +173,7 @@ def _refuse_own_names(source: Source) -> None:
 
 
 def _found_columns(spark: SparkSession, source: Source, options: dict[str, str]) -> tuple[ColumnDefinition, ...]:
-    """Return the columns that the source has by itself; Spark infers those of files only from a bounded read."""
+    """Return the source's own columns; Spark infers those of files only for a bounded read."""
     files = source.format.lower() in _SCHEMA_ACCEPTED
     if is_kafka(source):
         frame = kafka_records(spark, source)
@@ -230,7 +229,7 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str], placed: 
 
 
 def _generated(spark: SparkSession, source: Source) -> DataFrame:
-    """Return the columns of a source USING datagen that are not computed."""
+    """Return the columns of a source USING datagen, without computed ones."""
     try:
         from cepsql.spark.sources.datagen_source import Making, generated_frame
     except ImportError as missing:
@@ -241,7 +240,7 @@ def _generated(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _corrupt(source: Source) -> str:
-    """Return the name of the column with the text of a malformed row: one that no declared column has."""
+    """Return the name of the column with the text of a malformed row, which differs from all declared columns."""
     return _unused(source, _CORRUPT)
 
 
@@ -253,13 +252,13 @@ def _unused(source: Source, name: str) -> str:
 
 
 def _text_lines(lines: DataFrame) -> DataFrame:
-    """Mark the lines that were too long, and leave out what stands in place of the rest of them."""
+    """Mark the lines that were too long, and drop the blank lines that replace the rest of them."""
     blank = F.length("value").between(1, 2**31 - 1) & (F.length(F.translate("value", BLANK, "")) == 0)
     return lines.where(~blank).withColumn(MALFORMED, F.col("value") == LONG_LINE)
 
 
 def _spark_table(reader: DataFrameReader | DataStreamReader, source: Source, options: dict[str, str]) -> DataFrame:
-    """Return a table of Spark's catalog: the option `name`; all others are for its reader."""
+    """Return a table of Spark's catalog, named by the option `name`; other options are for its reader."""
     names = [name for name in options if name.lower() == "name"]
     if not names:
         raise ProgrammingError(f"{source.name} does not say which table it reads", hint="OPTIONS (name 'a.b')")
@@ -270,7 +269,7 @@ def _file_places(source: Source) -> list[str]:
     """Return the SQL of ORIGIN and PLACE over files; tasks of a stream number its rows themselves."""
     if source.streaming:
         return [f"{STREAMED_ORIGIN} AS {ORIGIN}"]
-    # Unlike the number that Spark counts it lets conditions be looked at before rows are read.
+    # Unlike a computed row number, it lets Spark push filters down.
     place = "_metadata.row_index" if source.format.lower() == "parquet" else "monotonically_increasing_id()"
     return [f"{FILE_ORIGIN} AS {ORIGIN}", f"{place} AS {PLACE}"]
 
@@ -278,8 +277,8 @@ def _file_places(source: Source) -> list[str]:
 def _declared(spark: SparkSession, source: Source, frame: DataFrame, placed: bool) -> DataFrame:
     """Select the declared columns from what was loaded."""
     names = {name.lower() for name in frame.columns}
-    told = (column for column in file_columns(source) if column.name.lower() not in names)
-    of_files = [metadata_column(spark, source, column) for column in told]
+    not_loaded = (column for column in file_columns(source) if column.name.lower() not in names)
+    of_files = [metadata_column(spark, source, column) for column in not_loaded]
     for column in without_file_metadata(source).columns:
         if column.expression is None and column.name.lower() not in names:
             raise ProgrammingError(
@@ -288,7 +287,7 @@ def _declared(spark: SparkSession, source: Source, frame: DataFrame, placed: boo
             )
     kept_types = is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED | {DATAGEN}
     if of_files:
-        # Others may be computed from them.
+        # Computed columns may read them.
         frame = frame.select(*map(F.expr, map(quoted, frame.columns)), *of_files)
     selected = [_selected(column, kept_types) for column in source.columns]
     corrupt = _corrupt(source)
@@ -313,24 +312,24 @@ def _declared(spark: SparkSession, source: Source, frame: DataFrame, placed: boo
 
 
 def _changing(source: Source, frame: DataFrame) -> list[str]:
-    """Return the SQL of the hidden columns of a stream with a PRIMARY KEY, as far as they are known."""
-    found = [name for name in (ARRIVAL, DELETED, FORMER) if name in frame.columns]
-    if ARRIVAL not in found and source.format.lower() in _SCHEMA_ACCEPTED | {"text"}:
-        found.append(f"{_FILE_PLACE} AS {ARRIVAL}")
-    return found
+    """Return the SQL of the available hidden columns of a stream with a PRIMARY KEY."""
+    hidden = [name for name in (ARRIVAL, DELETED, FORMER) if name in frame.columns]
+    if ARRIVAL not in hidden and source.format.lower() in _SCHEMA_ACCEPTED | {"text"}:
+        hidden.append(f"{_FILE_PLACE} AS {ARRIVAL}")
+    return hidden
 
 
 def single_changes(source: Source, frame: DataFrame, versions: bool = False) -> DataFrame:
-    """Return the rows of a stream with a PRIMARY KEY as events, where a record without a value is malformed.
+    """Return the rows of a stream with a PRIMARY KEY as events; a record without a value is malformed.
 
-    versions: such a record ends a version; of those it has DELETED.
+    versions: a record without a value ends a version instead, and the rows have DELETED.
     """
     if isinstance(source, ViewSource) and source.versions:
         return frame
     if versions and keyed_by_record(source):
-        # Rows that a test plays all have values.
-        known = frame if DELETED in frame.columns else frame.selectExpr("*", f"false AS {DELETED}")
-        return known.drop(ARRIVAL)
+        # Rows of a test all have values.
+        with_deleted = frame if DELETED in frame.columns else frame.selectExpr("*", f"false AS {DELETED}")
+        return with_deleted.drop(ARRIVAL)
     if DELETED in frame.columns and keyed_by_record(source):
         others = [quoted(name) for name in frame.columns if name != MALFORMED]
         frame = frame.selectExpr(*others, f"({MALFORMED} OR {DELETED}) AS {MALFORMED}")
@@ -352,14 +351,14 @@ def _selected(column: ColumnDefinition, kept_type: bool) -> str:
 def _malformed(source: Source) -> str:
     """Return the SQL of the `__malformed` column.
 
-    It reads every column, for Spark judges only those that are read, and a row must not be malformed for one query and
-    well-formed for another. A hash is never below the least integer, but the optimizer does not know it.
+    It reads every column, because Spark checks only the columns that are read, and a row must be malformed for all
+    queries or none. A hash is never below the least integer, but the optimizer does not know that.
     """
     read = [quoted(column.name) for column in without_file_metadata(source).columns if column.expression is None]
     nulls = ", ".join(f"{name} IS NULL" for name in read)
     malformed = f"{_corrupt(source)} IS NOT NULL AND hash({nulls}) >= -2147483648"
     if len(read) == 1:
-        # A line of one text is well-formed whatever it says.
+        # A line with a single text column is always well-formed.
         malformed = f"({malformed}) OR CAST({read[0]} AS STRING) <=> '{LONG_LINE}'"
     return f"({malformed}) AS {MALFORMED}"
 
@@ -367,13 +366,13 @@ def _malformed(source: Source) -> str:
 def located_options(source: Source) -> dict[str, str]:
     """Return the options with a local path made absolute; a stream over one file lists its folder.
 
-    Raises ProgrammingError if files have no path, OperationalError if a local path does not exist, Spark takes the
-    name of what is there for a pattern, or folders named like key=value stand among files.
+    Raises ProgrammingError if files have no path, OperationalError if a local path does not exist, Spark treats the
+    name of an existing file as a pattern, or folders named like key=value are beside files.
     """
     options = dict(source.options)
     name = next((name for name in options if name.lower() == "path"), None)
     if name is None and source.format.lower() in _SCHEMA_ACCEPTED | {"text"}:
-        # Spark takes a table without it for one that has no rows.
+        # Spark treats a table without path as empty.
         raise ProgrammingError(f"{source.name} does not say where its files are", hint=_path_hint(source))
     if name is None or urlparse(options[name]).scheme not in ("", "file"):
         return options
@@ -399,7 +398,7 @@ def located_options(source: Source) -> dict[str, str]:
 
 
 def _looks_everywhere(options: dict[str, str]) -> bool:
-    """Tell whether files are read wherever they lie, whatever their folders are called."""
+    """Tell whether files are read in all folders, whatever the folders' names."""
     return any(name.lower() == "recursivefilelookup" and value.lower() == "true" for name, value in options.items())
 
 
@@ -411,7 +410,7 @@ def _path_hint(source: Source) -> str:
 
 
 def _explained(source: Source, error: Error) -> Error:
-    """Name the source in the error, and say how a missing connector is added."""
+    """Name the source in the error, and add a hint on how to add a missing connector."""
     message = f"{source.name} cannot be read: {error.message}"
     if "avro data source is not loaded" in error.message.lower():
         hint = f"have Spark's package for Avro: spark.jars.packages={AVRO}"
@@ -430,8 +429,8 @@ def _explained(source: Source, error: Error) -> Error:
 
 
 def observe_source(frame: DataFrame, name: str) -> DataFrame:
-    """Return the frame's rows that have a place in time, without the marks of others; the observation `name` counts
-    those of each batch as `count_source` does."""
+    """Return the frame without rejected rows and without marks; the observation `name` counts the rows of each batch as
+    `count_source` does."""
     return without_marks(count_source(frame, name))
 
 
@@ -447,7 +446,7 @@ def count_source(frame: DataFrame, name: str) -> DataFrame:
 
 
 def without_marks(frame: DataFrame) -> DataFrame:
-    """Return the frame without malformed rows and those that are too far ahead, and without their marks."""
+    """Return the frame without malformed rows, rows that are too far ahead, and their marks."""
     for mark in (MALFORMED, AHEAD):
         if mark in frame.columns:
             frame = frame.where(f"NOT {mark}").drop(mark)

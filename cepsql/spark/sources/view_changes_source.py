@@ -1,4 +1,4 @@
-"""The changes of a view as a Python data source of Spark's: an offset is a batch of the view's query."""
+"""The changes of a view as a Spark Python data source: an offset is a batch of the view's query."""
 
 import base64
 import pickle
@@ -19,18 +19,18 @@ from cepsql.views.version_changes import versions_between
 
 _NAME = "cepsql_view_changes"
 _SPEC = "secret.spec"
-"""The option that holds everything; Spark does not show the values of options with such names."""
+"""The option with the whole reading; Spark redacts the values of options with such names."""
 
 _ROWS = 50_000
 _SEEN_EVERY = 3_600.0
-"""After how many seconds without changes a reader lets it be known that it is still there."""
+"""After how many seconds without changes a reader reports that it is alive."""
 
 
 @dataclass(frozen=True)
 class ChangesReading:
-    """What is read: the changes of a view as columns of these names.
+    """What is read: the changes of a view, as columns of these names.
 
-    owner: who reads them, which a drop of it tells.
+    owner: of the reader; `cepsql.views.change_feed.end_reading` ends the readings of an owner.
     """
 
     view: ViewSource
@@ -39,7 +39,7 @@ class ChangesReading:
 
 
 def changes_frame(spark: SparkSession, reading: ChangesReading, ddl: str) -> DataFrame:
-    """Return a stream of what `reading` says, with the columns of `ddl`."""
+    """Return the stream of a reading, with the columns of `ddl`."""
     spark.dataSource.register(_ViewChanges)
     spec = base64.b64encode(pickle.dumps(reading)).decode()
     return spark.readStream.format(_NAME).schema(ddl).option(_SPEC, spec).load()
@@ -55,18 +55,17 @@ class _ViewChanges(DataSource):
 
 
 class _ChangesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets are {"reader": what the store knows this reader by, "view", "checkpoint", "batch": up to which it has
-    read}.
+    """Offsets are {"reader": the reader's id in the store, "view", "checkpoint", "batch": the last batch read}.
 
-    The first is {}: then come the rows as of a batch, which can be told again, for the changes since it are kept. Of
-    versions it is the first that is kept, and "first" in all offsets.
+    The first offset is {}. It is followed by the rows as of a batch, which can be read again because the store keeps
+    the changes since. For versions that is the first batch kept, and all offsets have it as "first".
     """
 
     def __init__(self, reading: ChangesReading):
         self._reading = reading
         self._target: Point | None = None
         self._all = False
-        self._told = time.monotonic()
+        self._reported_at = time.monotonic()
 
     def initialOffset(self) -> dict:
         return {}
@@ -83,11 +82,11 @@ class _ChangesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             begun = begin_reading(self._reading.view, reader, self._reading.owner)
             if begun is None:
                 return {}
-            known = {"reader": reader, "view": self._reading.view.name, "checkpoint": begun.checkpoint}
+            offset = {"reader": reader, "view": self._reading.view.name, "checkpoint": begun.checkpoint}
             if not self._reading.view.versions:
-                return {**known, "batch": begun.batch}
+                return {**offset, "batch": begun.batch}
             now = last_point(self._reading.view) or begun
-            return {**known, "batch": max(now.batch, begun.batch), "first": begun.batch}
+            return {**offset, "batch": max(now.batch, begun.batch), "first": begun.batch}
         last = self._target if self._all else last_point(self._reading.view)
         if last is None or (last.checkpoint == start["checkpoint"] and last.batch <= start["batch"]):
             self._let_be_known(start)
@@ -97,7 +96,7 @@ class _ChangesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: dict) -> None:
         if end:
             read_until(self._reading.view, end["reader"], self._reading.owner, end["batch"])
-            self._told = time.monotonic()
+            self._reported_at = time.monotonic()
 
     def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
         return [InputPartition((start, end))]
@@ -109,11 +108,11 @@ class _ChangesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         after = Point(start["checkpoint"], start["batch"]) if start else None
         view, until = self._reading.view, Point(end["checkpoint"], end["batch"])
         if view.versions:
-            found = versions_between(view, after, until, end["first"])
+            changes = versions_between(view, after, until, end["first"])
         else:
-            found = changes_between(view, after, until)
-        yield from found.select(list(self._reading.names)).combine_chunks().to_batches(_ROWS)
+            changes = changes_between(view, after, until)
+        yield from changes.select(list(self._reading.names)).combine_chunks().to_batches(_ROWS)
 
     def _let_be_known(self, start: dict) -> None:
-        if time.monotonic() - self._told > _SEEN_EVERY:
+        if time.monotonic() - self._reported_at > _SEEN_EVERY:
             self.commit(start)

@@ -1,4 +1,4 @@
-"""The rows of a materialized view, as they are now, for Spark."""
+"""The current rows of a materialized view, for Spark."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from cepsql.views.version_changes import versions_kept
 
 
 def view_frame(spark: SparkSession, view: ViewSource) -> DataFrame:
-    """Return the rows that a view has now, with the types of its definition.
+    """Return the current rows of a view, with the types of its definition.
 
     Raises OperationalError if its store does not answer, or it has never run.
     """
@@ -22,16 +22,16 @@ def view_frame(spark: SparkSession, view: ViewSource) -> DataFrame:
 
 
 def view_frames(spark: SparkSession, views: Sequence[ViewSource], as_of: AsOf = NOW) -> dict[str, DataFrame]:
-    """Return the rows of views by their names, those of one store as of one moment.
+    """Return the rows of views by name; the views of one store are read as of one moment.
 
     Raises OperationalError as `cepsql.views.points.read_as_of`.
     """
     now = [view for view in views if not view.versions]
     wanted = [Wanted(view, tuple(column.name for column in view.columns)) for view in now]
-    found = [rows.rows for rows in read_as_of(wanted, as_of)] if now else []
-    found += [versions_kept(view) for view in views if view.versions]
+    tables = [rows.rows for rows in read_as_of(wanted, as_of)] if now else []
+    tables += [versions_kept(view) for view in views if view.versions]
     read = [*now, *(view for view in views if view.versions)]
-    return {view.name: _frame(spark, view, rows) for view, rows in zip(read, found, strict=True)}
+    return {view.name: _frame(spark, view, rows) for view, rows in zip(read, tables, strict=True)}
 
 
 def _frame(spark: SparkSession, view: ViewSource, rows: pa.Table) -> DataFrame:

@@ -1,4 +1,4 @@
-"""CURRENT_WATERMARK in Spark: a stage that lets rows come at once, and tells the bound at which each did."""
+"""CURRENT_WATERMARK in Spark: a stage that passes rows on at once, each with the watermark at its arrival."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,11 +15,11 @@ from cepsql.spark.staging.spark_stage import Feed
 from cepsql.spark.staging.staged import Staged
 
 STATE_VERSION = 1
-"""Of the state; to be raised when the columns that travel change."""
+"""Version of the state; raise it when the columns of the rows change."""
 
 
 def current_watermark_stage(node: CurrentWatermark, feeds: Sequence[Feed]) -> Staged:
-    """Return what gives out the rows of streams at once, each with the watermark at which it came.
+    """Return the stage that passes on the rows of streams at once, each with the watermark at its arrival.
 
     feeds: streams of the same columns and types.
     """
@@ -28,9 +28,10 @@ def current_watermark_stage(node: CurrentWatermark, feeds: Sequence[Feed]) -> St
     identity = digest(["current watermark", STATE_VERSION, rows.time, [asdict(c) for c in rows.columns]])[:16]
     values = [field for field in layout_fields(frame, rows.layout) if field.name.startswith("v")]
     fields = [StructField(field.name, field.dataType) for field in values]
-    known = time_of(WATERMARK, column_type(frame, rows.time))
-    output = (*(f"v{i} AS {quoted(c.name)}" for i, c in enumerate(rows.columns)), f"{known} AS {quoted(rows.hidden)}")
+    watermark = time_of(WATERMARK, column_type(frame, rows.time))
+    columns = (f"v{i} AS {quoted(c.name)}" for i, c in enumerate(rows.columns))
+    output = (*columns, f"{watermark} AS {quoted(rows.hidden)}")
     schema = StructType([*fields, StructField(WATERMARK, LongType())])
-    # Rows that come after the end of the input was told, as by a drain, are rows like others.
+    # Rows that arrive after the end of the input was signalled, as by a drain, are ordinary rows.
     endless = not node.markers
     return Staged(operator, feeds, identity, schema, output, operator.hold, lateness=EVER, endless=endless)

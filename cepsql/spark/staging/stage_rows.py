@@ -1,4 +1,4 @@
-"""The rows that a stage gives out, and what plain SQL makes of them, computed by Arrow where they are read next."""
+"""The output rows of a stage and plain SQL over them, computed with Arrow where they are read next."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,22 +32,21 @@ from cepsql.spark.jvm.classic import has_java
 from cepsql.spark.sources.arrow_scan import scan_session, session_obstacle
 
 CHANGE = "__change"
-"""The TINYINT column of the output that tells what each row does (`cepsql.ordered.operator.Change`), where an operator
-gives out other rows than inserted ones."""
+"""The TINYINT column of the output with each row's `cepsql.ordered.operator.Change`, if not all rows are inserts."""
 
 
 @dataclass(frozen=True)
 class StageRows:
-    """Rows that a stage gives out, under plain SQL that only filters them and computes columns.
+    """Output rows of a stage, under plain SQL that only filters them and computes columns.
 
-    stage:  its `bound` and `output`, as `spark_stage.run_stage` gives them; None: what reads them runs in
-            the task of the stage.
+    stage:  its `bound` and `output`, as `spark_stage.run_stage` returns them; None: their reader runs in the task of
+            the stage.
     schema: of the rows in `output`.
     output: the columns that the SQL above reads, as Spark SQL with their names.
-    hold:   how many microseconds the event time of rows may lie behind the bound at which they come out.
-    above:  the queries over them, each over the one before.
-    labelled: how many of these stand below what tells users what each change does; None: nothing does.
-    node:   what gives the rows, where `stage` is None.
+    hold:   how many microseconds the event time of rows may lie behind the watermark at which they come out.
+    above:  the queries over the rows, each over the one before.
+    labelled: how many of the queries precede the labelling of changes with their operation; None: no labelling.
+    node:   the operator whose rows these are, if `stage` is None.
     """
 
     stage: DataFrame | None
@@ -59,37 +58,37 @@ class StageRows:
     node: ChangeOperator | None = None
 
     def under(self, query: exp.Query) -> "StageRows | None":
-        """Return the rows of a query over these, None where it does more than to filter them and to compute columns."""
+        """Return the rows of a query over these, None if it does more than filter them and compute columns."""
         try:
             plain_table(query)
         except Unlike:
             return None
         return replace(self, above=(*self.above, query))
 
-    def told(self) -> "StageRows":
-        """Return the rows with what each change does, in place of the hidden columns."""
+    def with_operations(self) -> "StageRows":
+        """Return the rows with the operation of each change, in place of the hidden columns."""
         return replace(self, labelled=len(self.above))
 
 
 def arrow_session(spark: SparkSession) -> Session | None:
-    """Return the rules of a session, None if Arrow cannot follow them."""
+    """Return the rules of a session, None if Arrow can't follow them."""
     if not has_java(spark) or session_obstacle(spark) is not None:
         return None
     return scan_session(spark)
 
 
 def given_columns(schema: StructType, output: Sequence[str], session: Session) -> Columns:
-    """Return what the columns of an operator stand for, among those that it gives out; raises Unlike."""
+    """Return the columns of an operator's output as expressions over the stage's rows; raises Unlike."""
     own = _carried(schema)
     select = parse_one(f"SELECT {', '.join(output)} FROM stage", read=DIALECT, into=exp.Select)
     _, columns = projected(select, own, session)
-    # Markers are no rows.
+    # Markers are not rows.
     columns[BOUND] = Constant(None, BIGINT)
     return columns
 
 
 def _carried(schema: StructType) -> Columns:
-    """Return columns that are there as they are."""
+    """Return the columns of a schema, unchanged."""
     carried = Columns()
     for column in schema.fields:
         type_name = column.dataType.simpleString()
@@ -98,10 +97,7 @@ def _carried(schema: StructType) -> Columns:
 
 
 def selected(queries: Sequence[exp.Query], columns: Columns, session: Session) -> tuple[Expression | None, Columns]:
-    """Return what the rows of queries, each over the one before, satisfy, and what their columns stand for.
-
-    Raises Unlike.
-    """
+    """Return the condition and the columns of queries, each over the one before, as expressions; raises Unlike."""
     condition = None
     for query in queries:
         more, columns = projected(query, columns, session)
@@ -110,12 +106,12 @@ def selected(queries: Sequence[exp.Query], columns: Columns, session: Session) -
 
 
 def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputPackets | None":
-    """Return how rows become packets for an operator, None where only Spark makes of them what it reads.
+    """Return how rows become packets for an operator, None if only Spark can compute the operator's input.
 
-    Of rows that come in the task of the operator nothing tells which bucket they are for: there is one.
+    Rows that arrive in the task of the operator need no bucket: there is only one.
 
-    layout: of what the operator reads.
-    frame:  the rows as Spark has them, with BOUND where markers come between them.
+    layout: of the operator's input.
+    frame:  the rows in Spark, with BOUND if markers come between them.
     """
     session = arrow_session(frame.sparkSession)
     if session is None:
@@ -133,7 +129,7 @@ def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputP
 
 
 def has_types(rows: Projection, layout: RowLayout, frame: DataFrame) -> bool:
-    """Tell whether the columns of a layout have the types that Spark gives them over a frame."""
+    """Tell whether the columns of a layout have Spark's types over a frame."""
     fields = layout_fields(frame, layout)
     # The mask comes last.
     pairs = zip(fields, rows.values, strict=False)
@@ -142,9 +138,9 @@ def has_types(rows: Projection, layout: RowLayout, frame: DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class OutputPackets:
-    """Makes packets of what a stage gives out, without rows of Spark's.
+    """Makes packets from a stage's output, without Spark rows.
 
-    hold: of the marker that follows the rows of a task; None: none does.
+    hold: of the marker that follows the rows of a task; None: no marker.
     """
 
     stage: DataFrame | None
@@ -160,21 +156,21 @@ class OutputPackets:
 
 @dataclass(frozen=True)
 class TaskPackets:
-    """Makes packets of what a micro-batch of a stage gave, in its task; picklable. `hold` as of `OutputPackets`."""
+    """Makes packets from a stage's output of a micro-batch, in its task; picklable. `hold` as in `OutputPackets`."""
 
     projection: Projection
     hold: int | None
     packing: Packing
 
-    def __call__(self, given: Advanced) -> Iterator[Packet]:
-        rows = with_changes(given)
-        pieces = [(given.bound, rows)] if rows.num_rows else []
-        batches = _routed(self.projection, self.hold, 1, [(given.bound, None), *pieces])
+    def __call__(self, advanced: Advanced) -> Iterator[Packet]:
+        rows = with_changes(advanced)
+        pieces = [(advanced.bound, rows)] if rows.num_rows else []
+        batches = _routed(self.projection, self.hold, 1, [(advanced.bound, None), *pieces])
         return pack_in_task(batches, self.packing.input, self.packing.reduction)
 
 
 def with_changes(advanced: Advanced) -> pa.Table:
-    """Return the rows that a stage gave out, with what each does in CHANGE where they are not all inserted."""
+    """Return a stage's output rows, with CHANGE if they are not all inserts."""
     rows = advanced.output
     return rows if advanced.changes is None or not rows.num_rows else rows.append_column(CHANGE, advanced.changes)
 
@@ -187,7 +183,7 @@ def _packed(
 
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table | None]]:
-    """Yield what the `bound` and the `output` of a stage say."""
+    """Yield the watermark in `bound` and the rows in `output` of a stage."""
     for batch in batches:
         yield max(batch["bound"].to_pylist(), default=BEGINNING), None
         for rows in outputs(batch):
@@ -197,9 +193,9 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table |
 def _routed(
     made: Projection, hold: int | None, buckets: int, pieces: Iterable[tuple[int, pa.Table | None]]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield rows with their bucket, and at last a marker, if one is asked for.
+    """Yield rows with their bucket, and a marker at the end, unless `hold` is None.
 
-    pieces: how far the stage is that gave the rows, and rows.
+    pieces: the watermark of the stage, and rows.
     """
     marks = [] if hold is None else [("bound", pa.int64())]
     schema = pa.schema([*made.schema, ("bucket", pa.int32()), *marks])

@@ -1,8 +1,8 @@
-"""The Spark session of each engine of this process that was given none.
+"""The Spark sessions of engines of this process that do not get one from the user.
 
-The first engine starts Spark. Others get sessions beside its own, in the same Spark, so that the settings of each hold
-for its own statements alone. Whoever closes last stops it. A Spark that somebody else has started is used as it is, or,
-for an engine with settings, by a copy of its session, and never stopped.
+The first engine starts Spark. Other engines get their own sessions in the same Spark, so that an engine's settings
+affect only its own statements. The last engine to close stops Spark. A Spark that was started elsewhere is never
+stopped: an engine uses its session, or, if the engine has settings, a copy of it.
 
 Relies on: `SparkContext._active_spark_context` and `_gateway` are those of the Spark that runs, `_jsc` is None once it
 is stopped, and `_jsparkSession.cloneSession()` is a copy of a session.
@@ -36,8 +36,8 @@ _SQL, _MASTER, _LISTED = "spark.sql.", "spark.master", ("spark.jars", "spark.jar
 class _StartedSpark:
     """The Spark that an engine has started, with these settings.
 
-    users:  the engines that use it; one that nobody has any more needs no closing.
-    closed: one of those that were not given its session has been closed: the last one stops it.
+    users:  the engines that use it; weak references, because an unreferenced engine needs no close.
+    closed: whether an engine without a session from the user was closed: then the last engine stops Spark.
     """
 
     spark: SparkSession
@@ -46,18 +46,18 @@ class _StartedSpark:
     closed: bool = False
 
     def runs(self, spark: SparkSession) -> bool:
-        """Tell whether a session is one of this Spark."""
+        """Tell whether a session belongs to this Spark."""
         return getattr(spark, "_sc", None) is self.spark.sparkContext
 
 
 _STARTED: list[_StartedSpark] = []
-"""The one that runs, if an engine has started it."""
+"""The running Spark, if an engine has started it."""
 
 _JAVA: list[tuple[object, dict[str, str]]] = []
-"""The gateway to the Java process that an engine has started last, and its settings, which Java keeps."""
+"""The gateway to the Java process that an engine started last, and the settings that Java keeps."""
 
 _COPIES: "weakref.WeakKeyDictionary[SparkSession, SparkSession]" = weakref.WeakKeyDictionary()
-"""Whose copy a session is."""
+"""The original of each copied session."""
 
 _LOCK = threading.Lock()
 
@@ -65,18 +65,18 @@ _LOCK = threading.Lock()
 def open_session(
     engine: object, master: str | None, settings: Mapping[str, str], sources: Iterable[Source]
 ) -> SparkSession:
-    """Return a session with these settings for an engine that was given none.
+    """Return a session with these settings for an engine without a session from the user.
 
-    sources: those that Spark, if it is started, needs connectors for.
-    Raises SessionError if Spark does not start, or if the one that runs was started with other settings than these, of
-    those that only a start can give; OperationalError or ProgrammingError for a value that Spark refuses.
+    sources: those for which Spark, if it is started, needs connectors.
+    Raises SessionError if Spark does not start, or if the running Spark was started with other values of settings that
+    only apply at start; OperationalError or ProgrammingError for a value that Spark refuses.
     """
     with _LOCK:
         running = active_session() or _session_of_context()
         wanted = dict(settings) | ({} if master is None else {_MASTER: master})
         if running is None:
-            given, fetched = with_packages(wanted, sources)
-            opened = _start(given, fetched)
+            start_settings, fetched = with_packages(wanted, sources)
+            opened = _start(start_settings, fetched)
             _STARTED[:] = [_StartedSpark(opened, wanted, weakref.WeakSet([engine]))]
             return opened
         started = _STARTED[0] if _STARTED and _STARTED[0].runs(running) else None
@@ -89,25 +89,25 @@ def open_session(
 
 
 def join_session(engine: object, spark: SparkSession) -> None:
-    """Note that an engine was given a session: if it is one of a Spark that another has started, that must go on."""
+    """Note that an engine uses the user's session; if another engine started its Spark, that must keep running."""
     hush()
     with _LOCK:
         if _STARTED and _STARTED[0].runs(spark):
             _STARTED[0].users.add(engine)
 
 
-def leave_session(engine: object, given: bool) -> bool:
-    """Note that an engine is closed, and stop the Spark that it or another has started if nobody uses it any more.
+def leave_session(engine: object, has_own_session: bool) -> bool:
+    """Note that an engine is closed, and stop the Spark that an engine started if no engine uses it any more.
 
-    given: the engine was given its session.
-    Returns whether that Spark goes on for others.
+    has_own_session: the engine's session is the user's.
+    Returns whether Spark keeps running for others.
     """
     with _LOCK:
         if not _STARTED or engine not in _STARTED[0].users:
             return False
         started = _STARTED[0]
         started.users.discard(engine)
-        started.closed |= not given
+        started.closed |= not has_own_session
         if started.users or not started.closed:
             return True
         _STARTED.clear()
@@ -117,13 +117,13 @@ def leave_session(engine: object, given: bool) -> bool:
 
 
 def _session_of_context() -> SparkSession | None:
-    """Return a session of the Spark that somebody has started without one."""
+    """Return a session of a running Spark that has none."""
     context = SparkContext._active_spark_context
     return None if context is None or context._jsc is None else SparkSession(context)
 
 
 def _start(settings: dict[str, str], fetched: str | None) -> SparkSession:
-    """Start Spark, in the Java process that runs unless an engine has started that with other settings."""
+    """Start Spark in the running Java process, unless an engine has started that with other settings."""
     if _JAVA and _JAVA[0][0] is SparkContext._gateway and _JAVA[0][1] != settings:
         end_java()
     own = SparkContext._gateway is None
@@ -137,7 +137,7 @@ def _start(settings: dict[str, str], fetched: str | None) -> SparkSession:
 
 
 def _check_settings(spark: SparkSession) -> None:
-    """Stop a Spark whose settings of sessions have a wrong value: it would only say so to the first who uses it."""
+    """Stop a Spark with wrong values of session settings, which it would only report on first use."""
     try:
         _ = spark.conf
     except (PySparkException, Py4JError, OSError) as failure:
@@ -149,7 +149,7 @@ def _check_settings(spark: SparkSession) -> None:
 
 
 def _beside(started: _StartedSpark, wanted: Mapping[str, str]) -> SparkSession:
-    """Return a new session of a Spark that an engine has started, without the settings of that engine."""
+    """Return a new session in a Spark that an engine has started, without the settings of that engine."""
     beside = started.spark.newSession()
     usual = session_settings()
     for key in started.settings.keys() - wanted.keys():
@@ -160,7 +160,7 @@ def _beside(started: _StartedSpark, wanted: Mapping[str, str]) -> SparkSession:
 
 
 def _copy(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
-    """Return a session with the settings, views and functions of one that somebody else made, and further settings."""
+    """Return a copy of a foreign session with its settings, views and functions, and further settings."""
     if not has_java(running):
         for key, value in wanted.items():
             if running.conf.get(key, None) != value:
@@ -173,7 +173,7 @@ def _copy(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
 
 
 def _apply(spark: SparkSession, wanted: Mapping[str, str], started: _StartedSpark | None) -> None:
-    """Give a new session settings; those that it cannot have of its own must be those of its Spark."""
+    """Apply settings to a new session; those that are not per session must equal those of its Spark."""
     for key, value in wanted.items():
         if _is_of_session(spark, key) and _set(spark, key, value):
             continue
@@ -195,7 +195,7 @@ def _is_of_session(spark: SparkSession, key: str) -> bool:
 
 
 def _set(spark: SparkSession, key: str, value: str | None) -> bool:
-    """Set a setting, or take it away; tell whether Spark lets a session have it."""
+    """Set or unset a setting; tell whether Spark allows it in a session."""
     try:
         if value is None:
             spark.conf.unset(key)

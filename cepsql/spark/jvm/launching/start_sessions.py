@@ -1,4 +1,4 @@
-"""Sessions in which queries are started side by side, for each start lends its settings to a session.
+"""Sessions for concurrent starts of queries, because each start changes settings of a session.
 
 Relies on: `_jsparkSession.cloneSession()` is a copy of a session, and `ensure_callback_server_started` is safe to
 call before threads need it.
@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 
 
 class StartSessions:
-    """Copies of a session, as many as there are starts at once; they share its Spark.
+    """Copies of a session, one for each concurrent start; they share its Spark.
 
-    session: gives the session that is copied; another one once Java has ended.
-    A copy is used again, for Spark keeps for ever what it makes for a session.
+    session: returns the session to copy; another one after Java has ended.
+    Copies are reused, because Spark never frees what it creates for a session.
     """
 
     def __init__(self, session: Callable[[], SparkSession]):
@@ -30,16 +30,16 @@ class StartSessions:
         with self._lock:
             session = self._session()
             if session is not self._copied:
-                # Two starts would make this server at once.
+                # Two concurrent starts would both create this server.
                 ensure_callback_server_started(session.sparkContext._gateway)
                 self._copied, self._free = session, []
-            found = self._free.pop() if self._free else _copy(session)
+            copy = self._free.pop() if self._free else _copy(session)
         try:
-            yield found
+            yield copy
         finally:
             with self._lock:
                 if session is self._copied:
-                    self._free.append(found)
+                    self._free.append(copy)
 
 
 def _copy(session: SparkSession) -> SparkSession:

@@ -1,4 +1,4 @@
-"""What Spark says of columns that stand for something else, in the words of the statement."""
+"""Spark's messages about stand-in columns, in the words of the statement."""
 
 import re
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ from cepsql.plan.tree.stand_ins import stand_ins
 from cepsql.spark.jvm.messages.failures import placed, refused_pieces
 
 
-def spoken(error: Error, failure: Exception, root: Node, sql: str) -> Error:
-    """Let what Spark said of a plan speak of its columns as they were written, and point there; return the error.
+def in_words_of_statement(error: Error, failure: Exception, root: Node, sql: str) -> Error:
+    """Return the error with columns named as the statement writes them, and its position there.
 
-    error, failure: what Spark raised, translated and as it was.
+    error, failure: Spark's failure, translated and original.
     sql:            the statement.
     """
     if not isinstance(failure, AnalysisException):
@@ -26,20 +26,20 @@ def spoken(error: Error, failure: Exception, root: Node, sql: str) -> Error:
 
 
 def _measures(failure: AnalysisException, root: Node) -> Mapping[str, str]:
-    """Return what stands for what in the match that computes the piece of SQL of which Spark complains."""
+    """Return the stand-ins of the match that computes the SQL that Spark rejects, by name."""
     pieces = refused_pieces(failure)
     for match in matches_of(root):
         columns = [*(column.sql for column in match.output), *(aggregate.call for aggregate in match.aggregates)]
         if any(piece.lower() in sql.lower() for piece in pieces for sql in columns):
             return match.written
-        # Spark names default arguments, too.
+        # Spark also shows default arguments.
         if match.aggregates and any(f"{ELEMENT}." in piece for piece in pieces):
             return match.written
     return {}
 
 
 def _as_written(text: str, written: Mapping[str, str]) -> str:
-    """Return a text in which what was written stands in place of what Spark was given.
+    """Return a text with stand-ins replaced by what the statement has in their place.
 
     >>> _as_written("(timestamp_micros(a1) + a0)", {"a0": "A.price", "TIMESTAMP_MICROS(a1)": "A.ts"})
     '(A.ts + A.price)'

@@ -1,4 +1,4 @@
-"""Notices when the files of a table change that a running query reads as they were at its start."""
+"""Detect changes to the files of a table that a running query read at its start."""
 
 import glob
 import logging
@@ -13,23 +13,23 @@ from cepsql.catalog.locations import is_local, local_path
 LOGGER = logging.getLogger("cepsql")
 
 SECONDS = 10.0
-"""So often the files are looked at, at most."""
+"""The minimum interval between checks of the files."""
 
 
 class TableFiles:
-    """The local files of tables without REFRESH EVERY, as they were when a query was started."""
+    """The local files of tables without REFRESH EVERY, in their state at the start of a query."""
 
     def __init__(self, tables: Iterable[Source]):
-        self._known = [(table, local_files(table)) for table in tables if table.refresh is None]
+        self._states = [(table, local_files(table)) for table in tables if table.refresh is None]
         self._next = time.monotonic() + SECONDS
 
     def check(self) -> None:
-        """Warn of tables whose files have changed, once of each."""
-        if not self._known or time.monotonic() < self._next:
+        """Warn once of each table whose files have changed."""
+        if not self._states or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + SECONDS
-        changed = [table for table, files in self._known if local_files(table) != files]
-        self._known = [(table, files) for table, files in self._known if table not in changed]
+        changed = [table for table, files in self._states if local_files(table) != files]
+        self._states = [(table, files) for table, files in self._states if table not in changed]
         for table in changed:
             LOGGER.warning(
                 "the files of the table %s have changed since the query was started, which does not see new ones, and "
@@ -40,7 +40,7 @@ class TableFiles:
 
 @dataclass(frozen=True)
 class FileState:
-    """What a change of a file changes: `inode` differs if another file took its place, `changed` is in nanoseconds."""
+    """The state of a file: `inode` differs if another file replaced it, `changed` is in nanoseconds."""
 
     inode: int
     size: int
@@ -48,17 +48,17 @@ class FileState:
 
 
 def table_path(table: Source) -> str | None:
-    """Return the absolute path of the files of a table, a pattern of glob's, None if they are not on this machine."""
+    """Return the absolute path of the files of a table, a glob pattern, or None if they are not on this machine."""
     path = next((value for name, value in table.options if name.lower() == "path"), None)
     return local_path(path) if path is not None and is_local(path) else None
 
 
 def local_files(table: Source) -> dict[str, FileState]:
-    """Return the states of the files of a table, by their paths; none if they are not on this machine."""
+    """Return the states of the files of a table by path; empty if they are not on this machine."""
     path = table_path(table)
     if path is None:
         return {}
-    found: dict[str, FileState] = {}
+    states: dict[str, FileState] = {}
     for place in glob.glob(path):
         inside = (os.path.join(folder, file) for folder, _, files in os.walk(place) for file in files)
         for file in inside if os.path.isdir(place) else [place]:
@@ -67,5 +67,5 @@ def local_files(table: Source) -> dict[str, FileState]:
             except OSError:
                 continue
             if os.path.basename(file)[0] not in "._":
-                found[file] = FileState(status.st_ino, status.st_size, status.st_mtime_ns)
-    return found
+                states[file] = FileState(status.st_ino, status.st_size, status.st_mtime_ns)
+    return states

@@ -1,4 +1,4 @@
-"""Reads tables again while a query runs, and goes on with what was read before where that fails."""
+"""Read tables again while a query runs; on failure, the rows read before stay in use."""
 
 import logging
 import threading
@@ -23,10 +23,10 @@ _END_SECONDS = 5.0
 
 
 class TableRefresh:
-    """Keeps the snapshots of the tables with REFRESH EVERY that a query reads; `failures` counts readings that failed.
+    """Manages the snapshots of a query's tables with REFRESH EVERY; `failures` counts failed readings.
 
-    files:  where the snapshots are; None if no table is read again.
-    tables: all tables that it reads.
+    files:  of the snapshots; None if no table is read again.
+    tables: all tables that the query reads.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class TableRefresh:
     ):
         tables = tuple(tables)
         self.failures = 0
-        self._spark, self._given, self._mounts = spark, files, mounts or {}
+        self._spark, self._snapshot_files, self._mounts = spark, files, mounts or {}
         self._tables = [table for table in tables if table.refresh is not None]
         self._table_files = TableFiles(tables)
         self._failing: set[str] = set()
@@ -47,32 +47,32 @@ class TableRefresh:
 
     @property
     def _files(self) -> HostFiles:
-        assert self._given is not None
-        return self._given
+        assert self._snapshot_files is not None
+        return self._snapshot_files
 
     def begin(self) -> None:
         """Read every table before the query starts.
 
-        A table that cannot be read now, but was by an earlier run, is taken as it was then. Raises the error otherwise.
+        If a table can't be read, the snapshot of an earlier run is used. Without such a snapshot, raises the error.
         """
         for table in self._tables:
             self._refresh(table, needed=not snapshots(snapshot_folder(self._files, table)))
 
     def follow(self) -> None:
-        """Read each table whenever its time has come, in threads of their own, until `end` is called."""
+        """Read each table at its interval, in its own thread, until `end` is called."""
         for table in self._tables:
             thread = thread_beside(partial(self._follow, table), "cepsql-refresh")
             self._threads.append(thread)
             thread.start()
 
     def end(self) -> None:
-        """Read no table again; one that is being read is waited for a few seconds."""
+        """Stop reading tables; wait a few seconds for those that are being read."""
         self._ended.set()
         for thread in self._threads:
             thread.join(_END_SECONDS)
 
     def batch_done(self) -> None:
-        """Note that a micro-batch is about to be committed: the one before it will not come again."""
+        """Note that a micro-batch is about to commit: the batch before it will not be repeated."""
         self._planned = [self._planned[1], _now()]
         self._table_files.check()
 
@@ -91,13 +91,13 @@ class TableRefresh:
             if needed:
                 raise error from exception
             if not self._ended.is_set():
-                self._told(table, error)
+                self._report(table, error)
             return
         if table.name in self._failing:
             self._failing.remove(table.name)
             LOGGER.warning("the table %s is read again", table.name)
 
-    def _told(self, table: Source, error: Error) -> None:
+    def _report(self, table: Source, error: Error) -> None:
         self.failures += 1
         if table.name not in self._failing:
             self._failing.add(table.name)

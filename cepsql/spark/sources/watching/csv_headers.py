@@ -1,4 +1,4 @@
-"""Headers of CSV files that name declared columns in other places: whatever they say, CSV is read by place."""
+"""Headers of CSV files that name declared columns in other positions: CSV is read by position nevertheless."""
 
 import csv
 import itertools
@@ -13,15 +13,15 @@ from cepsql.catalog import Source
 from cepsql.spark.sources.watching.unread_files import ListedFolder, listed_folder
 
 _BEGIN = 1 << 16
-"""So many bytes of a file are read, in which its header stands."""
+"""How many bytes of a file are read for its header."""
 _MOST_FILES = 1000
-"""So many files of a table at rest are looked at."""
+"""How many files of a table are checked."""
 _OTHERWISE = {"comment", "encoding", "charset", "linesep", "escape"}
-"""Options that say otherwise what the first line is."""
+"""Options that change how the first line is read."""
 
 
 class MisplacedHeader(NamedTuple):
-    """A file, the names in its header, and those that are declared, in their order."""
+    """A file, the names in its header, and the declared names, in order."""
 
     path: str
     names: tuple[str, ...]
@@ -30,8 +30,7 @@ class MisplacedHeader(NamedTuple):
 
 @dataclass(frozen=True)
 class CsvFiles:
-    """CSV files of this machine with headers: where they are, the columns that they are declared to have, and how the
-    header is written."""
+    """CSV files of this machine with headers: their folder, their declared columns, and the syntax of the header."""
 
     folder: ListedFolder
     columns: tuple[str, ...]
@@ -39,14 +38,14 @@ class CsvFiles:
     quote: str = '"'
 
     def misplaced(self, path: str) -> MisplacedHeader | None:
-        """Return the header of a file if it has a declared column in another place; None if it cannot be read."""
-        # What the names of folders say stands in no file.
+        """Return the header of a file if it has a declared column in another position; None if it can't be read."""
+        # Columns in the names of folders are in no file.
         folders = {part.split("=")[0].lower() for part in PurePath(path).parent.parts if "=" in part}
         declared = tuple(name for name in self.columns if name.lower() not in folders)
         names = tuple(self._names(path))
         places = [name.strip().lower() for name in names]
         right = dict(zip((name.lower() for name in declared), [*places, *[None] * len(declared)], strict=False))
-        wrong = any(name in places and name != found for name, found in right.items())
+        wrong = any(name in places and name != actual for name, actual in right.items())
         return MisplacedHeader(path, names, declared) if wrong else None
 
     def _names(self, path: str) -> list[str]:
@@ -60,23 +59,23 @@ class CsvFiles:
 
 
 class CsvHeaders:
-    """Looks at the headers of files before they are read, and tells of each kind of header once."""
+    """Checks the headers of files before they are read, and reports each header once."""
 
     def __init__(self, kinds: Iterable[CsvFiles]):
         self._kinds = tuple(kinds)
-        self._told: set[tuple[str, ...]] = set()
+        self._reported: set[tuple[str, ...]] = set()
 
     def misplaced(self, paths: Iterable[str]) -> Iterator[MisplacedHeader]:
-        """Yield those of these files that were not told before."""
+        """Yield the misplaced headers of these files that were not reported before."""
         for path in paths if self._kinds else ():
             kind = next((kind for kind in self._kinds if kind.folder.covers(path)), None)
-            found = None if kind is None else kind.misplaced(path)
-            if found is not None and found.names not in self._told:
-                self._told.add(found.names)
-                yield found
+            header = None if kind is None else kind.misplaced(path)
+            if header is not None and header.names not in self._reported:
+                self._reported.add(header.names)
+                yield header
 
     def misplaced_there(self) -> Iterator[MisplacedHeader]:
-        """Yield those of the first files that are there now."""
+        """Yield the misplaced headers of the first present files."""
         files = (file.path for kind in self._kinds for file in kind.folder.files())
         return self.misplaced(itertools.islice(files, _MOST_FILES))
 
@@ -95,5 +94,5 @@ def csv_files(source: Source) -> CsvFiles | None:
 
 
 def files_with_headers(sources: Iterable[Source]) -> tuple[CsvFiles, ...]:
-    """Return the CSV files with headers that these read."""
+    """Return the CSV files with headers that these sources read."""
     return tuple(files for files in map(csv_files, sources) if files is not None)

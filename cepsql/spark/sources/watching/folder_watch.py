@@ -1,6 +1,6 @@
-"""Notices that a folder was away for a while, as one on a disk that is unmounted and mounted again.
+"""Detect that a folder was temporarily gone, for example on a disk that was unmounted and mounted again.
 
-Whoever writes by its path meanwhile, such as Spark, makes the folder anew and leaves files where nobody looks for them.
+Meanwhile, a process that writes by path, such as Spark, creates the folder again, and its files are lost.
 """
 
 import contextlib
@@ -13,16 +13,16 @@ _POLL_SECONDS = 0.05
 
 
 class FolderWatch:
-    """A folder that is looked at again and again from now on; raises OSError if it is not there."""
+    """A folder that is checked repeatedly; raises OSError if it is missing."""
 
     def __init__(self, folder: Path):
-        self._folder, self._found, self._left = folder, folder.stat(), False
+        self._folder, self._status, self._left = folder, folder.stat(), False
 
     @property
     def stayed(self) -> bool:
-        """Whether the path has led to the folder whenever it was looked at, and does now."""
+        """Whether the path led to the same folder at every check, this one included."""
         with contextlib.suppress(OSError):
-            if os.path.samestat(self._found, self._folder.stat()):
+            if os.path.samestat(self._status, self._folder.stat()):
                 return not self._left
         self._left = True
         return False
@@ -30,7 +30,7 @@ class FolderWatch:
 
 @contextlib.contextmanager
 def watched_folder(folder: Path) -> Iterator[FolderWatch]:
-    """Watch a folder within the block. Raises OSError if it is not there."""
+    """Watch a folder within the block. Raises OSError if it is missing."""
     watch, ended = FolderWatch(folder), threading.Event()
 
     def look() -> None:

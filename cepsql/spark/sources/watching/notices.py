@@ -1,4 +1,4 @@
-"""What a standing query tells its user while it runs, through the logger `cepsql`."""
+"""Warnings of a running standing query, through the logger `cepsql`."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from cepsql.spark.sources.watching.csv_headers import MisplacedHeader
 from cepsql.spark.sources.watching.unread_files import UnreadFile
 
 LOGGER = logging.getLogger("cepsql")
-"""Python prints its warnings to standard error unless the program gives it a handler."""
+"""Python prints its warnings to standard error unless the program adds a handler."""
 
 _UNREAD = {
     True: "rows may be missing: written to after it was found: %s; a file is read once, so write "
@@ -18,11 +18,11 @@ _UNREAD = {
     False: "not read: changed so much earlier (maxFileAge, by default 7 days) than the newest file that was read: %s; "
     "touch gives a file a new time, and it is read",
 }
-"""By whether a file was read before it was changed."""
+"""Messages for a file that was read before it changed, and for others."""
 
 
 def warn(batch: int, observed: Mapping[str, Mapping[str, Any]], patterns: str) -> None:
-    """Log what a micro-batch could not do as written, one line each.
+    """Log each problem of a micro-batch in one line.
 
     observed: values by name, of each observation by name.
     patterns: the row patterns of the query, as text.
@@ -48,23 +48,23 @@ def warn(batch: int, observed: Mapping[str, Mapping[str, Any]], patterns: str) -
 
 
 def warn_of_unread(files: Iterable[UnreadFile]) -> None:
-    """Log which files of streams have rows that are not read, one line for each reason."""
-    found = list(files)
+    """Log the files of streams with unread rows, one line for each reason."""
+    unread = list(files)
     for changed, why in _UNREAD.items():
-        paths = [file.path for file in found if file.changed == changed and not file.unnamed]
+        paths = [file.path for file in unread if file.changed == changed and not file.unnamed]
         if paths:
             LOGGER.warning(why, named(paths))
-    warn_of_unnamed(file.path for file in found if file.unnamed)
+    warn_of_unnamed(file.path for file in unread if file.unnamed)
 
 
 def warn_of_unnamed(paths: Iterable[str]) -> None:
-    """Log which files have names that are not UTF-8, so that Java finds none of them."""
-    if found := [readable_name(path) for path in paths]:
-        LOGGER.warning("not read: the name is not UTF-8: %s; rename it, and it is read", named(found))
+    """Log the files whose names are not UTF-8: Java can't open them."""
+    if names := [readable_name(path) for path in paths]:
+        LOGGER.warning("not read: the name is not UTF-8: %s; rename it, and it is read", named(names))
 
 
 def warn_of_folders(gone: Iterable[str], back: Iterable[str]) -> None:
-    """Log which folders of streams are gone, so that no rows come, and which are there again."""
+    """Log the folders of streams that are gone, so that no rows arrive, and those that returned."""
     for folder in gone:
         LOGGER.warning("%s is gone: no rows come from there until it is back; its disk may not be mounted", folder)
     for folder in back:
@@ -72,13 +72,13 @@ def warn_of_folders(gone: Iterable[str], back: Iterable[str]) -> None:
 
 
 def warn_of_gone(batch: int, files: Sequence[str]) -> None:
-    """Log which files were gone before the micro-batch that has them could read them."""
+    """Log the files of a micro-batch that were gone before it could read them."""
     if files:
         LOGGER.warning("batch %s: not read: found, and gone before it was read: %s", batch, named(files))
 
 
 def warn_of_headers(files: Iterable[MisplacedHeader]) -> None:
-    """Log which CSV files have declared columns in other places, so that values come into the wrong columns."""
+    """Log the CSV files with declared columns in other positions, so that values are in the wrong columns."""
     for file in files:
         LOGGER.warning(
             "%s: its header names the columns %s, and they are read as %s: CSV is read by place; declare them in that "

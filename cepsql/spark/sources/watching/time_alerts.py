@@ -1,4 +1,4 @@
-"""What a standing query warns of about time: too large a share of late rows, and a watermark ahead of the clock."""
+"""Warnings about time: too large a share of late rows, and a watermark ahead of the system clock."""
 
 import datetime
 import logging
@@ -11,15 +11,15 @@ from cepsql.catalog.working_for import QUERY
 LOGGER = logging.getLogger("cepsql")
 
 JUDGED_ROWS = 100
-"""The share of late rows is taken of so many rows or more, in whole micro-batches."""
+"""The minimum number of rows for a share of late rows, in whole micro-batches."""
 
 _FAR_AHEAD = 86_400_000_000
-"""Microseconds. Times without zone can be hours ahead of the clock without being wrong."""
+"""In microseconds. Times without zone can be hours ahead of the system clock without being wrong."""
 
 
 @dataclass(frozen=True)
 class LateAlert:
-    """Of `rows` rows of a stream `late` were late, a larger share than `above`, from 0 to below 1."""
+    """`late` of `rows` rows of a stream were late, a larger share than `above`, from 0 to below 1."""
 
     stream: str
     rows: int
@@ -30,9 +30,9 @@ class LateAlert:
 class TimeAlerts:
     """Follows the micro-batches of a query.
 
-    shares: above which share of late rows, from 0 to below 1, an alert is raised, by the names of streams.
-    begun:  the totals with which the query begins, as `judge` takes them.
-    raised: how many alerts were.
+    shares: the share of late rows, from 0 to below 1, above which an alert is raised, by stream name.
+    begun:  the totals at the start of the query, as `judge` takes them.
+    raised: the number of alerts so far.
     """
 
     def __init__(self, shares: Mapping[str, float], begun: Mapping[str, tuple[int, int]]):
@@ -42,8 +42,8 @@ class TimeAlerts:
         self._told_ahead = False
 
     def judge(self, counts: Mapping[str, tuple[int, int]], batch: int) -> list[LateAlert]:
-        """Take the totals after a micro-batch, of each stream the rows read and the late ones; return its alerts."""
-        found = []
+        """Return the alerts of a micro-batch; counts: the total rows read and late rows of each stream after it."""
+        alerts = []
         for name, share in self._shares.items():
             read, late = counts.get(name, (0, 0))
             read_before, late_before = self._judged.get(name, (0, 0))
@@ -52,7 +52,7 @@ class TimeAlerts:
             self._judged[name] = read, late
             if late - late_before > share * (read - read_before):
                 self.raised += 1
-                found.append(LateAlert(name, read - read_before, late - late_before, share))
+                alerts.append(LateAlert(name, read - read_before, late - late_before, share))
                 LOGGER.warning(
                     "batch %s: %s of the last %s rows of %s were late, more than %.12g %%; a longer delay in its "
                     "WATERMARK FOR would wait for them",
@@ -62,12 +62,13 @@ class TimeAlerts:
                     name,
                     share * 100,
                 )
-        return found
+        return alerts
 
     def compare(self, watermark: int | None, clock: str) -> None:
-        """Warn, once, of a watermark far ahead of the clock, which an ISO text shows: rows of today would be late.
+        """Warn once of a watermark far ahead of the system clock, because today's rows would be late.
 
-        watermark: in microseconds since 1970, of any year; None: there is none.
+        watermark: in microseconds since 1970, of any year, or None.
+        clock:     the system clock as ISO text.
         """
         if watermark is None or self._told_ahead:
             return

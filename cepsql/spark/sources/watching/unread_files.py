@@ -1,7 +1,7 @@
-"""Files of this machine in the folders of streams whose rows Spark does not read, or not all of them.
+"""Local files in the folders of streams whose rows Spark does not read, or not all of them.
 
-Spark takes no notice of a file that is `maxFileAge` older than the newest one it has read, nor of a file that it knows
-and that is written to or replaced, nor of a folder that is gone: nothing would tell why rows are missing.
+Spark silently ignores a file that is `maxFileAge` older than the newest file it has read, a change to a file that it
+has read, and a missing folder. Without a warning, nothing would explain why rows are missing.
 """
 
 import fnmatch
@@ -22,20 +22,20 @@ from cepsql.spark.checkpoint.source_log import file_age
 from cepsql.spark.jvm.messages.folder_names import is_utf8
 
 _SETTLED_SECONDS = 60.0
-"""A file that has been in a folder for so long, Spark has found."""
+"""After how many seconds in a folder Spark has found a file."""
 
 _FILTERS = {"modifiedbefore", "modifiedafter", "filenameonly"}
-"""Options that say otherwise which files are read."""
+"""Options that change which files are read."""
 
 _NEVER_EMPTY = ("avro", "orc", "parquet")
-"""Formats whose files have a head or a tail of their own."""
+"""Formats whose files have a header or footer."""
 
 _UNKNOWN = ("{", "\\", "^")
-"""What Hadoop and Python read differently in patterns of names."""
+"""Characters in name patterns that Hadoop and Python interpret differently."""
 
 
 class FolderFile(NamedTuple):
-    """A file in a stream's folder: when it was changed, in milliseconds as Spark notes it, and when it came there, in
+    """A file in a stream's folder, with its change time in milliseconds, as in Spark's log, and its arrival time in
     seconds."""
 
     path: str
@@ -45,13 +45,13 @@ class FolderFile(NamedTuple):
 
 @dataclass(frozen=True)
 class ListedFolder:
-    """Where a stream finds its files.
+    """The folder of a stream's files.
 
-    path:      a folder, a file or a pattern of such.
-    names:     a pattern that names of files match.
-    recursive: whether folders below have files of the stream.
-    age:       by how many seconds a file may be older than the newest one; None: by any.
-    never_empty: whether each file has something in it, be it without rows: what is empty is not written yet.
+    path:      a folder, a file or a pattern.
+    names:     a pattern for the names of files.
+    recursive: whether folders below also have files of the stream.
+    age:       how many seconds older than the newest file a file may be; None: no limit.
+    never_empty: whether even a file without rows has content, so that an empty file is not written yet.
     """
 
     path: str
@@ -61,7 +61,7 @@ class ListedFolder:
     never_empty: bool = False
 
     def files(self) -> Iterator[FolderFile]:
-        """Yield the files that Spark lists, as far as they can be listed."""
+        """Yield the files that Spark lists, unless they can't be listed."""
         pattern = glob.has_magic(self.path)
         for place in glob.glob(self.path) if pattern else [self.path]:
             name = os.path.basename(place)
@@ -72,11 +72,11 @@ class ListedFolder:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing is where the files should be, so that Spark finds none, without a word."""
+        """Whether the path is missing, so that Spark silently finds no files."""
         return not (glob.has_magic(self.path) or os.path.exists(self.path))
 
     def covers(self, path: str) -> bool:
-        """Tell whether a file that was read can be one of the stream's."""
+        """Tell whether a file that was read can be a file of the stream."""
         fixed = re.split(r"[*?\[]", self.path, maxsplit=1)
         if len(fixed) > 1:
             return path.startswith(fixed[0])
@@ -89,7 +89,7 @@ class ListedFolder:
             return
         for entry in entries:
             if entry.is_dir():
-                # Folders named like column=value are parts of a table.
+                # Folders named like column=value are partitions.
                 if not is_hidden(entry.name) and (self.recursive or "=" in entry.name):
                     yield from self._below(entry.path)
             elif self._is_read(entry.name):
@@ -103,7 +103,7 @@ class ListedFolder:
 class UnreadFile:
     """A file whose rows are not read.
 
-    changed: it was read before it got what it holds now.
+    changed: it was read before its content changed.
     unnamed: its name is not UTF-8.
     """
 
@@ -113,7 +113,7 @@ class UnreadFile:
 
 
 def listed_folder(source: Source) -> ListedFolder | None:
-    """Return where a stream finds files of this machine; None if it reads others, or we cannot tell which."""
+    """Return the folder of a stream's local files; None if its files are not local, or can't be determined."""
     options = {name.lower(): value for name, value in source.options}
     path, names = options.get("path"), options.get("pathglobfilter", "*")
     if path is None or not is_local(path) or source.format.lower() in ("kafka", "table") or _FILTERS & set(options):
@@ -125,11 +125,11 @@ def listed_folder(source: Source) -> ListedFolder | None:
 
 
 class UnreadFiles:
-    """Looks for such files again and again while a query runs, and tells of each once.
+    """Looks for unread files repeatedly while a query runs, and reports each once.
 
-    spark:   Spark's checkpoint, whose log says what was read.
-    folders: where the streams of the query find their files.
-    forgot:  whether the log may have forgotten files that were read.
+    spark:   Spark's checkpoint, whose log lists the files that were read.
+    folders: of the streams of the query.
+    forgot:  whether the log may lack files that were read.
     """
 
     def __init__(self, spark: CheckpointPath, folders: Iterable[ListedFolder], forgot: bool = False):
@@ -138,62 +138,62 @@ class UnreadFiles:
         self._number: dict[str, int] = {}
         self._newest: dict[ListedFolder, int] = {}
         self._settled: set[str] | None = None
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
         self._gone: set[str] = set()
 
     def moved(self) -> tuple[list[str], list[str]]:
-        """Return which folders are gone since the last call, and which are there again."""
+        """Return the folders that disappeared since the last call, and those that returned."""
         gone = {folder.path for folder in self._folders if folder.is_gone}
         lost, back = sorted(gone - self._gone), sorted(self._gone - gone)
         self._gone = gone
         return lost, back
 
     def look(self) -> list[UnreadFile]:
-        """Return those that were not told before. Raises OSError where the checkpoint cannot be read."""
+        """Return unread files that were not reported before. Raises OSError if the checkpoint can't be read."""
         now = time.time()
         listed = [(folder, file) for folder in self._folders for file in folder.files()]
-        unnamed = {file.path: file for _, file in listed if not is_utf8(file.path) and file.path not in self._told}
-        self._told |= {path: file.changed for path, file in unnamed.items()}
+        unnamed = {file.path: file for _, file in listed if not is_utf8(file.path) and file.path not in self._reported}
+        self._reported |= {path: file.changed for path, file in unnamed.items()}
         odd = [(folder, file) for folder, file in listed if self._is_odd(folder, file)]
         arrived = {file.path: file.arrived for _, file in listed}
         if odd:
             self._read_logs()
         if self._settled is None:
             self._settled = self._found_before(arrived) if arrived else set()
-        found = [UnreadFile(path, changed=False, unnamed=True) for path in unnamed]
+        unread_files = [UnreadFile(path, changed=False, unnamed=True) for path in unnamed]
         for folder, file in odd:
-            known = self._read.get(file.path)
-            unread = file.changed < self._oldest(folder) if known is None else file.changed > known
+            last_change = self._read.get(file.path)
+            unread = file.changed < self._oldest(folder) if last_change is None else file.changed > last_change
             if unread and self._is_odd(folder, file):
-                found.append(UnreadFile(file.path, changed=known is not None))
-                self._told[file.path] = file.changed
+                unread_files.append(UnreadFile(file.path, changed=last_change is not None))
+                self._reported[file.path] = file.changed
         self._forget(arrived, now)
-        return found
+        return unread_files
 
     def _is_odd(self, folder: ListedFolder, file: FolderFile) -> bool:
-        """Tell whether a file, of a name that Java knows, is neither known to be read as it is, nor was told."""
+        """Tell whether a file with a UTF-8 name may be unread in its present state, and was not reported."""
         if not is_utf8(file.path):
             return False
-        if file.changed in (self._read.get(file.path), self._told.get(file.path)):
+        if file.changed in (self._read.get(file.path), self._reported.get(file.path)):
             return False
         doubtful = file.path in self._read or file.path not in (self._settled or ())
         return doubtful or file.changed >= self._oldest(folder)
 
     def _forget(self, arrived: Mapping[str, float], now: float) -> None:
-        """Keep what is known of the files that are there, and of those that Spark knows."""
+        """Drop entries of files that are gone and too old for Spark to remember."""
         settled = self._settled or set()
         self._settled = {path for path, at in arrived.items() if path in settled or at < now - _SETTLED_SECONDS}
         oldest = min(map(self._oldest, self._folders), default=float("-inf"))
         self._read = {path: changed for path, changed in self._read.items() if path in arrived or changed >= oldest}
-        self._told = {path: changed for path, changed in self._told.items() if path in arrived}
+        self._reported = {path: changed for path, changed in self._reported.items() if path in arrived}
 
     def _oldest(self, folder: ListedFolder) -> float:
-        """Return when a file must have been changed at the earliest to be read, in milliseconds."""
+        """Return the earliest change time of a file that Spark reads, in milliseconds."""
         newest = self._newest.get(folder)
         return float("-inf") if newest is None or folder.age is None else newest - 1000 * folder.age
 
     def _found_before(self, arrived: Mapping[str, float]) -> set[str]:
-        """Return what may have come into the folders before Spark looked last, when it may have read it."""
+        """Return the files that arrived before Spark last listed the folders, so that it may have read them."""
         logs = [] if self._forgot else [place for place in self._logs() if isinstance(place, Path)]
         last = max((place.stat().st_mtime for place in logs), default=None)
         return {path for path, at in arrived.items() if last is None or at <= last}
@@ -203,18 +203,18 @@ class UnreadFiles:
             yield from folder.glob("[0-9]*")
 
     def _read_logs(self) -> None:
-        """Take up what the logs have that is new."""
+        """Read the new entries of the logs."""
         logs: dict[str, dict[int, CheckpointPath]] = {}
         for place in self._logs():
             logs.setdefault(place.parent.name, {})[int(place.stem)] = place
         for source, places in logs.items():
-            known = self._number.get(source, -1)
-            # The last one that has all before it is enough.
+            last_number = self._number.get(source, -1)
+            # The last compact log includes all entries before it.
             begin = max((number for number, place in places.items() if place.name.endswith(".compact")), default=-1)
-            for number in sorted(number for number in places if number >= begin and number > known):
+            for number in sorted(number for number in places if number >= begin and number > last_number):
                 log = read_log(places[number])
                 for entry, came in log.entries if log is not None else ():
-                    if came > known:
+                    if came > last_number:
                         self._take(entry)
                 self._number[source] = number
 
