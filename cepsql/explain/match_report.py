@@ -1,4 +1,4 @@
-"""Explain what a row pattern made of the rows of one partition."""
+"""Explain how a row pattern matched the rows of one partition."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -34,8 +34,8 @@ from cepsql.render import canonical_zone, cells
 from cepsql.scalar.expressions import Literal, leaves
 
 _FAILED = (Outcome.NONE, Outcome.TIMEOUT, Outcome.GIVEN_UP)
-_TOLD = 3
-"""How many failed attempts are told."""
+_SHOWN_ATTEMPTS = 3
+"""How many failed attempts are shown."""
 
 
 def explain_match(
@@ -43,38 +43,38 @@ def explain_match(
     parts: ConditionParts,
     sql: str,
     key: Sequence[str | None],
-    found: KeyRows,
+    key_rows: KeyRows,
     zone: str,
     whole: bool = True,
 ) -> MatchExplanation:
-    """Tell what the pattern of `match` found in the rows of one key, and how far it came elsewhere.
+    """Explain the matches of `match` in the rows of one key, and its failed attempts.
 
-    parts: of the same match; columns of theirs that `found` lacks are told as not known.
-    sql:   the text that positions in the clause of `match` point into.
+    parts: the parts of the conditions of `match`; parts that read columns missing in `key_rows` are "not known".
+    sql:   the text to which positions in the clause of `match` refer.
     key:   the values of the PARTITION BY columns as text.
     zone:  the time zone in which times are shown.
-    whole: whether `found` has all rows of the key from the first on.
-    Raises OperationalError where an attempt takes too many steps.
+    whole: whether `key_rows` has all rows of the key from the first on.
+    Raises OperationalError if an attempt takes too many steps.
     """
-    return _Explainer(match, parts, sql, found, canonical_zone(zone)).explain(tuple(key), whole)
+    return _Explainer(match, parts, sql, key_rows, canonical_zone(zone)).explain(tuple(key), whole)
 
 
 class _Explainer:
     """Explains one partition."""
 
-    def __init__(self, match: MatchPlan, parts: ConditionParts, sql: str, found: KeyRows, zone: str):
-        self.match, self.parts, self.sql, self.found, self.zone = match, parts, sql, found, zone
-        # A skip that leads nowhere is an error for the query, but a fact for who asks about it.
+    def __init__(self, match: MatchPlan, parts: ConditionParts, sql: str, key_rows: KeyRows, zone: str):
+        self.match, self.parts, self.sql, self.key_rows, self.zone = match, parts, sql, key_rows, zone
+        # A skip that leads nowhere is an error of the query, but must not stop its explanation.
         self.program = replace(match.program, strict=False)
         self.names = self.program.variables
-        self.rows, self.partition = found.released, found.partition()
+        self.rows, self.partition = key_rows.released, key_rows.partition()
         there = [(name, column) for name, column in parts.columns if column in self.rows.column_names]
         self.columns = tuple(name for name, _ in there)
         self.shown = [self.texts(self.rows[column], column) for _, column in there]
         self.sources = [column for _, column in there]
 
     def explain(self, key: tuple[str | None, ...], whole: bool) -> MatchExplanation:
-        program, found = self.program, self.found
+        program, key_rows = self.program, self.key_rows
         times = self.times()
         result = MatchExplanation(
             pattern=dump(program.pattern),
@@ -89,10 +89,10 @@ class _Explainer:
             variables=(),
             open=None,
             failed=(),
-            waiting=self.outside(found.waiting),
-            late=self.outside(found.late),
-            without_event_time=found.timeless,
-            watermark=None if found.bound == END_OF_TIME else self.time(found.bound),
+            waiting=self.outside(key_rows.waiting),
+            late=self.outside(key_rows.late),
+            without_event_time=key_rows.timeless,
+            watermark=None if key_rows.bound == END_OF_TIME else self.time(key_rows.bound),
             whole=whole,
         )
         if self.rows.num_rows == 0:
@@ -107,7 +107,7 @@ class _Explainer:
             result,
             matches=matches,
             misplaced=misplaced,
-            jumped=tuple(self.found_match(a.number, a.start, a.labels) for a in jumped),
+            jumped=tuple(self.explained_match(a.number, a.start, a.labels) for a in jumped),
             variables=tuple(self.variables(traced)),
             open=None if waits is None else self.attempt(waits),
             failed=tuple(map(self.attempt, failed)),
@@ -120,18 +120,20 @@ class _Explainer:
     # Matches and conditions
 
     def matches(self) -> tuple[tuple[ExplainedMatch, ...], int]:
-        """Return what was found, and how many skips led nowhere."""
-        found = find_matches(self.program, self.partition)
-        given = len(hold_for_next(self.program, self.partition, found).matches.start)
-        ends, explained = np.cumsum(found.matches.length), []
+        """Return the matches, and how many skips led nowhere."""
+        result = find_matches(self.program, self.partition)
+        emitted = len(hold_for_next(self.program, self.partition, result).matches.start)
+        ends, explained = np.cumsum(result.matches.length), []
         for i, end in enumerate(ends.tolist()):
-            labels = found.matches.labels[end - int(found.matches.length[i]) : end].tolist()
-            number, start = int(found.matches.number[i]), int(found.matches.start[i])
-            complete = bool(found.matches.complete[i])
-            explained.append(replace(self.found_match(number, start, labels), complete=complete, waits=i >= given))
-        return tuple(explained), found.misplaced
+            labels = result.matches.labels[end - int(result.matches.length[i]) : end].tolist()
+            number, start = int(result.matches.number[i]), int(result.matches.start[i])
+            complete = bool(result.matches.complete[i])
+            explained.append(
+                replace(self.explained_match(number, start, labels), complete=complete, waits=i >= emitted)
+            )
+        return tuple(explained), result.misplaced
 
-    def found_match(self, number: int, start: int, labels: Sequence[int]) -> ExplainedMatch:
+    def explained_match(self, number: int, start: int, labels: Sequence[int]) -> ExplainedMatch:
         times = self.times()[start : start + len(labels)]
         began, ended = (times[0], times[-1]) if times else (None, None)
         return ExplainedMatch(number, start + 1, self.called(labels), began, ended)
@@ -155,9 +157,11 @@ class _Explainer:
             yield ExplainedVariable(name, written.get(name), held[i], self.part_counts(self.parts.parts[i]), *counts)
 
     def part_counts(self, parts: Sequence[ConditionPart]) -> tuple[tuple[str, int], ...]:
-        """Return the parts that the row alone decides, with the number of rows on which each is true."""
+        """Return the row-only parts, with the number of rows on which each is true."""
         values = PathValues(self.program, self.partition, 0, (0,), 1)
-        alone = [part for part in parts if all(map(reads_row_only, leaves(part.truth))) and values.known(part.truth)]
+        alone = [
+            part for part in parts if all(map(reads_row_only, leaves(part.truth))) and values.has_columns(part.truth)
+        ]
         if not alone:
             return ()
         tests = replace(
@@ -171,10 +175,10 @@ class _Explainer:
     # Attempts
 
     def furthest(self, failed: list[Attempt]) -> list[Attempt]:
-        """Return the attempts to tell about in full, best first."""
+        """Return the attempts to show in full, best first."""
         best: dict[tuple, Attempt] = {}
         for attempt in sorted(failed, key=lambda a: (len(a.labels), a.start), reverse=True):
-            if len(best) == _TOLD or (best and not attempt.labels):
+            if len(best) == _SHOWN_ATTEMPTS or (best and not attempt.labels):
                 break
             if _reason(attempt) not in best:
                 attempt = trace_attempt(self.program, self.partition, attempt.start, attempt.number)
@@ -182,7 +186,7 @@ class _Explainer:
         return list(best.values())
 
     def attempt(self, attempt: Attempt) -> ExplainedAttempt:
-        """Tell what an attempt did and what stopped it."""
+        """Explain an attempt and what stopped it."""
         begin, end = attempt.start, attempt.start + len(attempt.labels)
         called = self.called(attempt.labels)
         rows = tuple(self.row(row, name) for row, name in zip(range(begin, end), called, strict=True))
@@ -210,8 +214,8 @@ class _Explainer:
         return ExplainedTrial(self.names[trial.variable], trial.holds, parts)
 
     def part(self, part: ConditionPart, values: PathValues) -> ExplainedPart:
-        """Evaluate a part, and put the values that it read in place of their names."""
-        if not values.known(part.truth) or values.waits(part.truth):
+        """Evaluate a part, and show the values that it read in place of their names."""
+        if not values.has_columns(part.truth) or values.waits(part.truth):
             result = "not known"
         else:
             result = {True: "true", False: "false", None: "NULL"}[values.evaluate(part.truth)]
@@ -222,8 +226,8 @@ class _Explainer:
         return ExplainedPart(_one_line(part.sql), _one_line("".join([*shown, part.sql[end:]])), result)
 
     def value(self, expression: Scalar, values: PathValues) -> str | None:
-        """Return the text of what a part read, None if it is not known."""
-        if not values.known(expression) or values.waits(expression):
+        """Return a value that a part read as text, None if it is not known."""
+        if not values.has_columns(expression) or values.waits(expression):
             return None
         if isinstance(expression, Literal):
             return _literal(expression.value)
@@ -237,14 +241,14 @@ class _Explainer:
         return ExplainedRow(row + 1, tuple(column[row] for column in self.shown), variable)
 
     def outside(self, rows: pa.Table | None) -> tuple[ExplainedRow, ...]:
-        """Return rows that stand outside the order."""
+        """Return rows outside the order."""
         if rows is None:
             return ()
         columns = [self.texts(rows[column], column) for column in self.sources]
         return tuple(ExplainedRow(0, values) for values in zip(*columns, strict=True))
 
     def texts(self, values: pa.ChunkedArray, column: str | None) -> list[str | None]:
-        """Return the text of values; the column `t` holds times as microseconds."""
+        """Return values as texts; the column `t` holds times in microseconds."""
         if not isinstance(values, pa.ChunkedArray):
             values = pa.chunked_array([values])
         return cells(values.cast(pa.timestamp("us", "UTC")) if column == "t" else values, self.zone)
@@ -254,7 +258,7 @@ class _Explainer:
 
 
 def _reason(attempt: Attempt) -> tuple:
-    """Return what tells one way to fail from another."""
+    """Return the cause of a failed attempt."""
     return attempt.stop, frozenset(trial.variable for trial in attempt.trials)
 
 

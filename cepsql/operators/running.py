@@ -284,7 +284,7 @@ class RunningBatch:
         return self.rows[last[np.searchsorted(last, np.arange(len(codes)))]]
 
 
-def kept_sum(call: RunningCall, column: pa.DataType) -> pa.DataType:
+def stored_sum_type(call: RunningCall, column: pa.DataType) -> pa.DataType:
     """Return the type in which SUM or AVG of a column is remembered."""
     if pa.types.is_decimal(column):
         return pa.decimal128(38, column.scale)

@@ -1,4 +1,4 @@
-"""The order of arrival: where each row comes from, and its place there, which order rows of equal time."""
+"""The order of arrival, which orders rows of equal time: the origin of each row, and its place there."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,20 +11,20 @@ import pyarrow as pa
 from cepsql.ordered.plain_columns import integers
 
 ORIGIN, PLACE = "origin", "place"
-"""Columns of rows before they are packed: where a row comes from, a STRUCT with the fields of `Origin`, NULL where its
-source has no order; and a BIGINT that grows from row to row there. Without PLACE rows count from the task's first."""
+"""Columns of rows before they are packed: a STRUCT with the fields of `Origin`, NULL for a source without an order; and
+a BIGINT that grows from row to row within the origin. Without PLACE rows are counted from the task's first."""
 
 URL = "url"
-"""The field of ORIGIN that stands in place of `name` where that is a URL, as Spark names files."""
+"""The field of ORIGIN that replaces `name` if that is a URL, as in Spark's names of files."""
 
 POSITION = "p"
-"""The BIGINT column of rows on their way through a stage: the number of their origin, and in its low bits the place."""
+"""The BIGINT column of rows in a stage: the number of their origin, with the place in its low bits."""
 
 RUN = "run"
-"""A column of whole numbers of rows on their way into packets: the number of the run that each is of."""
+"""An integer column of rows before they are packed: the number of each row's run."""
 
 UNPLACED = -1
-"""The position of rows whose source has no order. They come before others of the same time."""
+"""The position of rows whose source has no order. They precede others of the same time."""
 
 ORIGIN_TYPE = pa.struct([("rank", pa.int64()), ("name", pa.string()), ("part", pa.int64())])
 """The type of ORIGIN, with the fields of `Origin`."""
@@ -34,11 +34,11 @@ _LEAST = -(2**62)
 
 
 class Origin(NamedTuple):
-    """Where rows come from that have an order; origins of one input come in the order of these values.
+    """An ordered source of rows: a file or a Kafka partition. The origins of one input are ordered by these values.
 
-    rank: of a file its modification time, in microseconds since the epoch; 0 for Kafka.
+    rank: the modification time of a file, in microseconds since the epoch; 0 for Kafka.
     name: the path of the file, or the topic.
-    part: where a part of the file begins; of Kafka `partition_part`.
+    part: the offset of a part of the file; for Kafka `partition_part`.
     """
 
     rank: int
@@ -47,7 +47,7 @@ class Origin(NamedTuple):
 
 
 def partition_part(partition: int, offset: int) -> tuple[int, int]:
-    """Return the `part` of the origin of a record of Kafka, and its place there.
+    """Return the `part` of the origin of a Kafka record, and its place there.
 
     >>> partition_part(3, 5) < partition_part(3, 2**42 + 1) < partition_part(4, 0)
     True
@@ -56,27 +56,27 @@ def partition_part(partition: int, offset: int) -> tuple[int, int]:
 
 
 def origin_column(origin: Origin | None, rows: int) -> pa.Array:
-    """Return the column ORIGIN of rows that all come from one origin, run-end encoded; None: their source has none."""
+    """Return the column ORIGIN of rows with one origin, run-end encoded; None for a source without an order."""
     value = pa.array([None if origin is None else origin._asdict()], ORIGIN_TYPE)
     return pa.RunEndEncodedArray.from_arrays(pa.array([rows] if rows else [], pa.int32()), value[: min(rows, 1)])
 
 
 class OriginRun(NamedTuple):
-    """Rows one after another of one origin: where the first of them stands there; None: their source has no order."""
+    """Consecutive rows of one origin, and the place of the first; origin None for a source without an order."""
 
     origin: Origin | None
     place: int
 
 
 class Runs:
-    """The runs of the rows of a piece, as they are gathered."""
+    """The runs of the rows of a piece, collected batch by batch."""
 
     def __init__(self) -> None:
         self.runs: list[OriginRun] = []
         self._sizes: list[int] = []
 
     def gathered(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
-        """Return the next rows of the piece without ORIGIN and PLACE; `before` are the rows of the task before them."""
+        """Add the runs of a batch, and return it without ORIGIN and PLACE; `before` counts earlier rows of the task."""
         if ORIGIN not in batch.schema.names or not batch.num_rows:
             return batch
         begin = 0
@@ -90,14 +90,14 @@ class Runs:
         return batch.drop_columns([name for name in (ORIGIN, PLACE) if name in batch.schema.names])
 
     def marked(self, piece: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows of the piece with the number of their run in RUN, where there are several."""
+        """Return the rows of the piece, with the number of their run in RUN if there are several runs."""
         if len(self.runs) < 2:
             return piece
         numbers = np.arange(len(self.runs), dtype=np.min_scalar_type(len(self.runs)))
         return piece.append_column(RUN, pa.array(np.repeat(numbers, self._sizes)))
 
-    def told(self, piece: pa.RecordBatch, bucket: np.ndarray, buckets: int) -> list[bytes]:
-        """Return for each bucket the runs of those rows that are left, as `read_runs` reads them."""
+    def encoded(self, piece: pa.RecordBatch, bucket: np.ndarray, buckets: int) -> list[bytes]:
+        """Encode for each bucket the runs of its remaining rows; `read_runs` decodes them."""
         if all(run.origin is None for run in self.runs):
             return [b""] * buckets
         numbers, several = bucket.astype(np.int64), len(self.runs)
@@ -109,18 +109,18 @@ class Runs:
     def _written(self, sizes: np.ndarray) -> bytes:
         there = np.flatnonzero(sizes).tolist()
         header = json.dumps([[int(sizes[i]), self.runs[i].place, *(self.runs[i].origin or ())] for i in there]).encode()
-        # The rows behind it must lie where numpy and memory views read them.
+        # The rows after it must be aligned for numpy and memory views.
         return header + b" " * (-len(header) % 8)
 
 
 def read_runs(data: bytes) -> list[tuple[int, OriginRun]]:
-    """Return runs, and how many rows each has, as `Runs.told` wrote them."""
+    """Decode runs, each with its number of rows; see `Runs.encoded`."""
     runs = json.loads(data) if data else []
     return [(size, OriginRun(Origin(*origin) if origin else None, place)) for size, place, *origin in runs]
 
 
 def _runs(column: pa.Array) -> tuple[np.ndarray, list[Origin | None]]:
-    """Return where the runs of equal origins end, and what each of them is."""
+    """Return the ends of the runs of equal origins, and the origin of each."""
     if pa.types.is_run_end_encoded(column.type):
         return column.run_ends.to_numpy(), [_origin(value) for value in column.values.to_pylist()]
     changes = np.zeros(len(column) - 1, bool)
@@ -147,11 +147,11 @@ def _path(url: str) -> str:
 
 
 Origins = Mapping[int, tuple[int, Origin]]
-"""The input and the origin of the rows that have a number in their POSITION."""
+"""The input and the origin for each number in POSITION."""
 
 
 class Numbering:
-    """Gives origins numbers that are the same in all packets of a micro-batch and in the rows that are kept."""
+    """Numbers origins consistently across the packets of a micro-batch and the rows in the state."""
 
     def __init__(self, origins: Origins):
         self.origins: dict[int, tuple[int, Origin]] = dict(origins)
@@ -159,7 +159,7 @@ class Numbering:
         self._next = 0
 
     def placed(self, rows: pa.Table, input: int, runs: Sequence[tuple[int, OriginRun]]) -> pa.Table:
-        """Return the rows of a packet of an input, which these runs make up, with POSITION."""
+        """Return the rows of a packet, which consist of these runs, with POSITION."""
         if not runs:
             return rows
         positions, begin = np.empty(rows.num_rows, np.int64), 0
@@ -168,7 +168,7 @@ class Numbering:
                 positions[begin : begin + size] = UNPLACED
             else:
                 first = (self._number((input, run.origin)) << _PLACE_BITS) + run.place
-                # Rows between them may be missing: that they come in this order is what counts.
+                # Rows between them may be missing: only their order matters.
                 positions[begin : begin + size] = np.arange(first, first + size)
             begin += size
         return rows.append_column(POSITION, pa.array(positions))
@@ -182,7 +182,7 @@ class Numbering:
         return self._numbers[origin]
 
     def ranks(self) -> np.ndarray:
-        """Return the rank of each number: in the order of the inputs, and of their origins."""
+        """Return the rank of each number, by input and origin."""
         ranks = np.zeros(max(self.origins, default=-1) + 1, np.int64)
         for rank, number in enumerate(sorted(self.origins, key=self.origins.__getitem__)):
             ranks[number] = rank
@@ -202,7 +202,7 @@ NO_RANKS = np.zeros(0, np.int64)
 
 
 def ranked(positions: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Return positions by which rows are in the order of arrival; `ranks` are those of their origins by number."""
+    """Return positions in the order of arrival; `ranks` holds the rank of each origin's number."""
     if not len(ranks):
         return positions
     own = np.maximum(positions >> _PLACE_BITS, 0)
@@ -215,17 +215,17 @@ def has_positions(table: pa.Table | None) -> bool:
 
 
 def with_positions(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """Return tables that all have POSITION, if one of them has it: others came without an order."""
+    """Return tables that all have POSITION if one has it: the others came without an order."""
     if not any(map(has_positions, tables)):
         return list(tables)
     return [table if has_positions(table) else unplaced(table) for table in tables]
 
 
 def unplaced(table: pa.Table) -> pa.Table:
-    """Return rows with the POSITION of those that came without an order."""
+    """Return rows with the POSITION of rows without an order."""
     return table.append_column(POSITION, pa.repeat(pa.scalar(UNPLACED, pa.int64()), table.num_rows))
 
 
 def in_their_order(table: pa.Table) -> pa.Table:
-    """Return rows with such a POSITION that they stay in the order in which they are."""
+    """Return rows with a POSITION that keeps their current order."""
     return table.append_column(POSITION, pa.array(np.arange(_LEAST, _LEAST + table.num_rows)))

@@ -1,4 +1,4 @@
-"""Two operators with equal keys in one stage: what the first gives out is the ordered input of the second."""
+"""Two operators with equal keys in one stage: the output of the first is the ordered input of the second."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from cepsql.ordered.arrival import POSITION, has_positions, in_their_order
 from cepsql.ordered.held import open_held
 from cepsql.ordered.operator import NEVER, Operator, OrderedRows, Step, WholeSections
 from cepsql.ordered.plain_columns import compact
-from cepsql.ordered.release import Kept, release
+from cepsql.ordered.release import OperatorState, release
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, RowLayout
 from cepsql.ordered.state import State
 
@@ -24,13 +24,13 @@ _COUNTS = ("used", "late", "null_time")
 class Fused(WholeSections):
     """Two operators as one, without a shuffle and a state between them.
 
-    first:  gives out inserted rows only.
+    first:  emits inserted rows only.
     second: has one side. Rows with equal keys for it have equal keys for the first.
-    adapt:  makes rows of the second's layout from the first's output; rows with t = NULL have no place in its order.
+    adapt:  converts the first's output to the second's layout; rows with t = NULL have no place in its order.
     delay:  how many microseconds the event time of a row between them may lie behind the first's bound.
-    in_order: the first gives out the rows of each of its keys in their order, which is that of their arrival then.
-    Sections and counters have the names of the operators' own after "first_" and "second_"; counters are further what
-    became of the rows between them, "second_used", "second_late" and "second_null_time".
+    in_order: the first emits the rows of each key in their order, which is their order of arrival then.
+    Sections and counters have the names of the operators' own after "first_" and "second_"; further counters are those
+    of the rows between them, "second_used", "second_late" and "second_null_time".
     """
 
     first: Operator
@@ -69,37 +69,44 @@ class Fused(WholeSections):
         return self.first.deadlines(held, side)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
-        of_first, kept = self._sections(sections)
+        of_first, second_state = self._sections(sections)
         first_step = self.first.advance(rows, of_first, old, new)
         between, null_time = self._rows_between(first_step.output)
         old, new = self._held_back(old), self._held_back(new)
         on_time = between.filter(pc.greater(between["t"], old)) if between.num_columns else between
         if self.in_order and self.second.sides[0].by_arrival:
-            kept, on_time = _after_each_other(kept, on_time)
-        step, kept = release(self.second, kept, [[compact(on_time)] if on_time.num_rows else []], old, new)
-        kept = _without_positions(kept)
+            second_state, on_time = _after_each_other(second_state, on_time)
+        step, second_state = release(
+            self.second, second_state, [[compact(on_time)] if on_time.num_rows else []], old, new
+        )
+        second_state = _without_positions(second_state)
         tables = {_first(name): table for name, table in first_step.sections.items()}
-        seconds = {_HELD: kept.held[0], _WAITING: kept.waiting[0], **kept.sections}
+        seconds = {_HELD: second_state.held[0], _WAITING: second_state.waiting[0], **second_state.sections}
         # Columns of one name may have another type in each operator.
         tables |= {_second(name): _renamed(table, _second) for name, table in seconds.items() if table is not None}
         counts = {_first(name): number for name, number in first_step.counts.items()}
         counts |= {_second(name): number for name, number in step.counts.items()}
         became = (on_time.num_rows, between.num_rows - on_time.num_rows, null_time)
         counts |= {_second(name): number for name, number in zip(_COUNTS, became, strict=True)}
-        deadlines = [*self._deadlines(step, kept), *([] if first_step.deadlines is None else [first_step.deadlines])]
+        deadlines = [
+            *self._deadlines(step, second_state),
+            *([] if first_step.deadlines is None else [first_step.deadlines]),
+        ]
         return Step(step.output, first_step.keep, tables, counts, step.changes, np.concatenate(deadlines))
 
-    def _sections(self, sections: Mapping[str, pa.Table]) -> tuple[Mapping[str, pa.Table], Kept]:
-        """Return the sections of the first, and what is kept of the second."""
+    def _sections(self, sections: Mapping[str, pa.Table]) -> tuple[Mapping[str, pa.Table], OperatorState]:
+        """Return the sections of the first, and the state of the second."""
         mine = {name: _renamed(table, _of_second) for name, table in sections.items() if name.startswith(_SECOND)}
-        kept = Kept((mine.get(_second(_HELD)),), (mine.get(_second(_WAITING)),), _own(mine, _second, self.second))
-        return _own(sections, _first, self.first), kept
+        second_state = OperatorState(
+            (mine.get(_second(_HELD)),), (mine.get(_second(_WAITING)),), _own(mine, _second, self.second)
+        )
+        return _own(sections, _first, self.first), second_state
 
-    def _deadlines(self, step: Step, kept: Kept) -> Iterator[np.ndarray]:
-        """Yield the bounds at which what the second keeps comes out: one for each row, and what it remembers."""
+    def _deadlines(self, step: Step, state: OperatorState) -> Iterator[np.ndarray]:
+        """Yield the bounds at which the second's rows and its other state are due."""
         if step.deadlines is not None:
             yield self._of_first(step.deadlines)
-        (held,), (waiting,) = kept.held, kept.waiting
+        (held,), (waiting,) = state.held, state.waiting
         rows = 0 if waiting is None else waiting.num_rows
         if held is not None:
             deadlines = self.second.deadlines(open_held(held), 0)
@@ -108,7 +115,7 @@ class Fused(WholeSections):
         yield np.full(rows, NEVER)
 
     def _rows_between(self, output: pa.Table) -> tuple[pa.Table, int]:
-        """Return the rows that the second operator orders, and how many have no time."""
+        """Return the input rows of the second operator, and how many rows have no event time."""
         if not output.num_rows:
             return pa.table({}), 0
         rows = self.adapt(output)
@@ -119,39 +126,41 @@ class Fused(WholeSections):
         return bound if bound in (BEGINNING, END_OF_TIME) else bound - self.delay
 
     def _of_first(self, bounds: np.ndarray) -> np.ndarray:
-        """Return the bounds of the first at which those of the rows between reach these."""
+        """Return the bounds of the first at which the bound of the rows between reaches these."""
         return np.where(bounds < END_OF_TIME, bounds + self.delay, bounds)
 
 
-def _after_each_other(kept: Kept, new: pa.Table) -> tuple[Kept, pa.Table]:
-    """Return what is kept and new rows with positions, by which those that wait come first and all stay in order."""
-    (waiting,) = kept.waiting
+def _after_each_other(state: OperatorState, new: pa.Table) -> tuple[OperatorState, pa.Table]:
+    """Return the state and new rows with positions: waiting rows first, and all in their order."""
+    (waiting,) = state.waiting
     places = pa.array(np.arange(new.num_rows))
     return (
-        replace(kept, waiting=(None if waiting is None else in_their_order(waiting),)),
+        replace(state, waiting=(None if waiting is None else in_their_order(waiting),)),
         new.append_column(POSITION, places) if new.num_columns else new,
     )
 
 
-def _without_positions(kept: Kept) -> Kept:
-    """Return what is kept as it is stored: rows that wait are in order."""
-    (waiting,) = kept.waiting
+def _without_positions(state: OperatorState) -> OperatorState:
+    """Return the state without positions: its waiting rows are in order."""
+    (waiting,) = state.waiting
     if waiting is None or not has_positions(waiting):
-        return kept
-    return replace(kept, waiting=(waiting.drop_columns([POSITION]),))
+        return state
+    return replace(state, waiting=(waiting.drop_columns([POSITION]),))
 
 
 def state_of(operator: Operator, state: State, place: int) -> State:
-    """Return what the state of a stage says of one of its operators, as if that had a stage of its own.
+    """Return the state of one of a stage's operators, as if it had a stage of its own.
 
-    place: of the operator among those of the stage, from 0, in the order in which rows go through them.
+    place: the number of the operator in the stage, from 0, in the order in which rows go through them.
     """
     if not isinstance(operator, Fused):
         return state
-    of_first, second = operator._sections(state.kept.sections)
+    of_first, second = operator._sections(state.operator_state.sections)
     if place == _count(operator) - 1:
-        return replace(state, bound=operator._held_back(state.bound), kept=second)
-    return state_of(operator.first, replace(state, kept=replace(state.kept, sections=of_first)), place)
+        return replace(state, bound=operator._held_back(state.bound), operator_state=second)
+    return state_of(
+        operator.first, replace(state, operator_state=replace(state.operator_state, sections=of_first)), place
+    )
 
 
 def _count(operator: Operator) -> int:
@@ -159,7 +168,7 @@ def _count(operator: Operator) -> int:
 
 
 def own_name(name: str) -> str:
-    """Return the name that a counter has in the operator that counts, however often that is fused.
+    """Return the name of a counter in its own operator, without the prefixes of fused operators.
 
     >>> own_name("second_first_matches")
     'matches'

@@ -1,4 +1,4 @@
-"""Partition keys: which rows have the same, where NULL equals NULL, NaN equals NaN and -0.0 equals 0.0."""
+"""Partition keys, where NULL equals NULL, NaN equals NaN and -0.0 equals 0.0."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ from cepsql.ordered.plain_columns import canonical, one_chunk
 from cepsql.render.far_times import python_values
 
 _LAST = 2**62
-"""The greatest number that combinations of keys may have."""
+"""The greatest number of a combination of keys."""
 
 _FEW_NUMBERS, _DENSE, _LAST_PLACE = 10_000, 4, 2**31
-"""Numbers are looked up in a table if they span more than so many, for a hash table of fewer stays in the processor's
-cache, and at most so many for each row; places in it are below the last one."""
+"""Numbers are looked up in a table if they span more than _FEW_NUMBERS, for a hash table of fewer fits the processor's
+cache, and at most _DENSE for each row; places in the table are below _LAST_PLACE."""
 
 
 def key_codes(columns: list[pa.Array], rows: int) -> tuple[np.ndarray, int]:
-    """Number the distinct keys from 0 in order of first appearance; no columns are one key.
+    """Number the distinct keys from 0 in order of first appearance; without columns there is one key.
 
     columns: the key columns, each of `rows` values.
-    Returns each row's number, and how many there are.
+    Returns each row's number, and the number of distinct keys.
     """
     joined = _joined(columns) if rows else None
     if joined is not None:
@@ -34,13 +34,13 @@ def key_codes(columns: list[pa.Array], rows: int) -> tuple[np.ndarray, int]:
         if count <= 1:
             codes, count = more, distinct
         else:
-            # Both factors are below 2**31, and numbering the pairs anew keeps them there: no overflow, no collision.
+            # Both factors are below 2**31, and renumbering the pairs keeps them there: no overflow, no collision.
             codes, count = _number_codes(codes.astype(np.int64) * distinct + more)
     return codes, count
 
 
 def _joined(columns: list[pa.Array]) -> np.ndarray | None:
-    """Return one number for each combination of whole numbers, None where they are others or there is no room."""
+    """Return one number for each combination of integers, None for other types or if the numbers do not fit."""
     if not columns or any(not pa.types.is_signed_integer(c.type) or c.null_count for c in columns):
         return None
     joined, size = np.zeros(len(columns[0]), np.int64), 1
@@ -70,10 +70,10 @@ def _number_codes(numbers: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _dense_codes(numbers: np.ndarray, span: int) -> tuple[np.ndarray, int]:
-    """Number numbers below `span` by a table of all of them, in which each has the place where it stands first."""
+    """Renumber numbers below `span` by a table of the first place of each number."""
     places = np.arange(len(numbers), dtype=np.int32)
     first = np.empty(span, np.int32)
-    # The last one written stays, which is the first.
+    # The last write wins, which is the first place.
     first[numbers[::-1]] = places[::-1]
     first_of_row = first[numbers]
     number_at = np.cumsum(first_of_row == places, dtype=np.int32) - 1
@@ -81,12 +81,12 @@ def _dense_codes(numbers: np.ndarray, span: int) -> tuple[np.ndarray, int]:
 
 
 def first_places(codes: np.ndarray) -> np.ndarray:
-    """Return the place of the first of each number that `key_codes` gives, which count up as they appear."""
+    """Return the first place of each number of `key_codes`, which increase by first appearance."""
     return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1)) if len(codes) else np.zeros(0, np.int64)
 
 
 def numbered_among(places: np.ndarray, columns: list[pa.Array], rows: int) -> np.ndarray:
-    """Number `rows` rows by their places, but those at `places`, ascending, by that of the first with the same key.
+    """Number `rows` rows by their places, but those at `places`, ascending, by the first place with the same key.
 
     columns: the key columns of all rows.
     """
@@ -107,7 +107,7 @@ def key_changes(columns: list[pa.Array], rows: int) -> np.ndarray:
 def partition_keys(names: Sequence[str], sides: Sequence[OrderedRows]) -> list[pa.Array]:
     """Return the key columns of each partition of ordered rows.
 
-    sides: one at least, whose partitions are the same; each of these has a row in one of them.
+    sides: at least one; all have the same partitions, and each partition has a row in one of them.
     """
     place, offset = np.zeros(len(sides[0].starts) - 1, np.int64), 0
     for side in sides:
@@ -119,9 +119,9 @@ def partition_keys(names: Sequence[str], sides: Sequence[OrderedRows]) -> list[p
 
 
 def find_keys(left: list[pa.Array], left_rows: int, right: list[pa.Array], right_rows: int) -> np.ndarray:
-    """Return for every left key the position of a right key that equals it, or -1.
+    """Return for every left key the position of an equal right key, or -1.
 
-    Costs little where the right side is much smaller than the left.
+    It is cheap if the right side is much smaller than the left.
     """
     if right_rows == 0:
         return np.full(left_rows, -1, np.int64)
@@ -134,9 +134,9 @@ def find_keys(left: list[pa.Array], left_rows: int, right: list[pa.Array], right
     codes, count = key_codes(both, right_rows + len(candidates))
     place = np.full(count, -1, np.int64)
     place[codes[:right_rows]] = np.arange(right_rows)
-    found = np.full(left_rows, -1, np.int64)
-    found[candidates] = place[codes[right_rows:]]
-    return found
+    matches = np.full(left_rows, -1, np.int64)
+    matches[candidates] = place[codes[right_rows:]]
+    return matches
 
 
 def _candidates(left: list[pa.Array], rows: int, right: list[pa.Array]) -> np.ndarray:

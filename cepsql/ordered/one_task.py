@@ -1,4 +1,4 @@
-"""One micro-batch of several stages in one task: what a stage gives out is the input of the next at once."""
+"""One micro-batch of several stages in one task: the output of a stage is at once the input of the next."""
 
 import struct
 import time
@@ -14,15 +14,15 @@ _MAGIC, _VERSION = b"CEPF", 1
 _HEADER = struct.Struct("<4sBI")
 _ABSENT = -1
 _MOST_BYTES = 2**31 - 2**20
-"""Spark keeps no longer value."""
+"""The greatest value that Spark stores."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """The way of rows from a stage to an input of another one.
+    """A channel of rows from a stage to an input of another one.
 
-    above:   the number of the stage that reads them.
-    packets: makes packets for its input of what a micro-batch of the stage below gave.
+    above:   the number of the stage that reads the rows.
+    packets: makes packets for its input from the result of the stage below.
     """
 
     above: int
@@ -31,10 +31,10 @@ class Channel:
 
 @dataclass(frozen=True)
 class Dataflow:
-    """Stages that give each other rows; each has one bucket.
+    """Stages connected by channels; each has one bucket.
 
-    stages:   each after those whose rows it reads; the last one gives out what the dataflow does.
-    channels: where the rows of each stage go.
+    stages:   in topological order; the output of the last one is that of the dataflow.
+    channels: the channels from each stage.
     """
 
     stages: tuple[Stage, ...]
@@ -47,17 +47,17 @@ def advance_all(
     packets: Mapping[int, Sequence[bytes]],
     folder: StateFolder | None = None,
 ) -> tuple[dict[int, tuple[Advanced, float]], bytes]:
-    """Take one micro-batch of a dataflow.
+    """Process one micro-batch of a dataflow.
 
-    state:   what the last call returned, None at first.
-    packets: those that come from elsewhere, by the number of the stage.
-    folder:  where files of states are; None: they have none.
-    Returns what each stage gave to which packets came, by its number, with the seconds that it took, and the new state.
+    state:   the result of the last call, None at first.
+    packets: the packets from outside, by the number of the stage.
+    folder:  the folder of the states' files; None without files.
+    Returns the result of each stage that got packets, by its number, with the seconds that it took; and the new state.
     Raises what `cepsql.ordered.stage.advance` raises, and OperationalError if the state is of another dataflow.
     """
     states: list[bytes | None] = [None] * len(flow.stages) if state is None else _split(state, len(flow.stages))
     came: list[list[bytes | Packet]] = [list(packets.get(number, ())) for number in range(len(flow.stages))]
-    given = {}
+    results = {}
     for number, stage in enumerate(flow.stages):
         if not came[number]:
             continue
@@ -67,12 +67,12 @@ def advance_all(
         states[number] = advanced.state
         for channel in flow.channels[number]:
             came[channel.above] += channel.packets(advanced)
-        given[number] = advanced, time.perf_counter() - began
-    return given, _joined(states)
+        results[number] = advanced, time.perf_counter() - began
+    return results, _joined(states)
 
 
 def _joined(states: Sequence[bytes | None]) -> bytes:
-    """Return the states of stages as one; raises OperationalError for more than Spark keeps."""
+    """Join the states of stages; raises OperationalError if they are larger than Spark stores."""
     sizes = [_ABSENT if state is None else len(state) for state in states]
     if sum(sizes) > _MOST_BYTES:
         raise OperationalError(
@@ -84,7 +84,7 @@ def _joined(states: Sequence[bytes | None]) -> bytes:
 
 
 def _split(state: bytes, count: int) -> list[bytes | None]:
-    """Return the states of the stages of a dataflow; raises OperationalError if they are not of so many."""
+    """Split the state of a dataflow into those of its stages; raises OperationalError for another number of them."""
     magic, version, stages = _HEADER.unpack_from(state)
     if (magic, version, stages) != (_MAGIC, _VERSION, count):
         raise OperationalError(

@@ -1,4 +1,4 @@
-"""Packets: the rows of one task for one bucket as bytes, with their input and the greatest time the task saw there."""
+"""Packets: the rows of one task for one bucket as bytes, with their input and the task's greatest event time there."""
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,36 +24,34 @@ PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
 """The Arrow schema of packed rows."""
 
 PIECE_ROWS, PIECE_BYTES = 131_072, 64 * 2**20
-"""How much a task gathers before it gives out packets: the columns of so many rows fit the processor's cache."""
+"""How much a task gathers before it emits packets: the columns of so many rows fit the processor's cache."""
 
 _MAGIC, _VERSION = b"CEPP", 8
-# Its size is a multiple of eight, so that the times behind it lie where numpy reads them.
+# Its size is a multiple of eight, to align the times after it for numpy.
 _HEADER = struct.Struct("<4sBH?qqqqqqqqqqqq")
 
 _LAST_CLOCK = 2**53
-"""Later than any clock, in microseconds."""
+"""Later than any system clock, in microseconds."""
 
 MAX_INPUTS = 2**16
-"""How many inputs packets can tell apart."""
+"""The most inputs of a stage."""
 
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet that was read.
+    """A decoded packet.
 
     input:    the number of the input that its rows come from.
     ended:    whether a control row said that the input of the query ends.
-    greatest: the greatest event time that the task saw in all buckets, END_OF_TIME where a marker says that no row
-              follows.
+    greatest: the task's greatest event time in all buckets, END_OF_TIME if a marker says that no row follows.
     counts:   read, malformed, null_time, ahead, punctuation and null_key of this bucket's rows.
     rows:     the rows, or None.
-    aside:    malformed rows, those without event time and those too far ahead, as `cepsql.ordered.rejected` has them;
-              None where they do not travel or there are none.
+    aside:    malformed rows, rows without event time and rows too far ahead, in the form of `cepsql.ordered.rejected`;
+              None if there are none, or they do not travel.
     dead:     the event times (int64) of rows of any bucket that a reduction left out.
-    heartbeat: what the clock showed, in microseconds since the epoch, at the last heartbeat that came; BEGINNING: none.
-    producers: the greatest event time in all buckets of each producer that the packet's rows are of; empty where
-              producers are not told apart.
-    runs:     where the rows come from, one after another, and how many are of each; empty where no source has an order.
+    heartbeat: the clock of the last heartbeat, in microseconds since the epoch; BEGINNING without one.
+    producers: the greatest event time in all buckets of each producer of the packet's rows; empty without producers.
+    runs:     the runs of the rows in order, each with its number of rows; empty if no source has an order.
     """
 
     input: int
@@ -75,26 +73,26 @@ def pack(
     reduction: Reduction | None = None,
     piece_rows: int = PIECE_ROWS,
 ) -> Iterator[pa.RecordBatch]:
-    """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
+    """Split a task's rows by bucket and emit one packet for every bucket, also for those without rows.
 
     batches: the columns of a layout (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps
-             `malformed` BOOLEAN, `ahead` BOOLEAN: the row's time is too far ahead, and moves nothing;
+             `malformed` BOOLEAN, `ahead` BOOLEAN: the row's time is too far ahead, and does not advance the watermark;
              `whole` STRUCT: all columns of the row;
-             `producer` STRING: who made the row;
-             `repeated` BOOLEAN: the row stands beside another one of the same record, and is not counted;
-             `seen` BIGINT: the event time of a row whose t is none, for the greatest;
-             `reached` BIGINT: a row that has one is punctuation, and this counts among the greatest event times;
-             `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these counts as the greatest
-             event time, whatever the rows have;
-             ORIGIN and PLACE of `cepsql.ordered.arrival`: where the row stands in its source.
-    input:   the number of the input that the rows come from, below MAX_INPUTS.
-    reduction: leaves out rows that need not travel. Only their times do, those of all buckets in the packets of
-             bucket 0, where they tell how many were late.
-    piece_rows: after so many rows, or PIECE_BYTES, packets are given out. A task without any row gives nothing.
-    Rows that are malformed, too far ahead or without event time are counted; where rows have `whole`, that travels
-    apart from the other rows, else they are dropped. Punctuation is counted only. A row with t = END_OF_TIME is no row
-    but the sign that the input of the query ends, and one of `heartbeat_time` says what the clock shows; a marker with
-    `bound` = END_OF_TIME says that nothing follows in this input.
+             `producer` STRING: the producer of the row;
+             `repeated` BOOLEAN: another row stands for the same record, so that this one is not counted;
+             `seen` BIGINT: the event time of a row with t = NULL, for the greatest event time;
+             `reached` BIGINT: not NULL for punctuation; it counts for the greatest event time;
+             `bound` BIGINT: not NULL for a marker; the greatest of these is the greatest event time, whatever the rows
+             have;
+             ORIGIN and PLACE of `cepsql.ordered.arrival`: the row's place in its source.
+    input:   the number of the rows' input, below MAX_INPUTS.
+    reduction: leaves out rows that need not travel. Only their times travel, those of all buckets in the packets of
+             bucket 0, to count the late ones.
+    piece_rows: packets are emitted after so many rows, or PIECE_BYTES. A task without any row emits nothing.
+    Rows that are malformed, too far ahead or without event time are counted; if rows have `whole`, it travels apart
+    from the other rows, otherwise they are dropped. Punctuation is only counted. A row with t = END_OF_TIME signals the
+    end of the query's input, and one with a `heartbeat_time` the clock; a marker with `bound` = END_OF_TIME signals
+    the end of this input.
     Yields batches of PACKET_SCHEMA.
     """
     task = _Task(buckets, input, reduction)
@@ -105,9 +103,9 @@ def pack(
 def pack_in_task(
     batches: Iterable[pa.RecordBatch], input: int = 0, reduction: Reduction | None = None
 ) -> Iterator[Packet]:
-    """Yield what `open_packet` reads of the packets that `pack` makes of a task's rows for one bucket.
+    """Yield the packets of a task's rows for one bucket, decoded: those that `open_packet` would read from `pack`.
 
-    No row becomes bytes: the packets share the memory of the batches.
+    No row is encoded: the packets share the memory of the batches.
     """
     task = _Task(1, input, reduction)
     for piece, runs in _pieces(batches, PIECE_ROWS):
@@ -115,7 +113,7 @@ def pack_in_task(
 
 
 def open_packet(data: bytes | Packet) -> Packet:
-    """Read a packet; its rows share the memory of `data`. One that is read already is returned.
+    """Decode a packet; its rows share the memory of `data`. A decoded packet is returned unchanged.
 
     Raises OperationalError if another version of cepsql wrote it.
     """
@@ -132,25 +130,25 @@ def open_packet(data: bytes | Packet) -> Packet:
     times = np.frombuffer(data, np.int64, dead, _HEADER.size)
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
     producers = read_rows(body.slice(0, producing))
-    known = _read_producers(producers)
+    producer_times = _read_producers(producers)
     runs = read_runs(body.slice(producing, placing).to_pybytes())
     body = body.slice(producing + placing)
     rows, rejected = read_rows(body.slice(aside)), read_rows(body.slice(0, aside))
-    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known, runs)
+    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, producer_times, runs)
 
 
 def empty_packet() -> bytes:
-    """Return a packet of the first input that brings nothing: the bucket that gets it runs all the same."""
+    """Return an empty packet of the first input, which makes a bucket run without rows."""
     return _HEADER.pack(_MAGIC, _VERSION, 0, False, BEGINNING, BEGINNING, *(0 for _ in _COUNTED), 0, 0, 0, 0)
 
 
 def heartbeat_time(clock: int) -> int:
-    """Return the t of the row that says that the clock shows so many microseconds since the epoch."""
+    """Return the t of a heartbeat row with this clock, in microseconds since the epoch."""
     return END_OF_TIME + clock
 
 
 class _Task:
-    """Makes packets, and remembers the greatest event time and the last heartbeat since the task began."""
+    """Makes packets, and tracks the greatest event time and the last heartbeat of the task."""
 
     def __init__(self, buckets: int, input: int, reduction: Reduction | None):
         self.buckets, self.input, self.reduction = buckets, input, reduction
@@ -200,9 +198,11 @@ class _Task:
         aside = [b""] * self.buckets
         if dropped.any():
             if WHOLE in piece.schema.names:
-                kept = dropped & read
-                rejected = set_aside(piece.filter(pa.array(kept))[WHOLE], malformed[kept], ahead[kept])
-                aside = self._sections(rejected, bucket[kept])
+                is_rejected = dropped & read
+                rejected = set_aside(
+                    piece.filter(pa.array(is_rejected))[WHOLE], malformed[is_rejected], ahead[is_rejected]
+                )
+                aside = self._sections(rejected, bucket[is_rejected])
             piece, bucket = piece.filter(pa.array(~dropped)), bucket[~dropped]
             punctuation, read = punctuation[~dropped], read[~dropped]
         producers = _producers(piece)
@@ -219,7 +219,7 @@ class _Task:
         if self.reduction is not None and len(bucket):
             piece, dead = self.reduction(piece)
             bucket = integers(piece["bucket"])
-        places = runs.told(piece, bucket, self.buckets)
+        places = runs.encoded(piece, bucket, self.buckets)
         piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
         return _Taken(_canonical_keys(piece), bucket, tallies, dead, producers, places, aside)
 
@@ -229,7 +229,7 @@ class _Task:
             self.ended = True
         clocks = times[(times > END_OF_TIME) & (times < heartbeat_time(_LAST_CLOCK))] - END_OF_TIME
         self.heartbeat = max([self.heartbeat, *clocks.tolist()])
-        # No row can be waited for whose time is later than the end of time.
+        # A row later than the end of time would wait forever.
         beyond = pc.greater_equal(piece["t"], heartbeat_time(_LAST_CLOCK))
         place = piece.schema.get_field_index("t")
         piece = piece.set_column(place, "t", pc.if_else(beyond, pa.scalar(None, pa.int64()), piece["t"]))
@@ -242,7 +242,7 @@ class _Task:
         return piece.filter(pc.is_null(piece["bound"]))
 
     def _sections(self, rows: pa.RecordBatch, bucket: np.ndarray) -> list[pa.Buffer]:
-        """Return the rows of each bucket as an Arrow IPC stream, nothing for a bucket without rows."""
+        """Return the rows of each bucket as an Arrow IPC stream, empty for a bucket without rows."""
         if self.buckets == 1:
             return [write_rows(rows)]
         sizes = self._tally(bucket)
@@ -257,7 +257,7 @@ class _Task:
 
     def _joined(self, taken: "_Taken", sections: list[pa.Buffer]) -> pa.RecordBatch:
         packets, producers = [], taken.producers
-        for b, (told, outside, inside) in enumerate(zip(taken.places, taken.aside, sections, strict=True)):
+        for b, (runs, outside, inside) in enumerate(zip(taken.places, taken.aside, sections, strict=True)):
             times = taken.dead.tobytes() if b == 0 else b""
             counts = (int(tally[b]) for tally in taken.tallies)
             header = _HEADER.pack(
@@ -270,21 +270,21 @@ class _Task:
                 *counts,
                 len(times) // 8,
                 len(producers),
-                len(told),
+                len(runs),
                 len(outside),
             )
-            packets.append(b"".join([header, times, producers, told, outside, inside]))
+            packets.append(b"".join([header, times, producers, runs, outside, inside]))
         arrays = [pa.array(range(self.buckets), pa.int32()), pa.array(packets, pa.binary())]
         return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
 
 
 class _Taken(NamedTuple):
-    """What packets are made of.
+    """The contents of packets.
 
     rows, bucket: the rows that travel, and the bucket of each.
-    tallies:      of each of _COUNTED how many rows each bucket has.
-    dead:         as of `Packet`.
-    producers, places, aside: as in the bytes of a packet, the last two of each bucket.
+    tallies:      for each of _COUNTED the number of rows in each bucket.
+    dead:         as in `Packet`.
+    producers, places, aside: as in the bytes of a packet, the last two for each bucket.
     """
 
     rows: pa.RecordBatch
@@ -303,7 +303,7 @@ _COUNTED = ("read", "malformed", "null_time", "ahead", "punctuation", "null_key"
 
 
 def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[tuple[pa.RecordBatch, Runs]]:
-    """Gather small batches into larger ones, and tell of the runs of each."""
+    """Gather small batches into larger pieces, each with its runs."""
     gathered, runs, rows, size, before = [], Runs(), 0, 0, 0
     for batch in batches:
         if batch.num_rows:
@@ -324,25 +324,25 @@ def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _reached(piece: pa.RecordBatch) -> pa.Array:
-    """Return how far each row says that its input is."""
+    """Return the event time that each row reports for its input."""
     times = piece["t"]
     if _SEEN in piece.schema.names:
-        # Later than the end of time no row can be.
+        # No valid event time is later than the end of time.
         times = pc.if_else(pc.less(piece[_SEEN], END_OF_TIME), piece[_SEEN], pa.scalar(None, pa.int64()))
     return pc.coalesce(piece["reached"], times) if "reached" in piece.schema.names else times
 
 
 def _producers(piece: pa.RecordBatch) -> bytes:
-    """Return how far each producer says that it is, as an Arrow IPC stream; nothing where they are not told apart."""
+    """Return the greatest event time of each producer, as an Arrow IPC stream; empty without producers."""
     if "producer" not in piece.schema.names or not piece.num_rows:
         return b""
-    told = pa.table([piece["producer"].cast(pa.string()), _reached(piece)], ["producer", "t"])
-    (greatest,) = told.group_by("producer").aggregate([("t", "max")]).combine_chunks().to_batches()
+    times = pa.table([piece["producer"].cast(pa.string()), _reached(piece)], ["producer", "t"])
+    (greatest,) = times.group_by("producer").aggregate([("t", "max")]).combine_chunks().to_batches()
     return bytes(write_rows(greatest.select(["producer", "t_max"])))
 
 
-def _read_producers(told: pa.Table | None) -> dict[str | None, int]:
-    return {} if told is None else dict(zip(*(column.to_pylist() for column in told.columns), strict=True))
+def _read_producers(table: pa.Table | None) -> dict[str | None, int]:
+    return {} if table is None else dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def _is_key(name: str) -> bool:

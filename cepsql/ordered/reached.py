@@ -1,4 +1,4 @@
-"""How far the inputs of a stage are, in event time: by their rows, their producers, and the clock."""
+"""The event time of the inputs of a stage, by their rows, their producers, and the clock."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from cepsql.errors import OperationalError
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
 
 MAX_PRODUCERS = 10_000
-"""How many producers of an input are told apart: every bucket remembers all of them."""
+"""The most producers of an input: the state of every bucket has all of them."""
 
 
-class Told(Protocol):
-    """What is asked of a packet, `cepsql.ordered.packet.Packet`."""
+class PacketHeader(Protocol):
+    """The part of `cepsql.ordered.packet.Packet` that is needed here."""
 
     @property
     def ended(self) -> bool: ...
@@ -28,7 +28,7 @@ class Told(Protocol):
 
 
 class Clocked(Protocol):
-    """What is asked of an input, `StageInput`."""
+    """The part of `StageInput` that is needed here."""
 
     @property
     def chained(self) -> bool: ...
@@ -48,7 +48,7 @@ class Clocked(Protocol):
 
 @dataclass(frozen=True)
 class ProducerTime:
-    """How far a producer is: its greatest event time, and since when, by the clock, it has had no row."""
+    """The greatest event time of a producer, and since when, by the clock, it has had no row."""
 
     greatest: int
     silent: int | None = None
@@ -56,13 +56,13 @@ class ProducerTime:
 
 @dataclass(frozen=True)
 class Reached:
-    """How far an input is.
+    """The event time of an input.
 
-    greatest:  its greatest event time, that of its slowest producer where these are told apart; BEGINNING before the
-               first row, IDLE for one that has shown none and is not waited for, END_OF_TIME where none follows.
-    silent:    since when, by the clock in microseconds, it has had no row; None where it had one after the last
-               heartbeat, or has none.
-    producers: those that are waited for.
+    greatest:  its greatest event time, or that of its slowest producer; BEGINNING before the first row, IDLE for an
+               idle input without any row, END_OF_TIME after its end.
+    silent:    since when, by the clock in microseconds, it has had no row; None if it had one after the last heartbeat,
+               or has no heartbeats.
+    producers: those that are not idle.
     """
 
     greatest: int = BEGINNING
@@ -71,9 +71,12 @@ class Reached:
 
 
 def reached_after(
-    inputs: Sequence[Clocked], before: Sequence[Reached], packets: Sequence[Sequence[Told]], endless: bool = False
+    inputs: Sequence[Clocked],
+    before: Sequence[Reached],
+    packets: Sequence[Sequence[PacketHeader]],
+    endless: bool = False,
 ) -> tuple[Reached, ...]:
-    """Return how far each input is after the packets of a micro-batch; `endless`: the end of the input says nothing.
+    """Return the event time of each input after a micro-batch's packets; `endless`: ignore the end of the input.
 
     Raises OperationalError if an input has more than MAX_PRODUCERS.
     """
@@ -86,7 +89,7 @@ def reached_after(
     )
 
 
-def _after(clocked: Clocked, before: Reached, packets: Sequence[Told], clock: int, endless: bool) -> Reached:
+def _after(clocked: Clocked, before: Reached, packets: Sequence[PacketHeader], clock: int, endless: bool) -> Reached:
     times = (packet.greatest for packet in packets)
     seen = max((time for time in times if not (endless and time == END_OF_TIME)), default=BEGINNING)
     if clocked.by_producer:
@@ -99,10 +102,10 @@ def _after(clocked: Clocked, before: Reached, packets: Sequence[Told], clock: in
     return Reached(greatest, silent)
 
 
-def _after_producers(clocked: Clocked, before: Reached, packets: Sequence[Told], clock: int) -> Reached:
+def _after_producers(clocked: Clocked, before: Reached, packets: Sequence[PacketHeader], clock: int) -> Reached:
     came = _greatest(packet.producers for packet in packets)
     if not came and clock == BEGINNING:
-        # What heartbeats said of a silent input stays.
+        # Keep the heartbeats of a silent input.
         return before
     producers = dict(before.producers)
     for name, time in came.items():
@@ -122,7 +125,7 @@ def _after_producers(clocked: Clocked, before: Reached, packets: Sequence[Told],
     if live:
         greatest = min(producer.greatest for producer in live.values())
     else:
-        # Of those that were the last to fall silent none is waited for.
+        # All producers are idle: none of them holds back the watermark.
         greatest = max([before.greatest, *(producer.greatest for producer in producers.values())])
     if came or clocked.heartbeat is None or clock == BEGINNING:
         return Reached(greatest if producers else before.greatest, None if came else before.silent, live)
@@ -139,7 +142,7 @@ def _greatest(times_of_packets: Iterable[Mapping[str | None, int]]) -> dict[str 
 
 
 def _silent_since(silent: int | None, clock: int) -> int:
-    # A clock that was set back begins anew.
+    # A clock that was set back starts over.
     return clock if silent is None or clock < silent else silent
 
 

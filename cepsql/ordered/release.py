@@ -1,4 +1,4 @@
-"""One move of the bound: release rows in order, let the operator see them, keep what it must see again."""
+"""One move of the bound: release rows in order, pass them to the operator, keep those that it must see again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ from cepsql.ordered.sorting import partition_rows, partition_sides
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What an operator and its stage keep between two moves of the bound; `held` and `waiting` have one entry a side.
+class OperatorState:
+    """The state of an operator between two moves of the bound; `held` and `waiting` have one entry a side.
 
     held:     released rows that the operator must see again, partition by partition and in order, or None. Beside the
               columns of the layout they have the operator's marks and those of `cepsql.ordered.held`.
-    waiting:  rows above the bound in no order, or None; with POSITION where the layout goes by arrival.
-    sections: what the operator remembers beside rows, if not by key.
-    keyed:    what it remembers by key; None: nothing is.
+    waiting:  rows above the bound in no order, or None; with POSITION if the layout orders by arrival.
+    sections: the operator's other state, if it is not by key.
+    keyed:    the operator's other state by key; None without keys.
     """
 
     held: tuple[pa.Table | None, ...]
@@ -34,55 +34,55 @@ class Kept:
     keyed: KeyedRows | None = None
 
 
-def nothing_kept(operator: Operator) -> Kept:
-    """Return what is kept before the first row."""
+def empty_state(operator: Operator) -> OperatorState:
+    """Return the state before the first row."""
     nothing = (None,) * len(operator.sides)
     keyed = KeyedRows(tuple(operator.sides[0].key_names)) if is_keyed(operator) else None
-    return Kept(nothing, nothing, keyed=keyed)
+    return OperatorState(nothing, nothing, keyed=keyed)
 
 
 def release(
     operator: Operator,
-    kept: Kept,
+    state: OperatorState,
     arrived: Sequence[list[pa.Table]],
     old: int,
     new: int,
     at_once: bool = False,
     ranks: np.ndarray = NO_RANKS,
-) -> tuple[Step, Kept]:
-    """Move the bound from `old` to `new`; return what the operator made of it, and what is kept then.
+) -> tuple[Step, OperatorState]:
+    """Move the bound from `old` to `new`; return the operator's step, and its new state.
 
-    arrived: for each side its new rows, all with t > old. The lists are emptied, so that rows are not there twice.
-    at_once: none of them waits for the bound, and their times may be any.
-    ranks:   of the origins in POSITION by number, as of `cepsql.ordered.arrival.ranked`.
+    arrived: for each side its new rows, all with t > old. The lists are emptied, to hold no row twice in memory.
+    at_once: new rows do not wait for the bound, and may have any time.
+    ranks:   the rank of each origin in POSITION by number; see `cepsql.ordered.arrival.ranked`.
     """
     reached = END_OF_TIME if at_once else new
     ready, waiting = [], []
-    for tables, before in zip(arrived, kept.waiting, strict=True):
+    for tables, before in zip(arrived, state.waiting, strict=True):
         candidates = with_positions([table for table in (before, *tables) if table is not None and table.num_rows])
         ready.append(where_time(candidates, lambda t: pc.less_equal(t, reached)))
         rest = where_time(candidates, lambda t: pc.greater(t, reached))
         waiting.append(stack(rest) if rest else None)
         tables.clear()
-    again, resting = _divided(operator, kept.held, ready, old, new)
+    again, resting = _divided(operator, state.held, ready, old, new)
     del candidates, rest
     ordered = _ordered(operator, again, ready, ranks)
-    hashes = np.zeros(0, np.uint32) if kept.keyed is None else touched_hashes(kept.keyed.names, ordered)
-    sections = kept.sections if kept.keyed is None else kept.keyed.of(hashes)
+    hashes = np.zeros(0, np.uint32) if state.keyed is None else touched_hashes(state.keyed.names, ordered)
+    sections = state.sections if state.keyed is None else state.keyed.of(hashes)
     step = operator.advance(ordered, sections, old, new)
     if new == END_OF_TIME:
-        return step, nothing_kept(operator)
-    keyed = kept.keyed and kept.keyed.replaced(hashes, step.sections, partial(operator.forgets, bound=new))
+        return step, empty_state(operator)
+    keyed = state.keyed and state.keyed.replaced(hashes, step.sections, partial(operator.forgets, bound=new))
     held = []
     for rows, keep, left in zip(ordered, step.keep, resting, strict=True):
         seen_again = None if rows is None or keep is None else retain(rows, keep)
         tables = [table for table in (left, seen_again) if table is not None]
         held.append(stack(tables) if tables else None)
-    return step, Kept(tuple(held), tuple(waiting), step.sections if keyed is None else {}, keyed)
+    return step, OperatorState(tuple(held), tuple(waiting), step.sections if keyed is None else {}, keyed)
 
 
 def where_time(tables: Sequence[pa.Table], test: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> list[pa.Table]:
-    """Return the tables with only the rows whose time passes the test, without those that become empty."""
+    """Return the rows of the tables whose time passes the test, without empty tables."""
     passing = []
     for table in tables:
         passes = test(table["t"])
@@ -96,9 +96,9 @@ def where_time(tables: Sequence[pa.Table], test: Callable[[pa.ChunkedArray], pa.
 def _divided(
     operator: Operator, held: Sequence[pa.Table | None], ready: Sequence[Sequence[pa.Table]], old: int, new: int
 ) -> tuple[list[pa.Table | None], list[pa.Table | None]]:
-    """Split the held rows of each side into those to be seen again, and the others.
+    """Split the held rows of each side into those that the operator sees again now, and the others.
 
-    Seen again are partitions with new rows and those whose deadline passes, all sides of a key together.
+    It sees again partitions with new rows and those whose deadline passes, all sides of a key together.
     """
     opened = [None if table is None else open_held(table) for table in held]
     due = [
@@ -106,7 +106,7 @@ def _divided(
     ]
     names = operator.sides[0].key_names
     there = any(rows is not None for rows in opened)
-    # With t there is a column even without keys.
+    # With t, the table has a column even without keys.
     woken = [stack([table.select([*names, "t"]) for table in tables]) for tables in ready if tables and there]
     if len(held) > 1:
         woken += [
@@ -127,19 +127,19 @@ def _keys_of(held: OrderedRows, chosen: np.ndarray, names: list[str]) -> pa.Tabl
     """Return the rows that begin the chosen partitions."""
     places = pa.array(held.starts[:-1][chosen])
     columns = [held.rows[name].chunk(0).take(places) for name in names]
-    # Without keys there is one partition, which FIRST stands for.
+    # Without keys FIRST stands for the only partition.
     return pa.table(columns, names) if names else held.rows.select([FIRST]).take(places)
 
 
 def _ordered(
     operator: Operator, again: Sequence[pa.Table | None], ready: Sequence[list[pa.Table]], ranks: np.ndarray
 ) -> list[OrderedRows | None]:
-    """Lay the rows of each side in order; empties the lists in `ready`."""
+    """Sort the rows of each side; empties the lists in `ready`."""
     tables = []
     for layout, old, new, marks in zip(operator.sides, again, ready, operator.marks, strict=True):
         parts = [_marked(table, marks) for table in new]
         if old is not None:
-            # Kept rows come before new ones, and are in order.
+            # Held rows precede new ones, and are in order.
             parts.insert(0, in_their_order(old) if layout.by_arrival else old)
             parts = with_positions(parts)
         new.clear()
@@ -148,7 +148,7 @@ def _ordered(
         (layout,) = operator.sides
         if tables[0] is None:
             return [None]
-        # Nobody but the sort has the rows then.
+        # Only the sort references the rows then.
         return [_open(*partition_rows(tables.pop(), layout.key_names, "t", layout.order, layout.ties, ranks))]
     breakers = [(layout.order, layout.ties) for layout in operator.sides]
     sorted_sides = partition_sides(tables, operator.sides[0].key_names, "t", breakers, ranks)
@@ -156,7 +156,7 @@ def _ordered(
 
 
 def _marked(rows: pa.Table, marks: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return new rows with the columns of kept ones."""
+    """Return new rows with the columns of held ones."""
     for name, kind in marks.items():
         rows = rows.append_column(name, pa.nulls(rows.num_rows, kind))
     rows = rows.append_column(CONTEXT, pa.repeat(False, rows.num_rows))

@@ -1,4 +1,4 @@
-"""Sort rows by partition, event time and tie-breakers, so that the order does not depend on micro-batches and tasks."""
+"""Sort rows by partition, event time and tie-breakers, independently of micro-batches and tasks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from cepsql.ordered.row_layout import OrderColumn
 
 _BLOCK = 2**17
 _DIGIT_BITS, _FEW_DIGITS, _FEW_ROWS, _FEW_RUNS = 16, 2, 2**21, 100
-"""As measured: where rows are many, a third digit costs more than sorting whole numbers."""
+"""As measured: with many rows, a third digit costs more than sorting integers."""
 
 _PART_ROWS, _MOST_PARTS = 2**20, 2**8
 
@@ -30,11 +30,11 @@ def partition_rows(
 ) -> tuple[pa.Table, np.ndarray]:
     """Sort rows by key, then by time; ties by the order columns, then by POSITION, then by the rest.
 
-    keys:  columns whose equal values make a partition; partitions stand in order of first appearance.
+    keys:  the partition columns; partitions are in order of first appearance.
     time:  a BIGINT column without NULL.
     rest:  columns, ascending with NULL first.
-    ranks: of the origins in POSITION by number, as of `cepsql.ordered.arrival.ranked`.
-    Returns the sorted rows without POSITION, one chunk a column, and where the partitions begin, with the number of
+    ranks: the rank of each origin in POSITION by number; see `cepsql.ordered.arrival.ranked`.
+    Returns the sorted rows without POSITION, one chunk a column, and the starts of the partitions, with the number of
     rows at the end (int64). Only rows that tie on key and time are compared by further columns; rows equal in all of
     them keep their order.
     """
@@ -48,7 +48,7 @@ def partition_rows(
         return rows, starts
     del codes
     columns, schema = [column.chunk(0) for column in rows.columns], rows.schema
-    # A caller that has the rows no more lets each of their columns go as it is sorted.
+    # If the caller keeps no reference to the rows, each column is freed as soon as it is sorted.
     del rows
     return pa.Table.from_arrays(take_freely(columns, places), schema=schema), starts
 
@@ -60,28 +60,28 @@ def partition_sides(
     breakers: Sequence[tuple[Sequence[OrderColumn], Sequence[str]]],
     ranks: np.ndarray = NO_RANKS,
 ) -> list[tuple[pa.Table, np.ndarray] | None]:
-    """Sort the rows of relations with equal keys, each as `partition_rows` does, into partitions that they share.
+    """Sort the rows of relations with equal keys, each as `partition_rows` does, into shared partitions.
 
-    breakers: what breaks ties in each side: its order columns, and the rest.
-    Returns for each side its rows and where the partitions begin, with the number of rows at the end: the partition of
-    a key has the same place in all, and is empty where the side has no row of it. None for a side of None.
+    breakers: the tie-breakers of each side: its order columns, and the rest.
+    Returns for each side its rows and the starts of the partitions, with the number of rows at the end. The partition
+    of a key has the same number in all sides, and is empty if the side has no row of it. None for a side of None.
     """
     there = [compact(side) for side in sides if side is not None]
     sizes = [side.num_rows for side in there]
     columns = [pa.concat_arrays([side[key].chunk(0) for side in there]) for key in keys] if there else []
     codes, count = key_codes(columns, sum(sizes))
     ends = np.cumsum(sizes)
-    found: list[tuple[pa.Table, np.ndarray] | None] = []
+    sorted_sides: list[tuple[pa.Table, np.ndarray] | None] = []
     left = iter(zip(there, np.split(codes, ends[:-1]), strict=True)) if there else iter(())
     for side, (order, rest) in zip(sides, breakers, strict=True):
         if side is None:
-            found.append(None)
+            sorted_sides.append(None)
         else:
             rows, own = next(left)
             places, starts = _order(rows, own, count, time, _tie_breakers(rows, order, rest, ranks))
             rows = _without_positions(rows)
-            found.append((rows if places is None else take_rows(rows, places), starts))
-    return found
+            sorted_sides.append((rows if places is None else take_rows(rows, places), starts))
+    return sorted_sides
 
 
 def _without_positions(rows: pa.Table) -> pa.Table:
@@ -91,9 +91,9 @@ def _without_positions(rows: pa.Table) -> pa.Table:
 def _order(
     rows: pa.Table, codes: np.ndarray, count: int, time: str, breakers: Sequence["_Breaker"]
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    """Order rows, one chunk a column, by the number of their key, by time and by what breaks ties.
+    """Order rows, one chunk a column, by the number of their key, by time and by tie-breakers.
 
-    Returns their places in this order, None if they stand in it, and where each of `count` keys begins in it, with the
+    Returns their places in this order, None if they are in it already, and the start of each of `count` keys, with the
     number of rows at the end (int64).
     """
     times = integers(rows[time])
@@ -107,11 +107,11 @@ def _order(
 
 
 def key_order(codes: np.ndarray, times: np.ndarray, count: int, part_rows: int) -> np.ndarray | None:
-    """Return the places of rows in the order of the numbers of their keys, and stably by time in each key.
+    """Return the places of rows ordered by the numbers of their keys, and stably by time in each key.
 
     codes: numbers below `count`, one for each row.
-    part_rows: about so many rows are ordered at a time, all of some keys, so that it takes little memory.
-    Returns None for rows that stand in this order.
+    part_rows: about so many rows, all of some keys, are ordered at a time, to save memory.
+    Returns None for rows that are in this order already.
     """
     parts = min(len(codes) // part_rows, count, _MOST_PARTS)
     if parts <= 1 or (is_ascending(codes) and is_ascending(times)):
@@ -122,9 +122,9 @@ def key_order(codes: np.ndarray, times: np.ndarray, count: int, part_rows: int) 
     begin = 0
     for part in range(parts):
         at = np.flatnonzero(part_of_row == part)
-        found = _key_order(codes[at], times[at])
+        order = _key_order(codes[at], times[at])
         end = begin + len(at)
-        places[begin:end] = at if found is None else at[found]
+        places[begin:end] = at if order is None else at[order]
         begin = end
     return places
 
@@ -135,7 +135,7 @@ def _key_order(codes: np.ndarray, times: np.ndarray) -> np.ndarray | None:
 
 
 def _tied(times: np.ndarray, places: np.ndarray | None, starts: np.ndarray) -> np.ndarray:
-    """Tell of each row but the first, in order, whether it has the key and the time of the one before it."""
+    """Return for each row but the first, in order, whether it has the key and the time of the one before."""
     rows = len(times)
     tied = np.empty(max(rows - 1, 0), bool)
     for begin in range(0, len(tied), _PART_ROWS):
@@ -153,11 +153,11 @@ def is_ascending(values: np.ndarray) -> bool:
 
 
 def stable_order(values: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """Return `places` (default: all in order) sorted stably by the values there, which are integers.
+    """Return `places` (default: all in order) sorted stably by the integer values there.
 
-    The way taken is the fastest for such values: few ascending runs are merged, numbers of a small range are counted
-    digit by digit, others carry their place in their low bits where there is room, for NumPy sorts 64-bit integers
-    several times faster than it finds the order of them.
+    The algorithm depends on the values: few ascending runs are merged, numbers of a small range are sorted digit by
+    digit, others carry their place in their low bits if it fits, because NumPy sorts 64-bit integers several times
+    faster than it finds their order.
     """
     if places is not None:
         return places[stable_order(values[places])]
@@ -167,22 +167,22 @@ def stable_order(values: np.ndarray, places: np.ndarray | None = None) -> np.nda
     bits = (high - low).bit_length()
     digits = -(-bits // _DIGIT_BITS)
     if digits > 1 and (_has_few_runs(values) or bits + len(values).bit_length() > 64):
-        found = np.argsort(values, kind="stable")
+        order = np.argsort(values, kind="stable")
     elif digits <= _FEW_DIGITS or (digits == _FEW_DIGITS + 1 and len(values) <= _FEW_ROWS):
-        found = _by_digits(values, low, digits)
+        order = _by_digits(values, low, digits)
     else:
-        found = _by_value_and_place(values, low)
-    return found.astype(_places_type(values), copy=False)
+        order = _by_value_and_place(values, low)
+    return order.astype(_places_type(values), copy=False)
 
 
 def _by_digits(values: np.ndarray, low: int, digits: int) -> np.ndarray:
     # NumPy sorts 16-bit integers stably by counting.
     offsets = values.astype(np.int64) - low if low else values
-    found = np.argsort(offsets.astype(np.uint16), kind="stable")
+    order = np.argsort(offsets.astype(np.uint16), kind="stable")
     for digit in range(1, digits):
         more = (offsets >> (_DIGIT_BITS * digit)).astype(np.uint16)
-        found = found[np.argsort(more[found], kind="stable")]
-    return found
+        order = order[np.argsort(more[order], kind="stable")]
+    return order
 
 
 def _has_few_runs(values: np.ndarray) -> bool:
@@ -190,7 +190,7 @@ def _has_few_runs(values: np.ndarray) -> bool:
 
 
 def _by_value_and_place(values: np.ndarray, low: int) -> np.ndarray:
-    # In place, for there may be millions.
+    # In place, because there may be millions.
     keys = values.astype(np.int64)
     keys -= low
     bits = len(values).bit_length()
@@ -205,7 +205,7 @@ def _by_value_and_place(values: np.ndarray, low: int) -> np.ndarray:
 
 
 def by_time(rows: pa.Table, time: str) -> pa.Table:
-    """Sort rows stably by a column of integers without NULL; the rows themselves where they are in order."""
+    """Sort rows stably by a column of integers without NULL; rows in order are returned unchanged."""
     times = integers(rows[time])
     return rows if is_ascending(times) else rows.take(pa.array(stable_order(times)))
 
@@ -216,7 +216,7 @@ def _places_type(values: np.ndarray) -> type:
 
 @dataclass(frozen=True)
 class _Breaker:
-    """A column by which ties are broken; `ranks` of POSITION alone."""
+    """A column that breaks ties; only POSITION has `ranks`."""
 
     name: str
     descending: bool = False
@@ -225,7 +225,7 @@ class _Breaker:
     ranks: np.ndarray | None = None
 
     def values(self, column: pa.Array) -> np.ndarray:
-        """Return numbers in whose order the values are."""
+        """Return numbers in the order of the values."""
         if self.ranks is not None:
             return ranked(integers(column), self.ranks)
         return ordinals(column, self.equal_zeros)
@@ -234,16 +234,16 @@ class _Breaker:
 def _tie_breakers(
     rows: pa.Table, order: Sequence[OrderColumn], rest: Sequence[str], ranks: np.ndarray
 ) -> list[_Breaker]:
-    """List by what ties of rows are broken."""
-    found = [_Breaker(c.name, c.descending, c.nulls_first, equal_zeros=True) for c in order]
+    """Return the tie-breakers of rows."""
+    breakers = [_Breaker(c.name, c.descending, c.nulls_first, equal_zeros=True) for c in order]
     if has_positions(rows):
-        found.append(_Breaker(POSITION, ranks=ranks))
-    # The order columns come again at the end because -0.0 and 0.0 tie in ORDER BY but are not the same row.
-    return found + [_Breaker(name) for name in (*rest, *(column.name for column in order))]
+        breakers.append(_Breaker(POSITION, ranks=ranks))
+    # The order columns come again at the end because -0.0 and 0.0 tie in ORDER BY but are different values.
+    return breakers + [_Breaker(name) for name in (*rest, *(column.name for column in order))]
 
 
 def _break_ties(rows: pa.Table, places: np.ndarray, tied: np.ndarray, breakers: Sequence[_Breaker]) -> None:
-    """Sort, in place, each run of tied rows by further columns, until no two rows of a run are equal so far.
+    """Sort, in place, each run of tied rows by further columns, until no rows tie.
 
     tied: whether each row but the first ties with the one before it.
     """
@@ -264,7 +264,7 @@ def _break_ties(rows: pa.Table, places: np.ndarray, tied: np.ndarray, breakers: 
 
 
 def _runs(at: np.ndarray, tied: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions that tie with a neighbour, and the number of the run that each is in."""
+    """Return the positions that tie with a neighbour, and the number of each one's run."""
     continues = np.concatenate([[False], tied])
     member = continues | np.concatenate([tied, [False]])
     return at[member], np.cumsum(~continues[member])

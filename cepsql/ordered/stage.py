@@ -1,4 +1,4 @@
-"""One micro-batch of one bucket: open its packets, move the bound, release rows to the operator, write the state."""
+"""One micro-batch of one bucket: read its packets, move the bound, release rows to the operator, write the state."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -29,16 +29,16 @@ _NO_TIMES = np.zeros(0, np.int64)
 class StageInput:
     """One of the inputs of a stage.
 
-    delay: how many microseconds its rows may come after later ones.
-    side:  which of the operator's relations its rows belong to; several inputs may make up one.
-    chained: its rows come from another stage, whose markers say when it ends. A control row ends all other inputs.
-    name:  what its counts are shown under.
-    heartbeat: after how many microseconds of the clock without rows its event time goes on with the clock; None: it
+    delay: the watermark delay of its rows, in microseconds.
+    side:  the side of the operator that its rows belong to; several inputs may share one.
+    chained: its rows come from another stage, whose markers signal its end. A control row ends all other inputs.
+    name:  the name of its counts.
+    heartbeat: the microseconds of the clock without rows after which its event time advances with the clock; None: it
            waits for rows.
-    by_producer: the slowest producer of its rows says how far it is.
-    idle:  after how many microseconds of the clock without rows a producer is not waited for; None: it always is.
-    untimed: how far it is says nothing about the bound.
-    seen: its rows, which have no event time for the operator, tell how far it is all the same.
+    by_producer: its slowest producer determines its event time.
+    idle:  the microseconds of the clock without rows after which a producer counts as idle; None: never.
+    untimed: its event time does not affect the bound.
+    seen: its rows have no event time for the operator, but advance the input's event time.
     """
 
     delay: int
@@ -56,12 +56,12 @@ class StageInput:
 class Stage:
     """An operator with its inputs.
 
-    identity: of the query; a state that was written under another one is refused.
-    endless:  the end of the input leaves the bound where it was, for nothing is decided by it.
-    lateness: None: rows come to the operator in the order of time, below the bound. Else they come as soon as they are
-              there, and a row is late only so many microseconds behind the bound.
-    Until when a row counts its layout says. One that does after its own time comes to the operator though the bound has
-    passed that.
+    identity: the identity of the query; a state of another identity is refused.
+    endless:  the end of the input does not move the bound, because it decides nothing.
+    lateness: None: the operator gets rows in the order of time, below the bound. Otherwise it gets them at once, and a
+              row is late only so many microseconds behind the bound.
+    The layout says until when a row counts. A row that counts beyond its own time reaches the operator although the
+    bound has passed its time.
     """
 
     operator: Operator
@@ -71,24 +71,24 @@ class Stage:
     endless: bool = False
 
     def late_bound(self, bound: int) -> int:
-        """Return the bound for rows that come now: one that counts until then, or less, is late."""
+        """Return the bound for new rows: a row that counts only until then is late."""
         return bound - (self.lateness or 0)
 
 
 @dataclass(frozen=True)
 class Advanced:
-    """What a micro-batch gave.
+    """The result of a micro-batch.
 
-    output:   the operator's output; a table without columns if there is none.
-    changes:  what its rows do, as in `cepsql.ordered.operator.Step`.
+    output:   the operator's output; a table without columns if it is empty.
+    changes:  the changes of its rows, as in `cepsql.ordered.operator.Step`.
     state:    the bucket's new state.
-    size:     how many bytes that takes, with its files.
+    size:     the size of the state in bytes, with its files.
     counts:   this batch's counts.
-    bound:    rows at or below this event time were released; BEGINNING: none yet, IDLE: nor does another stage wait for
-              one.
-    standing: what the bucket holds now.
-    rejected: for each input the rows that were not used, as `cepsql.ordered.rejected` has them; None if there are none,
-              or if they do not travel whole.
+    bound:    rows at or below this event time were released; BEGINNING: none yet, IDLE: other stages do not wait for
+              any, either.
+    standing: the bucket's status.
+    rejected: for each input the rejected rows, in the form of `cepsql.ordered.rejected`; None without any, or if they
+              do not travel whole.
     """
 
     output: pa.Table
@@ -104,16 +104,16 @@ class Advanced:
 def advance(
     stage: Stage, state: bytes | None, packets: Iterable[bytes | Packet], folder: StateFolder | None = None
 ) -> Advanced:
-    """Take one micro-batch of a bucket.
+    """Process one micro-batch of a bucket.
 
-    state:  what the bucket's last call returned, None at first.
-    folder: where files of the state are; None: it has none.
-    The bound is the least over the inputs of the greatest event time less the delay, BEGINNING while one has shown no
-    row. After the first heartbeat without new rows the greatest event time of an input that has heartbeats grows as the
-    clock does; an input that has shown no row is not waited for then. Rows at or below the new bound are released; rows
-    at or below the old one are late, counted and dropped; the others wait, unless the stage lets them come at once.
-    Without heartbeats, what comes out in all depends on the rows and on which of them are late only, not on how they
-    were split into batches and packets.
+    state:  the state of the bucket's last call, None at first.
+    folder: the folder of the state's files; None without files.
+    The bound is the minimum over the inputs of the greatest event time less the delay, BEGINNING while an input has had
+    no row. After the first heartbeat without new rows the greatest event time of an input with heartbeats advances with
+    the clock; an input without any row does not hold back the bound then. Rows at or below the new bound are released;
+    rows at or below the old one are late, counted and dropped; the others wait, unless the stage passes them on at
+    once. Without heartbeats, the total output depends only on the rows and on which of them are late, not on how they
+    are split into batches and packets.
     Raises OperationalError if the state is not of this query, of these column types, or of this version, or if one of
     its files is gone or damaged, or cannot be written.
     """
@@ -131,14 +131,16 @@ def advance(
     bound = max(before.bound, _bound(stage, came.reached))
     _check_types(before, came.rows)
     at_once = stage.lateness is not None
-    step, kept = release(operator, before.kept, came.rows, before.bound, bound, at_once, numbering.ranks())
+    step, operator_state = release(
+        operator, before.operator_state, came.rows, before.bound, bound, at_once, numbering.ranks()
+    )
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
-    after = State(bound, came.reached, kept, numbering.of(kept.waiting), before.log)
-    if kept.keyed is not None:
-        keyed, log = put_away(kept.keyed, before.files, before.log, folder)
-        after = replace(after, kept=replace(kept, keyed=keyed), log=log)
+    after = State(bound, came.reached, operator_state, numbering.of(operator_state.waiting), before.log)
+    if operator_state.keyed is not None:
+        keyed, log = put_away(operator_state.keyed, before.files, before.log, folder)
+        after = replace(after, operator_state=replace(operator_state, keyed=keyed), log=log)
     written = encode(after, operator, stage.identity)
-    holds = standing(operator, kept, step.deadlines)
+    holds = standing(operator, operator_state, step.deadlines)
     size = len(written) + after.file_bytes
     idle = bound == BEGINNING and all(one.greatest == IDLE for one in came.reached)
     return Advanced(step.output, step.changes, written, size, tally, IDLE if idle else bound, holds, came.rejected)
@@ -146,7 +148,7 @@ def advance(
 
 @dataclass(frozen=True)
 class _Received:
-    """What packets brought: of each side the rows that are not late, of each input what became of all its rows."""
+    """The contents of packets: for each side the rows that are not late, for each input the counts of all rows."""
 
     reached: tuple[Reached, ...]
     rows: list[list[pa.Table]]
@@ -155,15 +157,15 @@ class _Received:
 
 
 class _Arrived:
-    """What the packets of an input bring; of many rows those of some packets at a time are copied out of these.
+    """The packets of an input; many rows are copied out of them, some packets at a time.
 
-    told:     the packets without their rows.
-    rows:     those that are not late, after `gathered`.
-    rejected: those that were not used, in pieces.
+    packets:  the packets without their rows.
+    rows:     the rows that are not late, after `gathered`.
+    rejected: the rejected rows, in pieces.
     """
 
     def __init__(self, layout: RowLayout, bound: int, numbering: Numbering):
-        self.told: list[Packet] = []
+        self.packets: list[Packet] = []
         self.rows: list[pa.Table] = []
         self.rejected: list[pa.Table] = []
         self.counts = Counts()
@@ -172,7 +174,7 @@ class _Arrived:
         self._loose_rows = 0
 
     def take(self, packet: Packet) -> None:
-        """Take the next packet."""
+        """Add a packet."""
         rejected = rejected_rows([packet], self._bound, partial(_until, self._layout))
         if rejected is not None:
             self.rejected.append(rejected)
@@ -180,8 +182,8 @@ class _Arrived:
             packet = replace(packet, rows=self._numbering.placed(packet.rows, packet.input, packet.runs))
         rows, counts = _on_time(packet, self._layout, self._bound)
         self.counts += counts
-        # Nothing that shares the memory of the packet stays.
-        self.told.append(replace(packet, rows=None, aside=None, dead=_NO_TIMES))
+        # Keep no reference to the packet's memory.
+        self.packets.append(replace(packet, rows=None, aside=None, dead=_NO_TIMES))
         if rows is None:
             return
         self._loose.append(_joined(rows, self._layout))
@@ -198,14 +200,14 @@ class _Arrived:
 
 def _receive(stage: Stage, before: State, packets: Iterable[bytes | Packet], numbering: Numbering) -> _Received:
     late_bound = stage.late_bound(before.bound)
-    came = [_Arrived(stage.operator.sides[given.side], late_bound, numbering) for given in stage.inputs]
+    came = [_Arrived(stage.operator.sides[input.side], late_bound, numbering) for input in stage.inputs]
     for packet in map(open_packet, packets):
         came[packet.input].take(packet)
     rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]
-    for mine, given in zip(came, stage.inputs, strict=True):
-        rows[given.side] += mine.gathered()
+    for mine, input in zip(came, stage.inputs, strict=True):
+        rows[input.side] += mine.gathered()
     return _Received(
-        reached_after(stage.inputs, before.reached, [mine.told for mine in came], stage.endless),
+        reached_after(stage.inputs, before.reached, [mine.packets for mine in came], stage.endless),
         rows,
         tuple(mine.counts for mine in came),
         tuple(stack(mine.rejected) if mine.rejected else None for mine in came),
@@ -213,17 +215,17 @@ def _receive(stage: Stage, before: State, packets: Iterable[bytes | Packet], num
 
 
 def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
-    """Return the event time up to which all inputs that are waited for have come."""
+    """Return the least watermark of the inputs that hold back the bound."""
     times = [
-        one.greatest if one.greatest in (BEGINNING, END_OF_TIME) else one.greatest - given.delay
-        for one, given in zip(reached, stage.inputs, strict=True)
-        if one.greatest != IDLE and not given.untimed
+        one.greatest if one.greatest in (BEGINNING, END_OF_TIME) else one.greatest - input.delay
+        for one, input in zip(reached, stage.inputs, strict=True)
+        if one.greatest != IDLE and not input.untimed
     ]
     return min(times, default=BEGINNING)
 
 
 def _on_time(packet: Packet, layout: RowLayout, bound: int) -> tuple[pa.Table | None, Counts]:
-    """Return the rows of a packet that are not late, None if there are none, and what becomes of all."""
+    """Return the rows of a packet that are not late, or None, and the counts of all its rows."""
     used = int(np.count_nonzero(packet.dead > bound))
     late, rows = len(packet.dead) - used, None
     if packet.rows is not None:
@@ -235,7 +237,7 @@ def _on_time(packet: Packet, layout: RowLayout, bound: int) -> tuple[pa.Table | 
 
 
 def _chosen(rows: pa.Table, chosen: np.ndarray) -> pa.Table:
-    # Mostly all are, and nothing is copied.
+    # Usually all are chosen, and nothing is copied.
     return rows if chosen.all() else rows.filter(pa.array(chosen))
 
 
@@ -245,7 +247,7 @@ def _until(layout: RowLayout, rows: pa.Table) -> np.ndarray:
 
 
 def _records(rows: pa.Table) -> np.ndarray:
-    """Return how many records each row counts for, those among them that a reduction joined."""
+    """Return the number of records of each row, including those that a reduction merged."""
     for name in (COUNTED, ROWS):
         if name in rows.column_names:
             return integers(pc.fill_null(rows[name], 0))
@@ -253,13 +255,13 @@ def _records(rows: pa.Table) -> np.ndarray:
 
 
 def _plain(rows: pa.Table) -> pa.Table:
-    """Return rows without the columns that only counting them, and rejected ones, need."""
+    """Return rows without the columns for counts and rejected rows."""
     extra = [name for name in (WHOLE, REPEATED, COUNTED) if name in rows.column_names]
     return rows.drop_columns(extra) if extra else rows
 
 
 def _joined(rows: pa.Table, layout: RowLayout) -> pa.Table:
-    """Return rows as the reduction joins them, also those that did not go through it before the shuffle."""
+    """Apply the reduction to rows that did not go through it before the shuffle."""
     if not layout.joins or layout.reduction is None or ROWS in rows.column_names:
         return rows
     (batch,) = compact(rows).to_batches()
@@ -267,12 +269,12 @@ def _joined(rows: pa.Table, layout: RowLayout) -> pa.Table:
 
 
 def _check_types(before: State, arrived: list[list[pa.Table]]) -> None:
-    """Raise OperationalError if columns came with other types than they are stored with, or than elsewhere."""
+    """Raise OperationalError if columns arrive with other types than in the state, or in other tables."""
     for side, tables in enumerate(arrived):
-        kept = before.kept
-        tables_before = (kept.held[side], kept.waiting[side], *kept.sections.values())
+        state = before.operator_state
+        tables_before = (state.held[side], state.waiting[side], *state.sections.values())
         stored = [table.schema for table in tables_before if table is not None]
-        stored += [] if kept.keyed is None else kept.keyed.schemas.values()
+        stored += [] if state.keyed is None else state.keyed.schemas.values()
         for table in tables:
             for schema in stored:
                 check_types(schema, table.schema)

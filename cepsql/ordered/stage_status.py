@@ -1,4 +1,4 @@
-"""What a stage holds after a micro-batch, and for what it waits."""
+"""The status of a stage after a micro-batch: the rows in its state, and its next deadline."""
 
 from dataclasses import dataclass
 
@@ -6,18 +6,18 @@ import numpy as np
 
 from cepsql.ordered.held import open_held
 from cepsql.ordered.operator import NEVER, Operator
-from cepsql.ordered.release import Kept
+from cepsql.ordered.release import OperatorState
 from cepsql.ordered.row_layout import END_OF_TIME
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What waits in a bucket.
+    """The status of a bucket.
 
-    rows:     all rows that are kept, and what is remembered beside them to come out.
-    waiting:  rows above the bound.
-    open:     partitions with something undecided, and what is remembered to come out.
-    deadline: the least bound that decides one of them without a new row, None where only rows or the end do.
+    rows:     the number of rows in the state, and of further output that waits there.
+    waiting:  the number of rows above the bound.
+    open:     the number of undecided partitions, and of further output that waits.
+    deadline: the least bound that decides one of them without a new row, None if only rows or the end do.
     """
 
     rows: int
@@ -26,11 +26,11 @@ class Standing:
     deadline: int | None
 
 
-def standing(operator: Operator, kept: Kept, remembered: np.ndarray | None = None) -> Standing:
-    """Tell what an operator and its stage keep; `remembered` are the `deadlines` of its last step."""
-    waiting = sum(rows.num_rows for rows in kept.waiting if rows is not None)
-    rows = waiting + sum(rows.num_rows for rows in kept.held if rows is not None)
-    held = [operator.deadlines(open_held(rows), side) for side, rows in enumerate(kept.held) if rows is not None]
+def standing(operator: Operator, state: OperatorState, remembered: np.ndarray | None = None) -> Standing:
+    """Return the status of a bucket; `remembered` holds the `deadlines` of the operator's last step."""
+    waiting = sum(rows.num_rows for rows in state.waiting if rows is not None)
+    rows = waiting + sum(rows.num_rows for rows in state.held if rows is not None)
+    held = [operator.deadlines(open_held(rows), side) for side, rows in enumerate(state.held) if rows is not None]
     if remembered is not None:
         held.append(remembered)
         rows += len(remembered)

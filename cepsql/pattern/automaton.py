@@ -1,4 +1,4 @@
-"""The automaton of a row pattern without empty steps: one state for each place at which a row can be consumed."""
+"""The automaton of a row pattern without empty steps: one state for each place that consumes a row."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from cepsql.pattern.compile import Code, Instruction
 
 @dataclass(frozen=True)
 class AutomatonStep:
-    """A way from one state to the next; it consumes the row that the target names, nothing if that is the last state.
+    """A step from one state to the next; it consumes a row of the target's variable, or nothing if that is the end.
 
     target:    the index of the next state.
     anchors:   "^" and "$" that must hold where the step begins.
-    reluctant: a reluctant quantifier goes on here although it could have ended.
+    reluctant: a reluctant quantifier continues here although it could have ended.
     """
 
     target: int
@@ -21,8 +21,8 @@ class AutomatonStep:
 
 @dataclass(frozen=True)
 class AutomatonState:
-    """A state: the variable that the last row was mapped to (None at the begin and the end), and the ways on, preferred
-    ones first; `excluded` inside {- -}."""
+    """A state: the variable of the last row (None at the begin and the end), and the next steps, preferred ones first;
+    `excluded` inside {- -}."""
 
     variable: str | None
     excluded: bool
@@ -30,7 +30,7 @@ class AutomatonState:
 
 
 def automaton(code: Code) -> tuple[AutomatonState, ...]:
-    """Return the states that can be reached: the first is the begin, the last the end, which accepts.
+    """Return the reachable states: the first is the begin, the last the accepting end.
 
     This is the position automaton (Glushkov 1961) with the steps of a state in the order of preference: the first path
     that reaches the end is the one that the standard prefers.
@@ -67,8 +67,8 @@ def _state(code: Code, place: int, ways: list[_Way], numbers: dict[int, int], en
 
 
 def _ways(code: Code, pc: int, first: bool) -> list[_Way]:
-    """Return the ways on from an instruction, preferred ones first; `first` before the first row of a match."""
-    found: list[_Way] = []
+    """Return the ways from an instruction, preferred ones first; `first`: before the first row of a match."""
+    ways: list[_Way] = []
     seen: dict[tuple[int, int], list[frozenset[str]]] = {}
     stack = [(_Way(pc, frozenset(), False), 0)]
     while stack:
@@ -80,9 +80,9 @@ def _ways(code: Code, pc: int, first: bool) -> list[_Way]:
         instruction = code.instructions[pc]
         match instruction.operation:
             case "accept":
-                _add(found, way)
+                _add(ways, way)
             case "row" if "$" not in way.anchors:
-                _add(found, way)
+                _add(ways, way)
             case "anchor" if instruction.x or first:
                 sign = "$" if instruction.x else "^"
                 stack.append((_Way(pc + 1, way.anchors | {sign}, way.reluctant), loops))
@@ -97,15 +97,15 @@ def _ways(code: Code, pc: int, first: bool) -> list[_Way]:
             case "end":
                 empty = loops & 1 << instruction.x
                 stack.append((_Way(instruction.y if empty else pc + 1, way.anchors, way.reluctant), loops ^ empty))
-    return found
+    return ways
 
 
-def _add(found: list[_Way], way: _Way) -> None:
-    """Add a way unless a preferred one leads to the same place at least as often."""
-    if not any(other.pc == way.pc and other.anchors <= way.anchors for other in found):
-        found.append(way)
+def _add(ways: list[_Way], way: _Way) -> None:
+    """Add a way, unless a preferred one leads to the same place under weaker anchors."""
+    if not any(other.pc == way.pc and other.anchors <= way.anchors for other in ways):
+        ways.append(way)
 
 
 def _is_reluctant(split: Instruction, pc: int) -> bool:
-    """Tell whether a split leaves a loop or an option first; its second way then goes on."""
+    """Tell whether a split prefers to leave a loop or an option; its second way continues."""
     return split.y <= pc or (split.y == pc + 1 and split.x > pc)

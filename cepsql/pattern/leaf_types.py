@@ -1,4 +1,4 @@
-"""The Spark types of what conditions read."""
+"""The Spark types of the leaves of conditions."""
 
 from collections.abc import Callable, Mapping
 
@@ -29,15 +29,15 @@ ColumnTypes = tuple[tuple[str, Type], ...]
 
 
 def column_types(program: MatchProgram, schema: pa.Schema) -> ColumnTypes:
-    """Return the type of every travelling column; `t` is the microseconds of a TIMESTAMP where a condition reads it."""
-    known = {"t": TIMESTAMP, **dict(program.intervals)}
-    return tuple((field.name, known.get(field.name) or type_of(field.type)) for field in schema)
+    """Return the type of every travelling column; in conditions `t` is a TIMESTAMP in microseconds."""
+    declared = {"t": TIMESTAMP, **dict(program.intervals)}
+    return tuple((field.name, declared.get(field.name) or type_of(field.type)) for field in schema)
 
 
 def typed_condition(condition: Scalar, types: Mapping[str, Type], session: Session) -> Node:
-    """Return a condition with the types that Spark gives it, from the types of the travelling columns.
+    """Type a condition as Spark does, from the types of the travelling columns.
 
-    Raises NotSupportedError, with a place, for an operation that is not known to give the same as Spark's.
+    Raises NotSupportedError, with a span, for an operation that might not give the same as Spark's.
     """
     try:
         return typed(condition, leaf_types(types), session)
@@ -47,7 +47,7 @@ def typed_condition(condition: Scalar, types: Mapping[str, Type], session: Sessi
 
 
 def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
-    """Return what gives a leaf of a condition its type, from the types of the travelling columns."""
+    """Return the function that types a leaf of a condition, from the types of the travelling columns."""
 
     def leaf_type(leaf: object) -> Type:
         match leaf:
@@ -63,7 +63,7 @@ def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
                 values = value_type(column, columns)
                 compared = values if by is None else columns[by]
                 if "collate" in str(compared).lower() and (distinct or function != "count"):
-                    # Python compares texts byte by byte.
+                    # Python compares strings by code point, without collations.
                     what = f"{function.upper()} of {'DISTINCT ' if distinct else ''}{str(compared).upper()} values"
                     raise NotSupportedError(what, hint="take them COLLATE UTF8_BINARY")
                 if distinct and not is_plain(values):
@@ -78,12 +78,12 @@ def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
 
 
 def is_plain(values: Type) -> bool:
-    """Tell whether values are no arrays, structs or the like, of which Python keeps no sets."""
+    """Tell whether values are hashable in Python, unlike arrays, structs and the like."""
     return values == UNKNOWN or (parse_type(str(values)) == values and not values.arguments)
 
 
 def value_type(column: str | ByVariable | MatchNumber | None, columns: Mapping[str, Type]) -> Type:
-    """Return the type of what is aggregated."""
+    """Return the type of an aggregate's argument."""
     if isinstance(column, ByVariable):
         return STRING if column.column is None else columns[column.column]
     return columns[column] if isinstance(column, str) else BIGINT
@@ -92,7 +92,7 @@ def value_type(column: str | ByVariable | MatchNumber | None, columns: Mapping[s
 def aggregate_type(function: str, values: Type) -> Type:
     """Return the type of an aggregate of values of a type.
 
-    Raises NotSupportedError for values that it does not take.
+    Raises NotSupportedError for values of an unsupported type.
     """
     if function == "count":
         return BIGINT

@@ -1,4 +1,4 @@
-"""What the measures of matches read, one value an output row."""
+"""The measures of matches, one value an output row."""
 
 import hashlib
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from cepsql.pattern.program import (
 from cepsql.pattern.scanning.labels import ranges
 
 _MAX_GATHERED = 16_000_000
-"""Values that running aggregates read at a time: each row of a match reads all rows before it."""
+"""The most values that running aggregates read at a time: each row of a match reads all rows before it."""
 
 
 def measure_table(
@@ -33,10 +33,10 @@ def measure_table(
 ) -> pa.Table:
     """Return the partition key columns k0, k1, ... and the program's measures, one row an output row.
 
-    unmatched: rows without a match that are given out too, with NULL measures; see `unmatched_rows`.
+    unmatched: unmatched rows to emit with NULL measures; see `unmatched_rows`.
     With one row a match measures are evaluated at the last row, where RUNNING and FINAL agree. Variables without rows,
     and rows outside the readable ones of the partition, give NULL.
-    Raises NotSupportedError for an aggregate of a type that it does not take.
+    Raises NotSupportedError for an aggregate of an unsupported type.
     """
     rows = output_rows(program, partitions, matches, np.zeros(0, np.int64) if unmatched is None else unmatched)
     places = pa.array(rows.row)
@@ -54,8 +54,8 @@ def measure_table(
 class _Selection:
     """The rows of certain variables among the rows of all matches laid end to end.
 
-    places: where they are, ascending.
-    before: for each place and the end, how many of them come before it.
+    places: their places, ascending.
+    before: for each place and the end, the number of selected rows before it.
     """
 
     places: np.ndarray
@@ -63,7 +63,7 @@ class _Selection:
 
 
 class _View:
-    """The rows of all matches laid end to end, seen from each output row; selections are kept for the next measure."""
+    """The rows of all matches end to end, seen from each output row; selections are cached for the next measure."""
 
     def __init__(self, program: MatchProgram, partitions: Partitions, matches: Matches, rows: OutputRows):
         self._program, self._partitions = program, partitions
@@ -86,7 +86,7 @@ class _View:
     def evaluate(self, source: object) -> pa.Array:
         """Return one value an output row; NULL for unmatched rows unless it is a value of the row itself.
 
-        Where each row is given out a row without match has an aggregate of no rows.
+        If the program emits each row, the aggregate of a row without match is that of no rows.
         """
         if isinstance(source, RowValue):
             return self._column(source.column).take(pa.array(self.output.row))
@@ -114,8 +114,8 @@ class _View:
     def _ids(self) -> pa.Array:
         if self._missing.all():
             return pa.nulls(len(self.output.row), pa.string())
-        found = _match_ids(self._program.pattern_id, self._partitions, self.matches)
-        return found.take(pa.array(self.output.match, mask=self._missing))
+        ids = _match_ids(self._program.pattern_id, self._partitions, self.matches)
+        return ids.take(pa.array(self.output.match, mask=self._missing))
 
     def _per_match(self, values: np.ndarray, kind: pa.DataType) -> pa.Array:
         if self._missing.all():
@@ -160,7 +160,7 @@ class _View:
     def _aggregated(
         self, column: str | ByVariable | MatchNumber, rows: np.ndarray, labels: np.ndarray, matches: np.ndarray
     ) -> pa.Array:
-        """Return the values of rows, whose variables and matches are given."""
+        """Return the values of rows with these variables and matches."""
         if isinstance(column, MatchNumber):
             return pa.array(self.matches.number[matches] if len(matches) else [], pa.int64())
         if not isinstance(column, ByVariable):
@@ -180,7 +180,7 @@ class _View:
         return pa.concat_arrays(pieces).take(pa.array(back))
 
     def _find(self, source: Navigation | Classifier) -> tuple[np.ndarray, np.ndarray]:
-        """Return the place that is meant (after the shift), and whether there is such a row before the shift."""
+        """Return the place after the shift, and whether the row before the shift exists."""
         selection = self._select(source.variables)
         low, high = self._bounds(selection, source.final)
         index = low + source.offset if source.first else high - 1 - source.offset
@@ -190,7 +190,7 @@ class _View:
         return place + source.shift, exists
 
     def _bounds(self, selection: _Selection, final: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the rows that each output row sees begin and end in a selection."""
+        """Return the begin and end in a selection of the rows that each output row sees."""
         return selection.before[self._begin], selection.before[self._end if final else self._reached]
 
     def _select(self, variables: frozenset[int] | None) -> _Selection:
@@ -211,7 +211,7 @@ class _View:
 
 
 def _pieces(counts: np.ndarray) -> list[tuple[int, int]]:
-    """Cut output rows into pieces that do not gather too many values at a time; at least one piece."""
+    """Split output rows into pieces that do not read too many values at a time; at least one piece."""
     total = int(counts.sum())
     if total <= _MAX_GATHERED:
         return [(0, len(counts))]
@@ -227,7 +227,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 def _match_ids(identity: str, partitions: Partitions, matches: Matches) -> pa.Array:
     """Return the id of each match, 32 hexadecimal digits: a hash of the query's identity and of the first row's id.
 
-    An empty match behind the last row of its partition is known by that row.
+    An empty match after the last row of its partition is identified by that row.
     """
     row_ids = partitions.rows.column("i").combine_chunks()
     ids = []

@@ -1,4 +1,4 @@
-"""Ordered rows of many partitions laid one after another, and the matches found in them."""
+"""Ordered rows of many partitions one after another, and the matches in them."""
 
 from dataclasses import dataclass, field
 
@@ -14,8 +14,8 @@ class Partitions:
     starts:  where each partition's rows begin, plus the number of rows at the end (n + 1 entries).
     scan:    the first row that may start a match; rows before it are there only for PREV.
     ends:    one past the last row that may be read; rows from there on wait for the watermark.
-    numbers: how many matches the partition has had.
-    bound:   every row still to come has t > bound (END_OF_TIME: none comes).
+    numbers: the number of the partition's matches so far.
+    bound:   every later row has t > bound (END_OF_TIME: no row follows).
     """
 
     rows: pa.Table
@@ -36,7 +36,7 @@ class Matches:
     number:    MATCH_NUMBER().
     complete:  False for a partial match that timed out.
     labels:    the variable index of every row of every match, concatenated (sum of length entries); for a row that
-               {- -} leaves out of ALL ROWS PER MATCH, that index plus the number of variables.
+               {- -} excludes from ALL ROWS PER MATCH, that index plus the number of variables.
     """
 
     partition: np.ndarray
@@ -48,13 +48,13 @@ class Matches:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a scan found, and where the next one begins.
+class ScanResult:
+    """The matches of a scan, and where the next one begins.
 
-    scan:    for each partition the first row that is not decided (the row that the next attempt starts at).
+    scan:    for each partition the first undecided row, at which the next attempt starts.
     numbers: for each partition the number of matches so far.
-    misplaced: how many skips to a variable led nowhere, so that matching went on elsewhere.
-    given_up: the first rows, ascending, of attempts that took too many steps, so that they count as not matched.
+    misplaced: the number of skips to a variable that led nowhere, so that matching resumed elsewhere.
+    given_up: the first rows, ascending, of attempts that took too many steps; they count as no match.
     """
 
     matches: Matches

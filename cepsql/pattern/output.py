@@ -1,19 +1,19 @@
-"""Which rows a MATCH_RECOGNIZE gives out for its matches."""
+"""The output rows of a MATCH_RECOGNIZE."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from cepsql.pattern.ordered_rows import Found, Matches, Partitions
+from cepsql.pattern.ordered_rows import Matches, Partitions, ScanResult
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.scanning.labels import ranges
 
 COVERED = "covered"
-"""The column that tells of a row whether a match of an earlier scan covers it."""
+"""The column that marks rows covered by a match of an earlier scan."""
 
 
 JUMPED = "jumped"
-"""What the names of the columns begin with that tell of a row whether the match of a window jumps over it."""
+"""The prefix of the columns that mark rows over which a match of a window jumps."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class OutputRows:
     """One entry an output row.
 
     match: the index of its match, -1 for an unmatched row.
-    row:   the row of `Partitions.rows` that it stands for.
-    seen:  how many rows of the match a RUNNING measure sees: those up to this row, none of an empty match.
+    row:   its row in `Partitions.rows`.
+    seen:  how many rows of the match a RUNNING measure sees: those up to this row, none in an empty match.
     """
 
     match: np.ndarray
@@ -31,9 +31,9 @@ class OutputRows:
 
 
 def output_rows(program: MatchProgram, partitions: Partitions, matches: Matches, unmatched: np.ndarray) -> OutputRows:
-    """Return the rows to give out: one a match, or with ALL ROWS PER MATCH one a row, in the order of rows.
+    """Return the output rows: one a match, or with ALL ROWS PER MATCH one a row, in the order of rows.
 
-    unmatched: the rows of no match to give out (WITH UNMATCHED ROWS), or those at which none begins.
+    unmatched: the unmatched rows to emit (WITH UNMATCHED ROWS), or those at which no match begins.
     """
     count = len(matches.start)
     if not program.all_rows:
@@ -47,39 +47,39 @@ def output_rows(program: MatchProgram, partitions: Partitions, matches: Matches,
     match = np.repeat(np.arange(count), matches.length)
     row = ranges(matches.start, matches.length)
     seen = row - matches.start[match] + 1
-    # Rows inside an exclusion count in measures but are not given out.
+    # Rows inside an exclusion count in measures but are not emitted.
     shown = matches.labels < len(program.variables)
     empty = np.flatnonzero(matches.length == 0) if program.empty != "omit" else np.zeros(0, np.int64)
     match = np.concatenate([match[shown], empty, np.full(len(unmatched), -1)])
     row = np.concatenate([row[shown], matches.start[empty], unmatched])
     seen = np.concatenate([seen[shown], np.zeros(len(empty) + len(unmatched), np.int64)])
-    # Matches overlap where the next one may begin inside the last: each keeps its rows together.
+    # Matches may overlap: each keeps its rows together.
     first = np.where(match >= 0, matches.start[match] if count else row, row)
     order = np.lexsort((row, match, first))
     return OutputRows(match[order], row[order], seen[order])
 
 
 def gives_each_row(program: MatchProgram) -> bool:
-    """Tell whether the program gives out each row once, with the match that begins there."""
+    """Tell whether the program emits each row once, with the match that begins there."""
     return program.all_rows and program.empty == "each"
 
 
-def rows_without_match(partitions: Partitions, found: Found) -> np.ndarray:
-    """Return the rows that this scan decided and at which no match begins."""
+def rows_without_match(partitions: Partitions, result: ScanResult) -> np.ndarray:
+    """Return the rows decided by this scan at which no match begins."""
     begun = np.zeros(partitions.rows.num_rows, bool)
-    begun[found.matches.start] = True
-    return unmatched_rows(partitions, found, begun)
+    begun[result.matches.start] = True
+    return unmatched_rows(partitions, result, begun)
 
 
 def asks_for_unmatched(program: MatchProgram) -> bool:
-    """Tell whether the program gives out rows that no match covers."""
+    """Tell whether the program emits rows that no match covers."""
     return program.all_rows and program.empty == "unmatched"
 
 
 def covered_rows(partitions: Partitions, matches: Matches) -> np.ndarray:
-    """Tell for each row whether a match covers it, or one of an earlier scan did, as the column COVERED says.
+    """Return for each row whether a match of this scan, or of an earlier one (column COVERED), covers it.
 
-    The row at which an empty match is found counts as covered, and so do those of a partial match that timed out.
+    The row of an empty match counts as covered, and so do the rows of a partial match that timed out.
     """
     depth = np.zeros(partitions.rows.num_rows + 1, np.int64)
     np.add.at(depth, matches.start, 1)
@@ -90,7 +90,7 @@ def covered_rows(partitions: Partitions, matches: Matches) -> np.ndarray:
     return covered
 
 
-def unmatched_rows(partitions: Partitions, found: Found, covered: np.ndarray) -> np.ndarray:
-    """Return the rows that this scan decided and no match covers."""
-    decided = ranges(partitions.scan, np.maximum(found.scan - partitions.scan, 0))
+def unmatched_rows(partitions: Partitions, result: ScanResult, covered: np.ndarray) -> np.ndarray:
+    """Return the rows decided by this scan that no match covers."""
+    decided = ranges(partitions.scan, np.maximum(result.scan - partitions.scan, 0))
     return decided[~covered[decided]]

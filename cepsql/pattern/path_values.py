@@ -19,9 +19,9 @@ from cepsql.scalar.typing import typed
 
 
 class PathValues:
-    """What conditions read if the rows from `start` on are mapped to `labels`; the last one is the row under test.
+    """The values that conditions read if the rows from `start` on are mapped to `labels`, up to the row under test.
 
-    number: what MATCH_NUMBER() is.
+    number: the value of MATCH_NUMBER().
     """
 
     def __init__(self, program: MatchProgram, partition: Partitions, start: int, labels: tuple[int, ...], number: int):
@@ -29,13 +29,13 @@ class PathValues:
         first, begin, length, ordinal = (np.array([value], np.int64) for value in (0, start, len(labels), number))
         self._path = Matches(first, begin, length, ordinal, np.array([True]), np.array(labels, np.int64))
 
-    def known(self, expression: Scalar) -> bool:
-        """Tell whether all columns that an expression reads are there."""
+    def has_columns(self, expression: Scalar) -> bool:
+        """Tell whether the rows have all columns that an expression reads."""
         names = {getattr(leaf, "column", None) for leaf in leaves(expression)} - {None}
         return names <= set(self._partition.rows.column_names)
 
     def waits(self, expression: Scalar) -> bool:
-        """Tell whether an expression reads a row that has not come yet."""
+        """Tell whether an expression reads a row that has not arrived."""
         if self._partition.bound == END_OF_TIME:
             return False
         ahead = [leaf for leaf in leaves(expression) if isinstance(leaf, Navigation) and leaf.shift > 0]

@@ -19,9 +19,9 @@ from cepsql.scalar.typing import typed
 def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
     """Evaluate the row-only part of every variable's condition for all rows at once.
 
-    Only TRUE counts. A verdict that hangs on a row beyond those that may be read, while more may come, is unknown; rows
-    that may not be read themselves get verdicts without meaning. What has no vectorised form runs row by row.
-    Raises NotSupportedError for an operation that has neither.
+    Only TRUE counts. A verdict that depends on a later row that may still arrive is unknown; verdicts of rows that may
+    not be read are meaningless. Conditions without a vectorised form run row by row.
+    Raises NotSupportedError for an operation that has neither form.
     """
     rows = _RowVectors(partitions, program)
     holds = np.ones((len(program.variables), partitions.rows.num_rows), bool)
@@ -35,12 +35,12 @@ def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
     return RowTests(holds, None if possible is None else possible & ~holds)
 
 
-# Not a test, whatever pytest thinks of the name.
+# Not a test for pytest, despite its name.
 test_rows.__test__ = False  # type: ignore[attr-defined]  # A function takes any attribute.
 
 
 class _RowVectors:
-    """The columns of the rows, and of their neighbours, as columns that are made once."""
+    """The cached columns of the rows and of their neighbours."""
 
     def __init__(self, partitions: Partitions, program: MatchProgram):
         self.table, self.session = partitions.rows, program.session
@@ -51,7 +51,7 @@ class _RowVectors:
 
     @cached_property
     def _limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each row, where its partition begins and where its readable rows end."""
+        """For each row, the begin of its partition and the end of its readable rows."""
         sizes = np.diff(self._partitions.starts)
         return np.repeat(self._partitions.starts[:-1], sizes), np.repeat(self._partitions.ends, sizes)
 
@@ -66,7 +66,7 @@ class _RowVectors:
         return self._verdicts[condition]
 
     def read(self, leaf: Bit | Navigation) -> Masked:
-        """Return what a leaf reads."""
+        """Return the values of a leaf."""
         if isinstance(leaf, Bit):
             return Masked(pa.array(self.table.column("m").to_numpy() & (1 << leaf.index) != 0))
         return self._column(leaf.column, leaf.shift)
@@ -119,8 +119,10 @@ def _row_by_row(condition: Node, rows: _RowVectors) -> Masked:
     scope = dict(source.globals)
     execute(text, "<condition of a row pattern>", scope)
     columns = [rows.read(leaf) for leaf in inputs]
-    given = plain_values(pa.table([column.value for column in columns], [*inputs.values()]), inputs.values())
-    verdicts = map(scope["holds"], *given.values()) if given else [scope["holds"]()] * rows.table.num_rows
+    values_by_name = plain_values(pa.table([column.value for column in columns], [*inputs.values()]), inputs.values())
+    verdicts = (
+        map(scope["holds"], *values_by_name.values()) if values_by_name else [scope["holds"]()] * rows.table.num_rows
+    )
     values = np.fromiter((verdict is True for verdict in verdicts), bool, rows.table.num_rows)
     unknown = [column.unknown for column in columns if column.unknown is not None]
     return Masked(pa.array(values), np.logical_or.reduce(unknown) if unknown else None)

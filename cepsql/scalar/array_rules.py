@@ -1,9 +1,9 @@
-"""How functions of arrays and maps type their result and what they convert their arguments to."""
+"""Types of the results and arguments of functions of arrays and maps."""
 
 from dataclasses import replace
 
 from cepsql.errors import NotSupportedError
-from cepsql.scalar.coercion import cast, common_type, implicit_cast, refused, spoken
+from cepsql.scalar.coercion import cast, common_type, display_name, implicit_cast, refused
 from cepsql.scalar.expressions import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
@@ -77,7 +77,7 @@ def of_arrays(operation: str, operands: tuple[Node, ...], session: Session) -> A
     inner = [node.type.arguments[0] for node in operands]
     joins = operation == "array_concat"
     common = _common(inner, operation, session, texts=joins)
-    # Of sets Spark brings no elements to strings, and to no DECIMAL but one of theirs, which holds the others.
+    # Set operations of Spark cast no element to a string, and no DECIMAL to another one.
     if not joins and any(is_decimal(kind) and kind != common for kind in inner):
         raise refused(operation, operands)
     kind = array_of(common)
@@ -85,7 +85,7 @@ def of_arrays(operation: str, operands: tuple[Node, ...], session: Session) -> A
 
 
 def equal(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """= of arrays: of NULL elements, too."""
+    """= of arrays, where NULL elements are equal."""
     elements = [node.type.arguments[0] for node in operands if node.type.name == "array"]
     kind = common_type(elements, session, texts=False) if len(elements) == 2 else None
     if kind is None or kind.name in ("map", "array", "struct", "variant"):
@@ -108,7 +108,7 @@ def parts_of_map(operation: str, operands: tuple[Node, ...], session: Session) -
 
 
 def of_elements(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """TRANSFORM, FILTER, EXISTS and FORALL: an array, parameters, and what is computed for each element."""
+    """TRANSFORM, FILTER, EXISTS and FORALL: an array, parameters, and an expression for each element."""
     values, body = operands[0], operands[-1]
     if values.type.name != "array" or body.type == VOID:
         raise refused(operation, (values, body))
@@ -163,9 +163,9 @@ def listagg(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
     if values.type.name != "array" or values.type.arguments[0] not in (STRING, UNKNOWN):
         raise refused(operation, operands)
     texts = [implicit_cast(text, STRING, session, "LISTAGG") for text in separator]
-    # Spark takes NULL for no separator.
-    given = [text for text in texts if not (isinstance(text, Constant) and text.value is None)]
-    return Apply(operation, (values, *given), STRING)
+    # Spark treats a NULL separator as none.
+    separators = [text for text in texts if not (isinstance(text, Constant) and text.value is None)]
+    return Apply(operation, (values, *separators), STRING)
 
 
 def _numbers(operation: str, values: Node, session: Session) -> Node:
@@ -199,5 +199,5 @@ def element(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
 def _common(kinds: list[Type], operation: str, session: Session, texts: bool = True) -> Type:
     kind = common_type(kinds, session, texts)
     if kind is None:
-        raise NotSupportedError(f"{operation.upper()} of {' and '.join(map(spoken, kinds))}")
+        raise NotSupportedError(f"{operation.upper()} of {' and '.join(map(display_name, kinds))}")
     return kind

@@ -27,7 +27,7 @@ def _position(values: Sequence, value: object) -> int:
 
 
 def _overlap(a: Sequence, b: Sequence) -> bool | None:
-    """Tell whether two arrays have an element in common; NULL if one that is NULL might be it."""
+    """Tell whether two arrays share an element; NULL if only a NULL element might be shared."""
     if any(_in(value, b) for value in a if value is not None):
         return True
     return None if a and b and (None in a or None in b) else False
@@ -38,9 +38,9 @@ def _equal(a: Sequence, b: Sequence) -> bool:
 
 
 def _join(texts: Sequence[str], separator: str, null: str | None = None) -> str:
-    """Join texts; NULL ones are left out, or stand as another text."""
-    kept = texts if null is not None else [text for text in texts if text is not None]
-    return separator.join(null if text is None else text for text in kept)
+    """Join texts; NULLs are left out, or replaced by another text."""
+    parts = texts if null is not None else [text for text in texts if text is not None]
+    return separator.join(null if text is None else text for text in parts)
 
 
 def _compared(a: object, b: object) -> int:
@@ -48,17 +48,17 @@ def _compared(a: object, b: object) -> int:
 
 
 def _sorted(values: Sequence, ascending: bool = True, nulls_first: bool | None = None) -> tuple:
-    given = sorted((v for v in values if v is not None), key=cmp_to_key(_compared), reverse=not ascending)
-    nulls = [None] * (len(values) - len(given))
-    return tuple([*nulls, *given] if (ascending if nulls_first is None else nulls_first) else [*given, *nulls])
+    non_null = sorted((v for v in values if v is not None), key=cmp_to_key(_compared), reverse=not ascending)
+    nulls = [None] * (len(values) - len(non_null))
+    return tuple([*nulls, *non_null] if (ascending if nulls_first is None else nulls_first) else [*non_null, *nulls])
 
 
 def _distinct(values: Sequence) -> tuple:
-    kept: list = []
+    distinct: list = []
     for value in values:
-        if not _in(value, kept):
-            kept.append(value)
-    return tuple(kept)
+        if not _in(value, distinct):
+            distinct.append(value)
+    return tuple(distinct)
 
 
 def _best(sign: int) -> Callable[[Sequence], object]:
@@ -80,7 +80,7 @@ def _slice(values: Sequence, start: int, length: int) -> tuple:
 
 
 def element(values: Sequence, index: int, strict: bool) -> object:
-    """Return ELEMENT_AT of an array: from 1, negative from the end; outside NULL, or DataError if `strict`."""
+    """Return ELEMENT_AT of an array, from 1, or from the end from -1; out of range NULL, or DataError if `strict`."""
     if index == 0:
         raise DataError("ELEMENT_AT counts from 1, or from the end from -1")
     if abs(index) <= len(values):
@@ -91,7 +91,7 @@ def element(values: Sequence, index: int, strict: bool) -> object:
 
 
 def item(values: Sequence, index: int, strict: bool) -> object:
-    """Return the element at a place from 0; outside NULL, or DataError if `strict`."""
+    """Return the element at an index from 0; out of range NULL, or DataError if `strict`."""
     if 0 <= index < len(values):
         return values[index]
     if strict:
@@ -100,14 +100,14 @@ def item(values: Sequence, index: int, strict: bool) -> object:
 
 
 def lookup(pairs: Sequence[tuple], key: object) -> object:
-    """Return the value of a key of a map, NULL if it has none."""
-    return next((value for known, value in pairs if _same(known, key)), None)
+    """Return the value of a key of a map, NULL if the key is missing."""
+    return next((value for other, value in pairs if _same(other, key)), None)
 
 
 def make_map(*parts: object) -> tuple:
     """Return the map of key, value, key, value, ...
 
-    Raises DataError for a NULL key and for one that comes twice.
+    Raises DataError for a NULL key and for a duplicate key.
     """
     keys = parts[::2]
     if None in keys:
@@ -118,7 +118,7 @@ def make_map(*parts: object) -> tuple:
 
 
 def map_of_arrays(keys: Sequence, values: Sequence) -> tuple:
-    """Return the map of keys and values; raises DataError as `make_map`, and where one has no other."""
+    """Return the map of keys and values; raises DataError as `make_map`, and for arrays of different lengths."""
     if len(keys) != len(values):
         raise DataError("a map needs as many keys as values")
     return make_map(*(part for pair in zip(keys, values, strict=True) for part in pair))

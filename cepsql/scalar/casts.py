@@ -42,51 +42,51 @@ _BOOLEANS = {
 _SECOND = 1_000_000
 
 
-def has_cast(given: Type, target: Type) -> bool:
-    """Tell whether a cast is known to give what Spark's gives."""
-    if given.name == target.name == "array":
-        return given == target or VOID in given.arguments or has_cast(given.arguments[0], target.arguments[0])
-    if given.name == target.name == "interval":
-        return target.precision <= given.precision and target.scale >= given.scale
-    if given == STRING:
+def has_cast(source: Type, target: Type) -> bool:
+    """Tell whether a cast gives the same as Spark's."""
+    if source.name == target.name == "array":
+        return source == target or VOID in source.arguments or has_cast(source.arguments[0], target.arguments[0])
+    if source.name == target.name == "interval":
+        return target.precision <= source.precision and target.scale >= source.scale
+    if source == STRING:
         return is_number(target) or target in DATETIMES or target == BOOLEAN
     if target == STRING:
-        return given in INTEGERS or is_decimal(given) or given in DATETIMES or given == BOOLEAN
-    if given in DATETIMES and target in DATETIMES:
+        return source in INTEGERS or is_decimal(source) or source in DATETIMES or source == BOOLEAN
+    if source in DATETIMES and target in DATETIMES:
         return True
-    if given == TIMESTAMP:
+    if source == TIMESTAMP:
         return target in (BIGINT, DOUBLE)
     if target == TIMESTAMP:
-        return given in INTEGERS
-    return (is_number(given) or given == BOOLEAN) and (is_number(target) or target == BOOLEAN)
+        return source in INTEGERS
+    return (is_number(source) or source == BOOLEAN) and (is_number(target) or target == BOOLEAN)
 
 
-def cast_function(given: Type, target: Type, session: Session) -> Callable[[Any], object]:
-    """Return the function that casts a value that is not NULL.
+def cast_function(source: Type, target: Type, session: Session) -> Callable[[Any], object]:
+    """Return the function that casts a value other than NULL.
 
-    What cannot be cast gives None, and in ANSI mode raises DataError.
+    A value that cannot be cast becomes None; in ANSI mode it raises DataError.
     """
-    if given.name == "array":
-        return _elements(cast_function(given.arguments[0], target.arguments[0], session))
+    if source.name == "array":
+        return _elements(cast_function(source.arguments[0], target.arguments[0], session))
     if session.ansi:
-        convert = _or_error(attempt_function(given, target, session), target)
-        if given in FRACTIONS and is_decimal(target):
-            # Of what is no number Spark makes NULL in either mode.
+        convert = _or_error(attempt_function(source, target, session), target)
+        if source in FRACTIONS and is_decimal(target):
+            # Spark casts NaN and infinities to NULL in either mode.
             return lambda value: convert(value) if math.isfinite(value) else None
         return convert
-    return _plain_cast(given, target, session.zone)
+    return _plain_cast(source, target, session.zone)
 
 
-def attempt_function(given: Type, target: Type, session: Session) -> Callable[[Any], object]:
-    """Return the function of TRY_CAST: as in ANSI mode, but with None for what cannot be cast."""
-    if given.name == "array":
-        return _elements(attempt_function(given.arguments[0], target.arguments[0], session))
-    if is_decimal(given) and target == STRING:
+def attempt_function(source: Type, target: Type, session: Session) -> Callable[[Any], object]:
+    """Return the function of TRY_CAST: CAST in ANSI mode, with None in place of its errors."""
+    if source.name == "array":
+        return _elements(attempt_function(source.arguments[0], target.arguments[0], session))
+    if is_decimal(source) and target == STRING:
         return "{:f}".format
-    plain = _plain_cast(given, target, session.zone)
-    if given in INTEGERS or given in FRACTIONS or is_decimal(given):
+    plain = _plain_cast(source, target, session.zone)
+    if source in INTEGERS or source in FRACTIONS or is_decimal(source):
         return _within_range(target, plain)
-    if given == STRING and target in INTEGERS:
+    if source == STRING and target in INTEGERS:
         return partial(_parse_integer, LIMITS[target.name], whole=True)
     return plain
 
@@ -106,7 +106,7 @@ def _or_error(convert: Callable[[Any], object], target: Type) -> Callable[[Any],
 
 
 def _within_range(target: Type, convert: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Make a cast to an integer type give None for what is beyond its ends, instead of the nearest or its low bits."""
+    """Make a cast to an integer type return None out of its range, not the nearest integer or the low bits."""
     if target not in INTEGERS:
         return convert
     limit = LIMITS[target.name]
@@ -118,16 +118,16 @@ def _within_range(target: Type, convert: Callable[[Any], object]) -> Callable[[A
     return checked
 
 
-def _plain_cast(given: Type, target: Type, zone: Zone) -> Callable[[Any], object]:
-    if given == STRING:
+def _plain_cast(source: Type, target: Type, zone: Zone) -> Callable[[Any], object]:
+    if source == STRING:
         return _from_string(target, zone)
     if target == STRING:
-        return _to_string(given, zone)
-    if given.name == target.name == "interval":
+        return _to_string(source, zone)
+    if source.name == target.name == "interval":
         return lambda micros: micros
-    if given in DATETIMES and target in DATETIMES:
-        return _between_times(given, target, zone)
-    if given == TIMESTAMP:
+    if source in DATETIMES and target in DATETIMES:
+        return _between_times(source, target, zone)
+    if source == TIMESTAMP:
         return (lambda micros: micros // _SECOND) if target == BIGINT else (lambda micros: micros / _SECOND)
     if target == TIMESTAMP:
         return lambda seconds: max(-(2**63), min(seconds * _SECOND, 2**63 - 1))
@@ -140,12 +140,12 @@ def _plain_cast(given: Type, target: Type, zone: Zone) -> Callable[[Any], object
     return lambda value: to_decimal(value, target.precision, target.scale)
 
 
-def _between_times(given: Type, target: Type, zone: Zone) -> Callable[[int], int | None]:
+def _between_times(source: Type, target: Type, zone: Zone) -> Callable[[int], int | None]:
     if target == DATE:
-        return (lambda micros: zone.clock(micros) // DAY) if given == TIMESTAMP else (lambda micros: micros // DAY)
-    if given == DATE:
+        return (lambda micros: zone.clock(micros) // DAY) if source == TIMESTAMP else (lambda micros: micros // DAY)
+    if source == DATE:
         return (lambda days: _time(zone.instant(days * DAY))) if target == TIMESTAMP else (lambda d: _time(d * DAY))
-    return zone.clock if given == TIMESTAMP else zone.instant
+    return zone.clock if source == TIMESTAMP else zone.instant
 
 
 def _time(micros: int) -> int:
@@ -156,7 +156,7 @@ def _time(micros: int) -> int:
 
 def _integer(target: str, value: Decimal | float) -> int:
     if isinstance(value, float):
-        # A float goes to INT or BIGINT first, whose ends it stops at.
+        # Spark casts a float to INT or BIGINT first, and saturates there.
         limit = LIMITS["bigint" if target == "bigint" else "int"]
         whole = 0 if value != value else limit - 1 if value >= limit else max(-limit, int(max(value, -limit)))
         return wrap(whole, LIMITS[target])
@@ -184,11 +184,11 @@ def _single(value: float | None) -> float | None:
 
 
 def _parse_integer(limit: int, text: str, whole: bool = False) -> int | None:
-    """Read an integer, without its fraction unless it must be `whole`."""
-    found = _WHOLE.fullmatch(text.strip(_SPACE))
-    if found is None or not (found[2] or found[3]) or (whole and found[3]):
+    """Parse an integer, without its fraction; with `whole`, a fraction makes it None."""
+    match = _WHOLE.fullmatch(text.strip(_SPACE))
+    if match is None or not (match[2] or match[3]) or (whole and match[3]):
         return None
-    value = whole_number(f"{found[1]}{found[2] or '0'}")
+    value = whole_number(f"{match[1]}{match[2] or '0'}")
     return value if value is not None and -limit <= value < limit else None
 
 
@@ -210,11 +210,11 @@ def _parse_decimal(precision: int, scale: int, text: str) -> Decimal | None:
         return None
 
 
-def _to_string(given: Type, zone: Zone) -> Callable[[Any], str]:
-    if given == BOOLEAN:
+def _to_string(source: Type, zone: Zone) -> Callable[[Any], str]:
+    if source == BOOLEAN:
         return lambda value: "true" if value else "false"
-    if given == DATE:
+    if source == DATE:
         return day_text
-    if given in TIMESTAMPS:
-        return (lambda micros: time_text(zone.clock(micros))) if given == TIMESTAMP else time_text
+    if source in TIMESTAMPS:
+        return (lambda micros: time_text(zone.clock(micros))) if source == TIMESTAMP else time_text
     return str

@@ -1,4 +1,4 @@
-"""Spark's implicit coercions: to which type operands and arguments are brought, with and without ANSI mode."""
+"""Spark's implicit coercions of operands and arguments, with and without ANSI mode."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -32,42 +32,42 @@ _SIGNS = {
     "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>", "add": "+", "sub": "-",
     "mul": "*", "div": "/", "mod": "%", "neg": "-",
 }  # fmt: skip
-"""What operations are called in messages that have a sign in SQL."""
+"""The names of operators in messages."""
 
 
 def cast(node: Node, type: Type, session: Session, operation: str = "cast") -> Node:
-    """Return a value as another type: with Spark's CAST or TRY_CAST, folded for constants.
+    """Return a node cast to another type by CAST or TRY_CAST; a constant is folded.
 
-    Raises NotSupportedError where the cast is not known to give the same as Spark's.
+    Raises NotSupportedError if the cast might not give the same as Spark's.
     """
     if type in (node.type, UNKNOWN) or node.type in (UNKNOWN, array_of(UNKNOWN)):
         return node
     if node.type == VOID:
         return Constant(None, type)
-    # In ANSI mode Spark goes by way of doubles here.
+    # In ANSI mode Spark casts through doubles here.
     inexact = session.ansi and is_decimal(node.type) and node.type.precision > 18 and type in INTEGERS
     if inexact or not has_cast(node.type, type):
-        raise NotSupportedError(f"CAST of {spoken(node.type)} to {spoken(type)}")
+        raise NotSupportedError(f"CAST of {display_name(node.type)} to {display_name(type)}")
     if isinstance(node, Constant) and node.type == STRING and type in DATETIMES and is_named(node.value or ""):
-        raise NotSupportedError(f"'{node.value}' as a {spoken(type)}", hint="write the time itself")
+        raise NotSupportedError(f"'{node.value}' as a {display_name(type)}", hint="write the time itself")
     if isinstance(node, Constant) and node.value is not None and operation == "cast" and not _moves(node, type):
-        # One that fails may do so only where it is evaluated.
+        # A cast that fails must fail only where it is evaluated.
         with suppress(DataError):
             return Constant(cast_function(node.type, type, session)(node.value), type)
     return Apply(operation, (node,), type)
 
 
 def _moves(node: Constant, type: Type) -> bool:
-    """Tell whether a constant is read as another value tomorrow."""
+    """Tell whether a constant means another value tomorrow."""
     return node.type == STRING and type == TIMESTAMP and means_today(node.value)
 
 
 def common_type(types: Iterable[Type], session: Session, texts: bool = True) -> Type | None:
-    """Return the type of COALESCE, CASE, IF and IN over values of these types, None where Spark refuses them.
+    """Return the common type of COALESCE, CASE, IF and IN over values of these types, None if Spark refuses them.
 
-    texts: whether other types may become strings, which they do not in GREATEST and LEAST.
+    texts: whether other types may become strings; not in GREATEST and LEAST.
     """
-    # Spark takes strings first, so that the order in which types are met does not matter.
+    # Spark takes strings first, so that the order of types does not matter.
     ordered = sorted(dict.fromkeys(types), key=lambda type: type != STRING)
     common: Type | None = VOID
     for type in ordered:
@@ -76,21 +76,21 @@ def common_type(types: Iterable[Type], session: Session, texts: bool = True) -> 
 
 
 def literal_decimal(node: Node) -> Type | None:
-    """Return the decimal that a whole number or DECIMAL counts as beside a DECIMAL: a constant with its own digits."""
+    """Return the DECIMAL type of a whole number or DECIMAL beside a DECIMAL; a constant has just its own digits."""
     if isinstance(node, Constant) and node.type in INTEGERS and node.value is not None:
         return decimal_of_literal(node.value)
     return decimal_of(node.type)
 
 
 def counted_decimal(node: Node) -> Type:
-    """Return `literal_decimal` of a node that is a whole number or DECIMAL."""
-    found = literal_decimal(node)
-    assert found is not None
-    return found
+    """Return `literal_decimal` of a node that must be a whole number or DECIMAL."""
+    decimal = literal_decimal(node)
+    assert decimal is not None
+    return decimal
 
 
 def compared_type(left: Node, right: Node, session: Session) -> Type | None:
-    """Return the type in which two values are compared, None where Spark refuses to."""
+    """Return the type in which two values are compared, None if Spark refuses to compare them."""
     a, b = left.type, right.type
     if a == b or VOID in (a, b):
         return b if a == VOID else a
@@ -113,7 +113,7 @@ def compared_type(left: Node, right: Node, session: Session) -> Type | None:
 
 
 def number_type(left: Node, right: Node, session: Session) -> Type:
-    """Return the type in which two numbers meet."""
+    """Return the common type of two numbers."""
     a, b = left.type, right.type
     if is_decimal(a) or is_decimal(b):
         if a in FRACTIONS or b in FRACTIONS:
@@ -123,26 +123,26 @@ def number_type(left: Node, right: Node, session: Session) -> Type:
 
 
 def implicit_cast(node: Node, type: Type, session: Session, where: str) -> Node:
-    """Return an argument as the type that a function wants.
+    """Return an argument cast to the type of a function's parameter.
 
-    Raises NotSupportedError where Spark would not convert it, too, or the cast is not known.
+    Raises NotSupportedError if Spark refuses to convert it, or the cast is not supported.
     """
-    given = node.type
-    if given in (type, VOID, UNKNOWN):
+    source = node.type
+    if source in (type, VOID, UNKNOWN):
         return cast(node, type, session)
-    if _converts(given, type):
+    if _converts(source, type):
         return cast(node, type, session)
-    raise NotSupportedError(f"{where} of {spoken(given)} values", hint="cast them")
+    raise NotSupportedError(f"{where} of {display_name(source)} values", hint="cast them")
 
 
 def refused(operation: str, operands: Iterable[Node]) -> NotSupportedError:
-    """Return the refusal of an operation on operands of their types."""
-    kinds = " and ".join(spoken(node.type) for node in operands)
+    """Return the error for an operation that does not accept operands of these types."""
+    kinds = " and ".join(display_name(node.type) for node in operands)
     sign = _SIGNS.get(operation, operation.upper())
     return NotSupportedError(f"{sign} of {kinds}", hint="cast the values to other types")
 
 
-def spoken(type: Type) -> str:
+def display_name(type: Type) -> str:
     """Return the name of a type for messages."""
     return str(type).upper()
 
@@ -178,7 +178,7 @@ def _wider_number(a: Type, b: Type, session: Session) -> Type:
 
 
 def _beside_text(other: Type) -> Type | None:
-    """Return what a string and a value of another type become in ANSI mode."""
+    """Return the common type of a string and another type in ANSI mode."""
     if other in INTEGERS:
         return BIGINT
     if is_number(other):
@@ -186,12 +186,12 @@ def _beside_text(other: Type) -> Type | None:
     return other if other in (BOOLEAN, BINARY, *DATETIMES) else None
 
 
-def _converts(given: Type, type: Type) -> bool:
-    """Tell whether an argument of one type is taken for another."""
+def _converts(source: Type, type: Type) -> bool:
+    """Tell whether Spark converts an argument of one type to another."""
     if type == STRING:
-        return is_number(given) or given in DATETIMES or given in (BOOLEAN, BINARY)
+        return is_number(source) or source in DATETIMES or source in (BOOLEAN, BINARY)
     if is_number(type):
-        return is_number(given) or given == STRING
+        return is_number(source) or source == STRING
     if type in DATETIMES:
-        return given in DATETIMES or given == STRING
-    return type == BINARY and given == STRING
+        return source in DATETIMES or source == STRING
+    return type == BINARY and source == STRING

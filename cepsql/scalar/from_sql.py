@@ -1,4 +1,4 @@
-"""Which operation or function of the registry an expression of sqlglot's is, on which expressions."""
+"""From sqlglot expressions to operations and functions of the registry."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -16,16 +16,16 @@ Form = tuple[str, list[exp.Expr]]
 
 
 def expression(node: exp.Expr, read: Callable[[exp.Column], Leaf]) -> Expression:
-    """Return a parsed expression over one row as an expression whose leaves are what `read` makes of its columns.
+    """Convert a parsed expression over one row; `read` converts its columns to leaves.
 
-    Raises NotSupportedError for what has no operation here.
+    Raises NotSupportedError for an expression without an operation in the registry.
     """
     node = node.unnest()
     if isinstance(node, exp.Column):
         return read(node)
-    found = literal(node)
-    if found is not None:
-        return found
+    constant = literal(node)
+    if constant is not None:
+        return constant
     if isinstance(node, exp.Cast | exp.TryCast):
         operation = "try_cast" if node.args.get("safe") and isinstance(node, exp.TryCast) else "cast"
         return Call(operation, (expression(node.this, read),), node.to.sql(dialect="spark").lower())
@@ -34,7 +34,7 @@ def expression(node: exp.Expr, read: Callable[[exp.Column], Leaf]) -> Expression
         return expression(plain, read)
     form = operation_form(node)
     if form is None:
-        # sqlglot would log what Spark has not; nobody sees this text as SQL.
+        # sqlglot would log functions that Spark lacks; this text is only shown.
         raise NotSupportedError(node.sql(dialect="spark", unsupported_level=ErrorLevel.IGNORE))
     return Call(form[0], tuple(expression(argument, read) for argument in form[1]))
 
@@ -63,7 +63,7 @@ def _number(text: str) -> int | float | Decimal:
 
 
 def operation_form(node: exp.Expr) -> Form | None:
-    """Return the operation that a node stands for; None for what has none, or only together with what is below it."""
+    """Return the operation of a node; None if it has none, or only together with its children."""
     if isinstance(node, exp.And | exp.Or):
         return node.key, list(node.flatten())
     if type(node) in _BINARY:
@@ -71,14 +71,14 @@ def operation_form(node: exp.Expr) -> Form | None:
     if type(node) in _FUNCTIONS:
         operation, parts = _FUNCTIONS[type(node)]
         arguments = _children(node, parts)
-        # An argument that is none of the parts gives the function another meaning.
+        # A further argument gives the function another meaning.
         unread = any(child.arg_key not in parts.split() for child in node.iter_expressions())
         return (operation, arguments) if arguments and not unread else None
     if isinstance(node, exp.Anonymous) and node.name.upper() in _NAMED:
         return _NAMED[node.name.upper()], list(node.expressions)
     special = _SPECIAL.get(type(node))
     form = special(node) if special else None
-    # sqlglot parses some calls without arguments that they need.
+    # sqlglot parses some calls without required arguments.
     return None if form is None or None in form[1] else form
 
 
@@ -94,7 +94,7 @@ def lambda_form(node: exp.Expr) -> tuple[str, exp.Expr, exp.Lambda] | None:
 
 
 def plainer(node: exp.Expr) -> exp.Expr | None:
-    """Return an expression of simpler operations that means the same, None if there is none."""
+    """Return an equivalent expression of simpler operations, None without one."""
     name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
     arguments = [argument.copy() for argument in node.expressions] if name else []
     match node:
@@ -113,8 +113,8 @@ def plainer(node: exp.Expr) -> exp.Expr | None:
             equal = exp.EQ(this=node.this.copy(), expression=node.expression.copy())
             return exp.Case(ifs=[exp.If(this=equal, true=exp.null())], default=node.this.copy())
         case exp.Nvl2() if node.args.get("false") is not None:
-            given = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.null()))
-            return exp.If(this=given, true=node.args["true"].copy(), false=node.args["false"].copy())
+            not_null = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.null()))
+            return exp.If(this=not_null, true=node.args["true"].copy(), false=node.args["false"].copy())
         case exp.EqualNull():
             return exp.NullSafeEQ(this=node.this.copy(), expression=node.expression.copy())
         case exp.Is() if isinstance(node.expression, exp.Boolean):
@@ -136,11 +136,11 @@ def plainer(node: exp.Expr) -> exp.Expr | None:
 
 
 def _children(node: exp.Expr, parts: str) -> list[exp.Expr]:
-    found: list[exp.Expr] = []
+    children: list[exp.Expr] = []
     for part in parts.split():
         value = node.args.get(part)
-        found += value if isinstance(value, list) else [value] if value is not None else []
-    return found
+        children += value if isinstance(value, list) else [value] if value is not None else []
+    return children
 
 
 def _case(node: exp.Case | exp.If) -> Form | None:
@@ -205,11 +205,11 @@ def _add_days(node: exp.TsOrDsAdd) -> Form | None:
 def _days_between(node: exp.DateDiff) -> Form | None:
     if (node.text("unit") or "DAY").upper() != "DAY":
         return None
-    return "datediff", [_given_day(node.this), _given_day(node.expression)]
+    return "datediff", [_written_day(node.this), _written_day(node.expression)]
 
 
-def _given_day(argument: exp.Expr) -> exp.Expr:
-    """Return a day as it was written: what sqlglot puts round it is Spark's implicit cast."""
+def _written_day(argument: exp.Expr) -> exp.Expr:
+    """Return a day as it was written, without the implicit cast that sqlglot adds."""
     return argument.this if isinstance(argument, exp.TsOrDsToDate) else argument
 
 
@@ -239,7 +239,7 @@ def _slice(node: exp.ArraySlice) -> Form | None:
 
 
 def _part_of_day(node: exp.Expr) -> Form:
-    return _PARTS_OF_DAYS[type(node)], [_given_day(node.this)]
+    return _PARTS_OF_DAYS[type(node)], [_written_day(node.this)]
 
 
 def _date_format(node: exp.TimeToStr) -> Form:
@@ -248,7 +248,7 @@ def _date_format(node: exp.TimeToStr) -> Form:
 
 
 def _pattern(node: exp.TimeToStr) -> str:
-    """Return the pattern as Spark has it; sqlglot keeps that of another language."""
+    """Return Spark's pattern; sqlglot stores strftime's."""
     text = Dialect.get_or_raise("spark").generator().format_time(node)
     return text[1:-1] if text and text[0] == text[-1] == "'" else ""
 

@@ -31,8 +31,8 @@ _BEYOND = "a result is beyond the range of its type"
 class PythonSource:
     """Python source while it is written.
 
-    read:    writes what an input reads and returns a Python expression for it.
-    parameters: the names of those whose loops are open.
+    read:    writes the statements that read an input and returns a Python expression for its value.
+    parameters: the names of the parameters of the open loops.
     globals: the objects that the source refers to by name.
     """
 
@@ -77,7 +77,7 @@ class PythonSource:
 def compile_node(node: Node, source: PythonSource) -> str:
     """Append statements that evaluate a typed expression; return the name or constant that holds the value.
 
-    The source raises DataError where Spark raises an error in ANSI mode, if the session is in it.
+    In ANSI mode the source raises DataError where Spark raises an error.
     """
     match node:
         case Constant(value):
@@ -90,12 +90,12 @@ def compile_node(node: Node, source: PythonSource) -> str:
 
 
 def execute(text: str, name: str, scope: dict) -> None:
-    """Run generated source in a scope; `name` stands for its file in tracebacks.
+    """Run generated source in a scope; `name` is its file name in tracebacks.
 
-    Raises NotSupportedError where expressions stand in one another more deeply than Python lets blocks do.
+    Raises NotSupportedError for expressions nested more deeply than Python allows blocks to be.
     """
     with warnings.catch_warnings():
-        # A constant operand gives source like `1.5 is None`, which Python finds odd.
+        # A constant operand gives source like `1.5 is None`, about which Python warns.
         warnings.simplefilter("ignore", SyntaxWarning)
         try:
             code = compile(text, name, "exec")
@@ -106,8 +106,8 @@ def execute(text: str, name: str, scope: dict) -> None:
 
 @lru_cache(maxsize=64)
 def compile_rows(node: Node, leaves: tuple[Leaf, ...], session: Session) -> Callable[[Sequence[Sequence], int], list]:
-    """Return a function of the columns of leaves, and of how many rows there are, that lists an expression's values."""
-    source = PythonSource(lambda _, given: f"column{leaves.index(given.leaf)}[i]", session)
+    """Return a function (columns of the leaves, number of rows) -> the list of an expression's values."""
+    source = PythonSource(lambda _, column: f"column{leaves.index(column.leaf)}[i]", session)
     source.depth = 2
     result = compile_node(node, source)
     columns = [f"    column{i} = columns[{i}]" for i in range(len(leaves))]
@@ -123,26 +123,27 @@ def _values(source: PythonSource, node: Apply) -> list[str]:
 
 
 def _operands(source: PythonSource, node: Apply, last_first: bool = False) -> list[str]:
-    """Append the operands of what is NULL where one of them is; behind a NULL none is computed, as that could fail."""
+    """Append the operands of an operation that is NULL if one of them is; after a NULL none is evaluated, for it could
+    fail."""
     if any(isinstance(argument, Constant) and argument.value is None for argument in node.arguments):
         return ["None"] * len(node.arguments)
     names: list[str] = []
-    known: list[str] = []
+    conditions: list[str] = []
     for argument in reversed(node.arguments) if last_first else node.arguments:
-        if known and isinstance(argument, Apply):
+        if conditions and isinstance(argument, Apply):
             names.append(source.assign("None"))
-            source.line(f"if {' and '.join(known)}:")
+            source.line(f"if {' and '.join(conditions)}:")
             source.depth += 1
             source.line(f"{names[-1]} = {compile_node(argument, source)}")
             source.depth -= 1
-            # It is None, too, where one before it is.
-            known = []
+            # It is None, too, if an operand before it is.
+            conditions = []
         else:
             names.append(compile_node(argument, source))
         if not isinstance(argument, Constant):
-            # Without ANSI mode division by zero is NULL whatever is divided.
+            # Without ANSI mode division by zero is NULL for every dividend.
             by_zero = last_first and not source.session.ansi
-            known.append(names[-1] if by_zero else f"{names[-1]} is not None")
+            conditions.append(names[-1] if by_zero else f"{names[-1]} is not None")
     return names[::-1] if last_first else names
 
 
@@ -163,7 +164,7 @@ def _or(source: PythonSource, node: Apply) -> str:
 
 
 def _connect(source: PythonSource, node: Apply, decisive: str) -> str:
-    """Append AND (decided by False) or OR (decided by True), evaluating no more than is needed."""
+    """Append AND (decided by False) or OR (decided by True), with short-circuit evaluation."""
     result = source.assign(compile_node(node.arguments[0], source))
     for argument in node.arguments[1:]:
         source.line(f"if {result} is not {decisive}:")
@@ -191,7 +192,7 @@ def _comparison(operation: str, node: Apply, a: str, b: str) -> str:
 
 def _null_safe_equal(source: PythonSource, node: Apply) -> str:
     a, b = _values(source, node)
-    # Two NULLs are equal for Python too, so that only NaN needs a word.
+    # None == None in Python, too, so that only NaN needs care.
     return source.assign(_comparison("eq", node, a, b))
 
 
@@ -228,7 +229,7 @@ def _decimal(source: PythonSource, node: Apply, names: list[str]) -> str:
 
 
 def _checked(source: PythonSource, expression: str, what: str) -> str:
-    """Return the source of a value that is None where Spark gives NULL, or an error in ANSI mode."""
+    """Return the source of a value that is None where Spark gives NULL; in ANSI mode it raises an error instead."""
     return f"not_null({expression}, {what!r})" if source.session.ansi else expression
 
 
@@ -247,7 +248,7 @@ def _modulo(source: PythonSource, node: Apply) -> str:
 
 
 def _dividend_and_divisor(source: PythonSource, node: Apply) -> list[str]:
-    """Append the operands of a division, which by zero is an error in ANSI mode."""
+    """Append the operands of a division; division by zero is an error in ANSI mode."""
     a, b = _operands(source, node, last_first=True)
     if source.session.ansi:
         source.line(f"if {a} is not None and {b} is not None and not {b}: not_null(None, {_BY_ZERO!r})")
@@ -308,7 +309,7 @@ def _coalesce(source: PythonSource, node: Apply) -> str:
 
 
 def _nan_or(source: PythonSource, node: Apply) -> str:
-    """Append NANVL, whose second argument is computed for a NaN only."""
+    """Append NANVL, whose second argument is evaluated for NaN only."""
     result = source.assign(compile_node(node.arguments[0], source))
     source.line(f"if {result} is not None and {result} != {result}:")
     source.depth += 1
@@ -318,20 +319,20 @@ def _nan_or(source: PythonSource, node: Apply) -> str:
 
 
 def _case(source: PythonSource, node: Apply) -> str:
-    """Append CASE: each condition is computed where none before it is true."""
-    result, found, depth, arguments = source.name(), "", source.depth, node.arguments
+    """Append CASE: a condition is evaluated only if none before it is true."""
+    result, is_met, depth, arguments = source.name(), "", source.depth, node.arguments
     for condition, value in zip(arguments[:-1:2], arguments[1::2], strict=False):
-        if found:
-            source.line(f"if not {found}:")
+        if is_met:
+            source.line(f"if not {is_met}:")
             source.depth += 1
         name = compile_node(condition, source)
-        found = found or source.name()
-        source.line(f"{found} = {name}")
-        source.line(f"if {found}:")
+        is_met = is_met or source.name()
+        source.line(f"{is_met} = {name}")
+        source.line(f"if {is_met}:")
         source.depth += 1
         source.line(f"{result} = {compile_node(value, source)}")
         source.depth = depth
-    source.line(f"if not {found}:")
+    source.line(f"if not {is_met}:")
     source.depth += 1
     source.line(f"{result} = {compile_node(arguments[-1], source)}")
     source.depth = depth
@@ -362,7 +363,7 @@ def _interval(source: PythonSource, node: Apply) -> str:
 
 
 def _of_elements(source: PythonSource, node: Apply) -> str:
-    """Append a loop over an array that computes the last argument for each element."""
+    """Append a loop over an array that evaluates the last argument for each element."""
     values, *inputs, body = node.arguments
     array, result, depth = compile_node(values, source), source.assign("None"), source.depth
     names = [source.name(), source.name()]
@@ -374,16 +375,16 @@ def _of_elements(source: PythonSource, node: Apply) -> str:
     source.line(f"{result} = {_BEFORE_ELEMENTS.get(node.operation, '[]')}")
     source.line(f"for {names[1]}, {names[0]} in enumerate({array}):")
     source.depth += 1
-    found = source.assign(compile_node(body, source))
+    value = source.assign(compile_node(body, source))
     match node.operation:
         case "transform":
-            source.line(f"{result}.append({found})")
+            source.line(f"{result}.append({value})")
         case "filter":
-            source.line(f"if {found}: {result}.append({names[0]})")
+            source.line(f"if {value}: {result}.append({names[0]})")
         case _:
             decisive = not _BEFORE_ELEMENTS[node.operation]
-            source.line(f"if {found} is None: {result} = None")
-            source.line(f"elif {found} is {decisive}:")
+            source.line(f"if {value} is None: {result} = None")
+            source.line(f"elif {value} is {decisive}:")
             source.line(f"    {result} = {decisive}")
             source.line("    break")
     source.depth -= 1
@@ -394,11 +395,11 @@ def _of_elements(source: PythonSource, node: Apply) -> str:
 
 
 _BEFORE_ELEMENTS = {"exists": False, "forall": True}
-"""What is true of no elements."""
+"""The result for an empty array."""
 
 
 def _element(source: PythonSource, node: Apply) -> str:
-    """Append ELEMENT_AT and the like, which fail for an index beyond the array in ANSI mode but for two of them."""
+    """Append ELEMENT_AT and the like; in ANSI mode two of them fail for an index beyond the array."""
     names = _operands(source, node)
     if node.arguments[1].type == BIGINT:
         names[1] = source.assign(f"None if {names[1]} is None else wrap({names[1]}, {2**31})")
@@ -413,19 +414,19 @@ def _function(source: PythonSource, node: Apply) -> str:
     names = (_values if function.takes_null else _operands)(source, node)
     text = f"{source.refer(_python(node))}({', '.join(names)})"
     if is_decimal(node.type):
-        # Spark fails where rounding makes more than 38 digits, with and without ANSI mode.
+        # Spark fails in both modes if rounding makes more than 38 digits.
         text = f"fitting_decimal({text}, {node.type.precision}, {node.type.scale}, {_BEYOND!r})"
     return _narrow(source, node.type, _strict(source, [] if function.takes_null else names, text))
 
 
 def _narrow(source: PythonSource, type: Type, name: str) -> str:
-    """Append what brings a result to the range of its type."""
+    """Append the conversion of a result to the range of its type."""
     if type == FLOAT:
         return _strict(source, [name], f"to_float({name})")
     limit = values.LIMITS.get(type.name)
     if type == DOUBLE or limit is None:
         return name
-    # Few results are beyond the ends, and a comparison is cheaper than the arithmetic of wrapping.
+    # Few results are out of range, and a comparison is cheaper than wrapping.
     if type.name == "interval":
         beyond = f"{source.refer(intervals.checked)}({name})"
     else:

@@ -1,4 +1,4 @@
-"""Regular expressions of Java, as far as RE2 finds the same matches and the same groups by them."""
+"""Regular expressions of Java for which RE2 finds the same matches and groups."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ import re2
 
 _SPECIAL = "\\^$.|?*+()[]{}"
 _MOST_REPEATED = 1000
-"""RE2 repeats nothing more often."""
+"""RE2's limit of a repetition."""
 
 _END = r"(?:\x{d}\x{a}|[\x{a}\x{d}\x{85}\x{2028}\x{2029}])?\z"
-"""Java's $: the end, or a line's end before it."""
+"""Java's $: the end, or a line terminator before it."""
 
 _LINE_ENDS = ((0xA, 0xA), (0xD, 0xD), (0x85, 0x85), (0x2028, 0x2029))
 _DIGITS = ((0x30, 0x39),)
@@ -24,11 +24,11 @@ _RETURN = 0xD
 
 @dataclass(frozen=True)
 class Regex:
-    """A regular expression for RE2, whose groups are named g0 (all that matches), g1, g2 and so on.
+    """A regular expression for RE2, whose groups are named g0 (the whole match), g1, g2 and so on.
 
-    groups: how many it has, besides g0.
-    empty:  it may match a text without characters.
-    ends:   it matches only where the text ends; what it takes of the text may reach beyond g0 then.
+    groups: the number of groups besides g0.
+    empty:  it may match an empty text.
+    ends:   it matches only at the end of the text; its match may extend beyond g0.
     """
 
     source: str
@@ -39,7 +39,7 @@ class Regex:
 
 @lru_cache(maxsize=1024)
 def re2_regex(pattern: str) -> Regex | None:
-    """Return Java's regular expression for RE2; None if it is wrong, or if RE2 could find anything else by it.
+    """Translate Java's regular expression for RE2; None if it is invalid, or RE2 might find other matches.
 
     >>> re2_regex("a(b|c)+$").source
     '(?P<g0>a(?P<g1>b|c)+)(?:\\\\x{d}\\\\x{a}|[\\\\x{a}\\\\x{d}\\\\x{85}\\\\x{2028}\\\\x{2029}])?\\\\z'
@@ -52,7 +52,7 @@ def re2_regex(pattern: str) -> Regex | None:
     reader = _RegexReader(pattern[:-1] if ends else pattern)
     try:
         part = reader.alternatives()
-        # Between a \r and a \n Java sees no end. What ends a branch alone is not worth it.
+        # Java sees no end between \r and \n. A $ of one branch is not worth the code.
         if reader.rest or (ends and (part.takes_return or part.branches > 1)):
             return None
         regex = Regex(f"(?P<g0>{part.source}){_END if ends else ''}", reader.groups, part.empty, ends)
@@ -62,27 +62,27 @@ def re2_regex(pattern: str) -> Regex | None:
     return regex
 
 
-def known_regex(pattern: str) -> Regex:
-    """Return the `re2_regex` of a pattern that has one."""
+def supported_regex(pattern: str) -> Regex:
+    """Return the `re2_regex` of a pattern that must have one."""
     regex = re2_regex(pattern)
     assert regex is not None
     return regex
 
 
 def rlike(text: str, pattern: str) -> bool:
-    """Tell whether a part of a text matches a pattern for which there is a `re2_regex`."""
-    return _found(text, pattern) is not None
+    """Tell whether a part of a text matches a pattern that has a `re2_regex`."""
+    return _search(text, pattern) is not None
 
 
 def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
-    """Return the group of the first match, "" if there is none."""
-    found = _found(text, pattern)
-    return "" if found is None else found.group(f"g{group}") or ""
+    """Return a group of the first match, "" without a match."""
+    match = _search(text, pattern)
+    return "" if match is None else match.group(f"g{group}") or ""
 
 
 def regexp_replace(text: str, pattern: str, replacement: str) -> str:
-    """Replace all matches, none of which is empty, by a text that means itself."""
-    return _compiled(known_regex(pattern).source).sub(lambda found: replacement, text)
+    """Replace all matches by a literal text; no match may be empty."""
+    return _compiled(supported_regex(pattern).source).sub(lambda match: replacement, text)
 
 
 REGEX_FUNCTIONS: dict[str, Callable] = {
@@ -91,8 +91,8 @@ REGEX_FUNCTIONS: dict[str, Callable] = {
 """By the operation's name in `cepsql.scalar.expressions.Call`."""
 
 
-def _found(text: str, pattern: str):
-    return _compiled(known_regex(pattern).source).search(text)
+def _search(text: str, pattern: str):
+    return _compiled(supported_regex(pattern).source).search(text)
 
 
 @lru_cache(maxsize=1024)
@@ -103,15 +103,15 @@ def _compiled(source: str):
 
 
 class _Unlike(Exception):
-    """The pattern has something that is not the same in both."""
+    """The pattern has a part that differs between Java and RE2."""
 
 
 @dataclass(frozen=True)
 class _RegexPart:
     """A part of a pattern for RE2.
 
-    takes_return: a match of it may have a \\r.
-    branches:     how many alternatives it has at its top.
+    takes_return: a match may contain a \\r.
+    branches:     the number of alternatives at its top level.
     """
 
     source: str
@@ -121,7 +121,7 @@ class _RegexPart:
 
 
 class _RegexReader:
-    """Reads a pattern from left to right; `groups` have begun so far, `rest` is to come."""
+    """A reader of a pattern from left to right; `groups` counts those begun so far, `rest` is unread."""
 
     def __init__(self, pattern: str):
         self.rest, self.groups = pattern, 0
@@ -172,8 +172,8 @@ class _RegexReader:
             case "[":
                 return self.character_class()
             case "\\":
-                found = self.escaped()
-                return self.one_of(*found) if isinstance(found, tuple) else self.character(found)
+                escaped = self.escaped()
+                return self.one_of(*escaped) if isinstance(escaped, tuple) else self.character(escaped)
         if first in _SPECIAL:
             raise _Unlike
         return self.character(first)
@@ -182,7 +182,7 @@ class _RegexReader:
         return self.one_of(((ord(sign), ord(sign)),), False)
 
     def one_of(self, ranges: tuple[tuple[int, int], ...], without: bool) -> _RegexPart:
-        """Return any one character of these, or any other."""
+        """Return a class of these characters, or of all others."""
         if self.any_case:
             ranges += tuple(pair for low, high in ranges for pair in _other_case(low, high))
         has_return = any(low <= _RETURN <= high for low, high in ranges) != without
@@ -206,7 +206,7 @@ class _RegexReader:
         return _RegexPart(f"{opening}{inside.source})", inside.empty, inside.takes_return)
 
     def escaped(self) -> "str | tuple[tuple[tuple[int, int], ...], bool]":
-        """Read what follows a backslash: a character, or ranges of characters and whether they are left out."""
+        """Read what follows a backslash: a character, or ranges of characters and whether they are excluded."""
         sign = self.take()
         if sign.lower() in _CLASSES:
             return _CLASSES[sign.lower()], sign.isupper()
@@ -228,26 +228,26 @@ class _RegexReader:
             last = first
             if self.rest[:1] == "-" and self.rest[1:2] != "]":
                 self.take()
-                found = self.member()
-                if isinstance(found, tuple) or found < first or "-" in (first, found):
+                end = self.member()
+                if isinstance(end, tuple) or end < first or "-" in (first, end):
                     raise _Unlike
-                last = found
+                last = end
             ranges.append((ord(first), ord(last)))
         self.take()
         return self.one_of(tuple(ranges), without)
 
     def member(self) -> str | tuple[tuple[int, int], ...]:
-        """Read a character of a class, or the ranges of one that stands for several."""
+        """Read a member of a class: a character, or the ranges of a predefined class."""
         first = self.take()
         if first == "\\":
-            found = self.escaped()
-            if isinstance(found, tuple):
-                ranges, without = found
+            escaped = self.escaped()
+            if isinstance(escaped, tuple):
+                ranges, without = escaped
                 if without:
                     raise _Unlike
                 return ranges
-            return found
-        # In Java classes stand in one another, and have intersections.
+            return escaped
+        # Java has nested classes and intersections.
         if first in "[]^" or (first == "&" and self.rest[:1] == "&"):
             raise _Unlike
         return first
@@ -256,7 +256,7 @@ class _RegexReader:
         least, most, written = self.quantifier()
         if not written:
             return part
-        # Where nothing is repeated, the two differ in how often, and in what groups hold then.
+        # Java and RE2 differ in how often an empty match is repeated, and in its groups.
         if part.empty or self.rest[:1] in ("+", "*", "{"):
             raise _Unlike
         if self.takes("?"):
@@ -267,7 +267,7 @@ class _RegexReader:
         return _RegexPart(source + written, least == 0, part.takes_return and most != 0)
 
     def quantifier(self) -> tuple[int, int | None, str]:
-        """Read how often the part before may come, at least and at most, and how that is written; "" for once."""
+        """Read a quantifier: the least and most repetitions, and its text; "" without one."""
         for sign, least, most in (("*", 0, None), ("+", 1, None), ("?", 0, 1)):
             if self.takes(sign):
                 return least, most, sign
@@ -290,7 +290,7 @@ def _is_single(source: str) -> bool:
 
 
 def _other_case(low: int, high: int) -> Iterator[tuple[int, int]]:
-    """Yield the ASCII letters that differ from those of a range in their case alone; Java takes no others then."""
+    """Yield the ASCII letters of a range in the other case; Java's (?i) covers no others."""
     for first, last, distance in ((0x41, 0x5A, 0x20), (0x61, 0x7A, -0x20)):
         if low <= last and high >= first:
             yield max(low, first) + distance, min(high, last) + distance

@@ -1,4 +1,4 @@
-"""Every operation and function, once: how it types its result, and the Python function that computes it."""
+"""The registry of operations and functions: the type rule and the Python function of each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,11 +21,12 @@ MANY = 10_000
 class Function:
     """An operation of `cepsql.scalar.expressions.Call`.
 
-    rule:       types it; see `cepsql.scalar.type_rules.Rule`.
-    least, most: how many arguments it takes.
-    python:     computes it from plain values; None for what `cepsql.scalar.python` writes itself.
-    takes_null: it is called with NULL arguments too; else NULL gives NULL.
-    of_elements: the last argument is computed for each element of the first; see `cepsql.scalar.expressions.Parameter`.
+    rule:       its type rule; see `cepsql.scalar.type_rules.Rule`.
+    least, most: the number of its arguments.
+    python:     computes it from plain values; None if `cepsql.scalar.python` generates its source.
+    takes_null: it is called with NULL arguments, too; otherwise NULL gives NULL.
+    of_elements: the last argument is evaluated for each element of the first; see
+                 `cepsql.scalar.expressions.Parameter`.
     """
 
     rule: type_rules.Rule
@@ -39,16 +40,16 @@ class Function:
 def function(name: str) -> Function:
     """Return a function by its name.
 
-    Raises NotSupportedError if there is none.
+    Raises NotSupportedError for an unknown name.
     """
-    found = REGISTRY.get(name)
-    if found is None:
+    definition = REGISTRY.get(name)
+    if definition is None:
         raise NotSupportedError(f"the operation {name}")
-    return found
+    return definition
 
 
 def _signed(signature: str, operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """Type a function that wants arguments of fixed types: "string, int? -> string"; "..." repeats the last one."""
+    """Type a function with parameters of fixed types: "string, int? -> string"; "..." repeats the last one."""
     wanted, _, result = signature.partition(" -> ")
     kinds = [parse_type(parameter.rstrip("?.")) for parameter in wanted.split(", ")]
     kinds += kinds[-1:] * (len(operands) - len(kinds))
@@ -88,7 +89,7 @@ _SIGNATURES = {
     "date_from_unix_date": "int -> date",
 }
 _EXACT = {"unix_date": (DATE,), "unix_micros": TIMESTAMPS, "bit_count": INTEGERS}
-"""Functions for whose arguments Spark has no implicit casts, with the types that they take."""
+"""Functions whose arguments Spark does not cast implicitly, with the types that they take."""
 
 _PYTHON = {**FUNCTIONS, **ARRAY_FUNCTIONS, **STATISTICS}
 _NULL_TAKING = {"isnan", "nanvl", "concat_ws", "array", "map", "array_append", "locate"}
@@ -148,13 +149,13 @@ REGISTRY: dict[str, Function] = {
     **_of_rule("slice", array_rules.of_array, 3),
     **_of_rule("array_concat", array_rules.of_arrays, 1, MANY),
     **_of_rule("array_union array_intersect array_except", array_rules.of_arrays, 2),
-    # What = of arrays becomes.
+    # = of arrays becomes `array_equal`.
     **_of_rule("array_equal", array_rules.equal, 2),
     **_of_rule("arrays_overlap", array_rules.overlap, 2),
     **_of_rule("map_keys map_values", array_rules.parts_of_map, 1),
     **dict.fromkeys(("transform", "filter"), Function(array_rules.of_elements, 3, 4, of_elements=True)),
     **dict.fromkeys(("exists", "forall"), Function(array_rules.of_elements, 3, 3, of_elements=True)),
-    # What aggregates over a list become.
+    # Aggregates become functions of a list.
     **_of_rule("var_samp var_pop stddev_samp stddev_pop", array_rules.statistic, 1),
     **_of_rule("kurtosis skewness", array_rules.statistic, 1),
     **_of_rule("bit_and bit_or bit_xor", array_rules.bits, 1),
@@ -162,7 +163,7 @@ REGISTRY: dict[str, Function] = {
     **_of_rule("percentile", array_rules.percentile, 2),
     **_of_rule("listagg", array_rules.listagg, 1, 2),
     **_of_rule("array_join", array_rules.join, 2, 3),
-    # `lookup` is what `element_at` of a map becomes.
+    # `element_at` of a map becomes `lookup`.
     **_of_rule("element_at try_element_at get subscript lookup", array_rules.element, 2),
     **{name: _of_signature(name, signature) for name, signature in _SIGNATURES.items()},
 }

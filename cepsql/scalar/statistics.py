@@ -1,4 +1,4 @@
-"""Aggregates of Spark over the list of their values, in the order in which the rows come; None stands for NULL."""
+"""Aggregates of Spark over a list of values in the order of their rows; None stands for NULL."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -9,10 +9,10 @@ from operator import and_, or_, xor
 from cepsql.scalar.values import is_greater
 
 
-def _steps(given: Sequence) -> Iterator[tuple[float, float]]:
-    """Yield for each value how far it is from the mean of those before it, and how far it moves that."""
+def _steps(values: Sequence) -> Iterator[tuple[float, float]]:
+    """Yield for each value its distance from the mean of those before it, and how far it moves the mean."""
     average = 0.0
-    for count, value in enumerate(given, 1):
+    for count, value in enumerate(values, 1):
         delta = value - average
         step = delta / count
         average += step
@@ -20,13 +20,13 @@ def _steps(given: Sequence) -> Iterator[tuple[float, float]]:
 
 
 def _variance(sample: bool) -> Callable[[Sequence], float | None]:
-    """Return the variance of a sample or a population, rounded as Spark rounds it, which adds value by value."""
+    """Return the variance of a sample or a population, updated value by value, to round as Spark does."""
 
     def function(values: Sequence) -> float | None:
-        given, squares = [value for value in values if value is not None], 0.0
-        for delta, step in _steps(given):
+        non_null, squares = [value for value in values if value is not None], 0.0
+        for delta, step in _steps(non_null):
             squares += delta * (delta - step)
-        divisor = len(given) - sample
+        divisor = len(non_null) - sample
         return squares / divisor if divisor > 0 else None
 
     return function
@@ -41,7 +41,7 @@ def _root(function: Callable[[Sequence], float | None]) -> Callable[[Sequence], 
 
 
 def _percentile(values: Sequence, fraction: float) -> float | None:
-    """Return the value below which a fraction of the values lies, between two of them where it falls there."""
+    """Return the value below which a fraction of the values lies, interpolated between two of them."""
     ordered = sorted((value for value in values if value is not None), key=cmp_to_key(_compared))
     if not ordered:
         return None
@@ -58,17 +58,17 @@ def _compared(a: object, b: object) -> int:
 
 
 def _listagg(texts: Sequence[str | None], separator: str = "") -> str | None:
-    given = [text for text in texts if text is not None]
-    return separator.join(given) if given else None
+    non_null = [text for text in texts if text is not None]
+    return separator.join(non_null) if non_null else None
 
 
 def _moment(power: int) -> Callable[[Sequence], float | None]:
-    """Return the skewness or kurtosis of values, from their central moments, as Spark updates them value by value."""
+    """Return the skewness or kurtosis, from central moments that are updated value by value, as Spark's are."""
 
     def function(values: Sequence) -> float | None:
-        given = [value for value in values if value is not None]
-        count, second, third, fourth = len(given), 0.0, 0.0, 0.0
-        for delta, step in _steps(given):
+        non_null = [value for value in values if value is not None]
+        count, second, third, fourth = len(non_null), 0.0, 0.0, 0.0
+        for delta, step in _steps(non_null):
             second += delta * (delta - step)
             third = third - 3.0 * step * second + delta * (delta * delta - step * step)
             inner = delta * (delta * delta) - step * (step * step)
@@ -84,20 +84,22 @@ def _moment(power: int) -> Callable[[Sequence], float | None]:
 
 def _bits(combine: Callable[[int, int], int]) -> Callable[[Sequence], int | None]:
     def function(values: Sequence[int | None]) -> int | None:
-        given = [value for value in values if value is not None]
-        return reduce(combine, given) if given else None
+        non_null = [value for value in values if value is not None]
+        return reduce(combine, non_null) if non_null else None
 
     return function
 
 
 def _mode(values: Sequence) -> object:
-    """Return the most frequent value, the first to come of several; Spark leaves open which."""
-    given = [value for value in values if value is not None]
-    if not given:
+    """Return the most frequent value, the first of several; Spark leaves open which."""
+    non_null = [value for value in values if value is not None]
+    if not non_null:
         return None
-    keys = [cmp_to_key(_compared)(value) for value in given]
-    alike = [list(places) for _, places in groupby(sorted(range(len(given)), key=keys.__getitem__), keys.__getitem__)]
-    return given[min(alike, key=lambda places: (-len(places), places[0]))[0]]
+    keys = [cmp_to_key(_compared)(value) for value in non_null]
+    alike = [
+        list(places) for _, places in groupby(sorted(range(len(non_null)), key=keys.__getitem__), keys.__getitem__)
+    ]
+    return non_null[min(alike, key=lambda places: (-len(places), places[0]))[0]]
 
 
 STATISTICS: dict[str, Callable] = {

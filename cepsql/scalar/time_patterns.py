@@ -1,4 +1,4 @@
-"""DATE_FORMAT: local times as text after a pattern of Java's, as far as it has only numbers."""
+"""DATE_FORMAT: local times as text by a pattern of Java's that has only numbers."""
 
 import re
 from collections.abc import Callable
@@ -11,8 +11,8 @@ _PARTS = re.compile(r"(yyyy|MM?|dd?|HH?|mm?|ss?|S{1,6})|([-/:., _]+)")
 _SIZES = {"y": DAY, "M": DAY, "d": DAY, "H": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "S": 1}
 
 
-def is_known(pattern: str) -> bool:
-    """Tell whether a pattern consists of parts that are known here, each once at a place of its own."""
+def is_supported(pattern: str) -> bool:
+    """Tell whether a pattern is supported: it has only known fields, and no two adjacent ones of one letter."""
     parts = _split(pattern)
     return "".join(letters or rest for letters, rest in parts) == pattern and not any(
         left and right and left[0] == right[0] for (left, _), (right, _) in pairwise(parts)
@@ -20,13 +20,13 @@ def is_known(pattern: str) -> bool:
 
 
 def smallest(pattern: str) -> int:
-    """Return the microseconds of the smallest unit of a pattern: times within one have the same text."""
+    """Return the smallest unit of a pattern, in microseconds: times within one unit have the same text."""
     return min((_SIZES[letters[0]] for letters, _ in _split(pattern) if letters), default=DAY)
 
 
 @lru_cache(maxsize=64)
 def writer(pattern: str) -> Callable[[int], str]:
-    """Return the function that writes a local time, in microseconds, after a pattern that is known."""
+    """Return the function that formats a local time, in microseconds, by a supported pattern."""
     parts = _split(pattern)
 
     def write(micros: int) -> str:
@@ -36,7 +36,7 @@ def writer(pattern: str) -> Callable[[int], str]:
 
 
 def date_format(micros: int, pattern: str) -> str:
-    """Write a local time after a pattern.
+    """Format a local time by a pattern.
 
     >>> date_format(1_500_000, "yyyy-MM-dd H:mm:ss.SSS")
     '1970-01-01 0:00:01.500'
@@ -45,7 +45,7 @@ def date_format(micros: int, pattern: str) -> str:
 
 
 def _split(pattern: str) -> list[tuple[str, str]]:
-    return [(found[1] or "", found[2] or "") for found in _PARTS.finditer(pattern)]
+    return [(match[1] or "", match[2] or "") for match in _PARTS.finditer(pattern)]
 
 
 def _written(letters: str, micros: int) -> str:

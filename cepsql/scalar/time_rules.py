@@ -1,9 +1,9 @@
-"""How operations on dates, times and intervals type their result."""
+"""Type rules of operations on dates, times and intervals."""
 
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.coercion import cast, implicit_cast, refused
 from cepsql.scalar.expressions import Apply, Constant, Node, Session
-from cepsql.scalar.time_patterns import is_known
+from cepsql.scalar.time_patterns import is_supported
 from cepsql.scalar.types import (
     BIGINT,
     DATE,
@@ -67,7 +67,7 @@ def count_days(operation: str, operands: tuple[Node, ...], session: Session) -> 
 
 
 def count_units(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """TIMESTAMPDIFF, as local clocks show the times."""
+    """TIMESTAMPDIFF of local times."""
     ends = []
     for node in operands:
         if node.type not in (*DATETIMES, VOID):
@@ -77,7 +77,7 @@ def count_units(operation: str, operands: tuple[Node, ...], session: Session) ->
 
 
 def part_of_time(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """HOUR, MINUTE and SECOND, as local clocks show the time."""
+    """HOUR, MINUTE and SECOND of a local time."""
     (time,) = operands
     if time.type != TIMESTAMP_NTZ:
         time = cast(implicit_cast(time, TIMESTAMP, session, operation.upper()), TIMESTAMP_NTZ, session)
@@ -85,9 +85,9 @@ def part_of_time(operation: str, operands: tuple[Node, ...], session: Session) -
 
 
 def written(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """DATE_FORMAT, as local clocks show the time."""
+    """DATE_FORMAT of a local time."""
     time, pattern = operands
-    if not isinstance(pattern, Constant) or not isinstance(pattern.value, str) or not is_known(pattern.value):
+    if not isinstance(pattern, Constant) or not isinstance(pattern.value, str) or not is_supported(pattern.value):
         raise NotSupportedError("DATE_FORMAT with a pattern of other than numbers", hint="yyyy MM dd HH mm ss SSSSSS")
     instant = implicit_cast(time, TIMESTAMP, session, "DATE_FORMAT")
     return Apply(operation, (cast(instant, TIMESTAMP_NTZ, session), pattern), STRING)
@@ -101,7 +101,7 @@ def instant(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
 
 
 def _moved(operation: str, time: Node, by: Node, session: Session) -> Node:
-    """Return a time later or earlier by an interval, or a DATE by days."""
+    """Return a time plus or minus an interval, or a DATE plus or minus days."""
     if time.type == DATE and by.type in (TINYINT, SMALLINT, INT, VOID):
         return Apply(operation, (time, cast(by, INT, session)), DATE)
     if by.type.name != "interval" or time.type not in DATETIMES:
@@ -113,7 +113,7 @@ def _moved(operation: str, time: Node, by: Node, session: Session) -> Node:
 
 
 def _between(left: Node, right: Node, session: Session) -> Node:
-    """Return the time between two, as clocks of the session's time zone show it."""
+    """Return the interval between two local times."""
     if left.type == right.type == DATE:
         return Apply("between days", (left, right), _DAYS)
     if DATE in (left.type, right.type):

@@ -15,7 +15,7 @@ _FIRST, _END = -62_135_596_800_000_000, 253_402_300_800_000_000
 """The beginning of year 1, and that of year 10000."""
 
 _BLANK = "".join(map(chr, range(33))) + "\x7f"
-"""Spaces and control characters, which may stand around a time."""
+"""Spaces and control characters, which may surround a time."""
 
 _CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?([^\d.].*|(?<=\.)\..*)?)?)?"
 _TIMESTAMP = re.compile(rf"([+-]?)(\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T]{_CLOCK})?)?)?", re.ASCII | re.DOTALL)
@@ -37,9 +37,9 @@ _ABBREVIATED = {
 
 
 def parse_timestamp(text: str, zone: Zone) -> int | None:
-    """Return the microseconds since the epoch that a text means where the session's time zone is `zone`.
+    """Return the microseconds since the epoch of a TIMESTAMP as text; `zone` is the session's time zone.
 
-    None if Spark reads no TIMESTAMP in it. A text with a time alone means that time today.
+    None if Spark cannot parse it. A time without a date means that time today.
     """
     clock = _clock(text)
     if clock is not None:
@@ -49,9 +49,9 @@ def parse_timestamp(text: str, zone: Zone) -> int | None:
 
 
 def parse_local_time(text: str) -> int | None:
-    """Return the microseconds since the epoch, as if in UTC, that a text means as a TIMESTAMP_NTZ.
+    """Return the microseconds since the epoch, as if in UTC, of a TIMESTAMP_NTZ as text.
 
-    None if Spark reads none in it: not in a time alone. A time zone must be a valid one, but does not count.
+    None if Spark cannot parse it, such as a time without a date. A time zone must be valid, but is ignored.
 
     >>> parse_local_time("1970-01-01 00:00:01 Europe/Berlin")
     1000000
@@ -62,7 +62,7 @@ def parse_local_time(text: str) -> int | None:
 
 
 def means_today(text: str) -> bool:
-    """Tell whether a text is a time alone, which `parse_timestamp` reads as that time today.
+    """Tell whether a text is a time without a date, which `parse_timestamp` reads as that time today.
 
     >>> means_today("12:30"), means_today("2024-03-01 12:30")
     (True, False)
@@ -71,7 +71,7 @@ def means_today(text: str) -> bool:
 
 
 def is_named(text: str) -> bool:
-    """Tell whether a text is one of the names of times, like 'now', which Spark knows in constants only.
+    """Tell whether a text names a time, like 'now'; Spark accepts these names in constants only.
 
     >>> is_named("today"), is_named("Epoch Europe/Berlin"), is_named("2024-03-01")
     (True, True, False)
@@ -80,25 +80,25 @@ def is_named(text: str) -> bool:
 
 
 def parse_date(text: str) -> int | None:
-    """Return the days since the epoch that a text means, None if Spark reads no DATE in it."""
-    found = _DATE.fullmatch(text.strip(_BLANK))
-    if not found:
+    """Return the days since the epoch of a DATE as text, None if Spark cannot parse it."""
+    match = _DATE.fullmatch(text.strip(_BLANK))
+    if not match:
         return None
-    day = _day(*found.groups())
+    day = _day(*match.groups())
     return day if day is not None and -(2**31) <= day < 2**31 else None
 
 
 def _dated(text: str) -> tuple[int | None, str | None]:
-    """Return the local time that a text with a date means, None if it is none, and the text of its time zone."""
-    found = _TIMESTAMP.fullmatch(text.strip(_BLANK))
-    day = _day(found[1], found[2], found[3], found[4]) if found else None
-    if not found or day is None:
+    """Return the local time of a text with a date, None if it is not valid, and the text of its time zone."""
+    match = _TIMESTAMP.fullmatch(text.strip(_BLANK))
+    day = _day(match[1], match[2], match[3], match[4]) if match else None
+    if not match or day is None:
         return None, None
-    return _local(day, *found.groups()[4:8]), found[9]
+    return _local(day, *match.groups()[4:8]), match[9]
 
 
 def _instant(local: int | None, name: str | None, zone: Zone) -> int | None:
-    """Return the instant of a local time, in the zone that a text names or else in that of the session."""
+    """Return the instant of a local time in the zone that the text names, else in the session's."""
     if local is None:
         return None
     return _in_range(_at_zone(local, name.strip(_BLANK)) if name else zone.instant(local))
@@ -109,14 +109,14 @@ def _in_range(micros: int | None) -> int | None:
 
 
 def _clock(text: str) -> re.Match | None:
-    """Return the parts of a text that is a time without a date: with minutes, or behind a T."""
+    """Match a time without a date: with minutes, or after a T."""
     marked = text.startswith("T")
-    found = _TIME.fullmatch(text.rstrip(_BLANK)[1:] if marked else text.strip(_BLANK))
-    return found if found and (marked or found[2] is not None) else None
+    match = _TIME.fullmatch(text.rstrip(_BLANK)[1:] if marked else text.strip(_BLANK))
+    return match if match and (marked or match[2] is not None) else None
 
 
 def _day(sign: str, year: str, month: str | None, day: str | None) -> int | None:
-    """Count days by the Gregorian calendar, which the years before it follow, too."""
+    """Return days since the epoch in the proleptic Gregorian calendar."""
     y, m, d = int(sign + year), int(month or 1), int(day or 1)
     # The calendar repeats itself after 400 years of 146,097 days.
     cycles, y = divmod(y - 2000, 400)
@@ -145,11 +145,11 @@ def _at_zone(local: int, name: str) -> int | None:
     name = _SHORT_MINUTES.sub(r"\g<1>:0\2", name) if _SHORT_MINUTES.fullmatch(name) else name
     if name in ("Z", "UTC", "GMT", "UT"):
         return local
-    if found := _OFFSET.fullmatch(name):
-        size = int(found[2]) * 3600 + int(found[3] or 0) * 60 + int(found[4] or 0)
-        if size > 18 * 3600 or int(found[3] or 0) > 59 or int(found[4] or 0) > 59:
+    if match := _OFFSET.fullmatch(name):
+        size = int(match[2]) * 3600 + int(match[3] or 0) * 60 + int(match[4] or 0)
+        if size > 18 * 3600 or int(match[3] or 0) > 59 or int(match[4] or 0) > 59:
             return None
-        return local - (size if found[1] == "+" else -size) * _SECOND
+        return local - (size if match[1] == "+" else -size) * _SECOND
     try:
         offset = ZoneInfo(name).utcoffset(_EPOCH + datetime.timedelta(microseconds=_within_python(local)))
     except (ValueError, OSError, KeyError):

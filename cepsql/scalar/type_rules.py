@@ -1,4 +1,4 @@
-"""How each operation types its result and what it converts its operands to."""
+"""Type rules: the type of each operation's result, and the types to which its operands are cast."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ from cepsql.scalar.types import (
 )
 
 Rule = Callable[[str, tuple[Node, ...], Session], Node]
-"""(operation, typed operands, session) -> the typed operation; raises NotSupportedError for operands it has not."""
+"""(operation, typed operands, session) -> the typed operation; raises NotSupportedError for unsupported operands."""
 
 _COMPARABLE = {
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary", "date",
@@ -70,9 +70,10 @@ _EQUALITIES = ("eq", "ne", "nseq")
 
 
 def _exactly(node: Node, kind: Type, session: Session) -> Node:
-    """Return a side of a comparison of decimals, converted only if its value may not fit: they compare as they are."""
-    given = literal_decimal(node)
-    if given is None or kind.scale < given.scale or kind.precision - kind.scale < given.precision - given.scale:
+    """Return a side of a comparison of decimals, cast only if its value may not fit: decimals compare without a
+    cast."""
+    decimal = literal_decimal(node)
+    if decimal is None or kind.scale < decimal.scale or kind.precision - kind.scale < decimal.precision - decimal.scale:
         return cast(node, kind, session)
     return node
 
@@ -237,7 +238,7 @@ def join_texts(operation: str, operands: tuple[Node, ...], session: Session) -> 
 
 
 def like(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """LIKE and ILIKE, with a character that stands before others that mean themselves."""
+    """LIKE and ILIKE, with an optional escape character."""
     for escape in operands[2:]:
         if not isinstance(escape, Constant) or escape.type != STRING or len(escape.value or "") != 1:
             raise refused(operation, operands)
@@ -252,22 +253,22 @@ _REGEXES = (
 
 
 def regular_expression(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """RLIKE, REGEXP_EXTRACT and REGEXP_REPLACE by a constant pattern that matches here what it matches in Java."""
+    """RLIKE, REGEXP_EXTRACT and REGEXP_REPLACE by a constant pattern with the same matches in RE2 as in Java."""
     text, pattern, *others = operands
     if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
         raise NotSupportedError(f"{operation.upper()} by a pattern that is no constant", hint=_REGEXES)
     regex = re2_regex(pattern.value)
     if regex is None:
         raise NotSupportedError(f"{operation.upper()} by the pattern '{pattern.value}'", hint=_REGEXES)
-    given = [other.value if isinstance(other, Constant) else None for other in others]
-    match operation, given:
+    constants = [other.value if isinstance(other, Constant) else None for other in others]
+    match operation, constants:
         case "regexp_extract", [int(group)]:
-            known = 0 <= group <= regex.groups
+            is_supported = 0 <= group <= regex.groups
         case "regexp_replace", [str(replacement)]:
-            known = not (regex.empty or regex.ends or set(replacement) & {"$", "\\"})
+            is_supported = not (regex.empty or regex.ends or set(replacement) & {"$", "\\"})
         case _:
-            known = operation == "rlike"
-    if not known:
+            is_supported = operation == "rlike"
+    if not is_supported:
         raise refused(operation, operands)
     text = implicit_cast(text, STRING, session, operation.upper())
     return Apply(operation, (text, pattern, *others), BOOLEAN if operation == "rlike" else STRING)
@@ -280,7 +281,7 @@ def _boolean(node: Node, operation: str, session: Session) -> Node:
 
 
 def _texts_as_numbers(operands: tuple[Node, ...], session: Session) -> tuple[Node, ...]:
-    """Return operands of arithmetic; in ANSI mode a string becomes a BIGINT or DOUBLE, as the other side demands."""
+    """Return operands of arithmetic; in ANSI mode a string becomes a BIGINT or DOUBLE, depending on the other side."""
     kinds = [node.type for node in operands]
     if not session.ansi or kinds.count(STRING) != 1:
         return operands
@@ -290,7 +291,7 @@ def _texts_as_numbers(operands: tuple[Node, ...], session: Session) -> tuple[Nod
 
 
 def _number(node: Node, operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """Return an operand of arithmetic; a string counts as a double."""
+    """Return an operand of arithmetic; without ANSI mode a string becomes a DOUBLE."""
     if node.type == STRING and not session.ansi:
         return cast(node, DOUBLE, session)
     if is_number(node.type) or node.type == VOID:

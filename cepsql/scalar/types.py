@@ -20,9 +20,9 @@ _INTERVAL = re.compile(r"interval (\w+)(?: to (\w+))?")
 class Type:
     """A type of Spark SQL.
 
-    name:      as Spark writes it without parameters; "interval" is a day-time interval, "unknown" any type at all.
-    precision, scale: of a decimal; of an interval its first and last unit, from 0 (day) to 3 (second).
-    arguments: of an array its element, of a map its key and value.
+    name:      Spark's name without parameters; "interval" is a day-time interval, "unknown" an unknown type.
+    precision, scale: of a decimal; for an interval its first and last unit, from 0 (day) to 3 (second).
+    arguments: the element of an array, or the key and value of a map.
     """
 
     name: str
@@ -77,7 +77,7 @@ def is_number(type: Type) -> bool:
 
 
 def parse_type(text: str) -> Type:
-    """Return the type of a Spark SQL name; UNKNOWN for names that are none of those that are computed with.
+    """Parse a Spark SQL type; UNKNOWN for types that expressions do not support.
 
     >>> str(parse_type("DECIMAL( 8, 2)")), str(parse_type("array<INTEGER>")), str(parse_type("interval day to second"))
     ('decimal(8,2)', 'array<int>', 'interval day to second')
@@ -90,8 +90,8 @@ def parse_type(text: str) -> Type:
         return decimal(sizes[0], sizes[1] if len(sizes) > 1 else 0)
     if name in ("varchar", "char") and inside:
         return STRING
-    if found := _INTERVAL.fullmatch(text):
-        first, last = found[1], found[2] or found[1]
+    if match := _INTERVAL.fullmatch(text):
+        first, last = match[1], match[2] or match[1]
         return Type("interval", _UNITS.index(first), _UNITS.index(last)) if {first, last} <= {*_UNITS} else UNKNOWN
     if text.startswith(("array<", "map<")) and text.endswith(">"):
         kind, inner = text[:-1].split("<", 1)

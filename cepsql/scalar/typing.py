@@ -1,4 +1,4 @@
-"""From expressions as they are asked for to typed ones."""
+"""From untyped expressions to typed ones."""
 
 from collections.abc import Callable, Hashable
 from decimal import Decimal
@@ -14,12 +14,10 @@ _OF_VALUES = {bool: BOOLEAN, float: DOUBLE, str: STRING, type(None): VOID}
 
 
 def typed(expression: Expression, leaf_type: Callable[[Hashable], Type], session: Session) -> Node:
-    """Give every node of an expression the type that Spark gives it, with the casts that Spark puts in.
+    """Type every node of an expression as Spark does, with Spark's implicit casts.
 
-    leaf_type: the type of what is neither a literal nor a call. UNKNOWN is let through: what is computed from it is
-               typed where the type is known.
-    Raises NotSupportedError, with a place, for an operation that is not known to give the same as Spark's on these
-    types.
+    leaf_type: returns the type of a leaf. UNKNOWN propagates through operations whose type depends on it.
+    Raises NotSupportedError, with a span, for an operation that might not give the same as Spark's on these types.
     """
     match expression:
         case Literal():
@@ -31,12 +29,12 @@ def typed(expression: Expression, leaf_type: Callable[[Hashable], Type], session
             try:
                 if operation in ("cast", "try_cast"):
                     return convert(operation, operands, session, target)
-                known = function(operation)
-                if not known.least <= len(operands) <= known.most:
+                definition = function(operation)
+                if not definition.least <= len(operands) <= definition.most:
                     raise NotSupportedError(f"{operation.upper()} with {len(operands)} arguments")
                 if any(node.type == UNKNOWN for node in operands) and operation not in _LENIENT:
                     return Apply(operation, operands, UNKNOWN)
-                return known.rule(operation, operands, session)
+                return definition.rule(operation, operands, session)
             except NotSupportedError as error:
                 error.span = error.span or place
                 raise
@@ -44,9 +42,9 @@ def typed(expression: Expression, leaf_type: Callable[[Hashable], Type], session
 
 
 def _operands(call: Call, leaf_type: Callable[[Hashable], Type], session: Session) -> tuple[Node, ...]:
-    """Type the arguments of a call; parameters have the type of the elements of its array, and of their places."""
-    found = REGISTRY.get(call.operation)
-    if found is None or not found.of_elements:
+    """Type the arguments of a call; the parameters of a lambda are an element of its array and the element's index."""
+    definition = REGISTRY.get(call.operation)
+    if definition is None or not definition.of_elements:
         return tuple(typed(argument, leaf_type, session) for argument in call.arguments)
     values = typed(call.arguments[0], leaf_type, session)
     element = values.type.arguments[0] if values.type.name == "array" else UNKNOWN
@@ -59,7 +57,7 @@ def _operands(call: Call, leaf_type: Callable[[Hashable], Type], session: Sessio
 
 
 def constant(literal: Literal) -> Constant:
-    """Return a literal with its type: a number with a point is a DECIMAL of its own digits, a whole one an INT."""
+    """Return a literal with its type: a number with a point is a DECIMAL of its own digits, an integer an INT."""
     value = literal.value
     if literal.type:
         return Constant(value, parse_type(literal.type))
@@ -75,4 +73,4 @@ def constant(literal: Literal) -> Constant:
 
 
 _LENIENT = {"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "nseq", "isnull", "in"}
-"""Operations whose result has one type whatever is not known of their operands."""
+"""Operations whose result type does not depend on the types of their operands."""

@@ -1,4 +1,4 @@
-"""Clocks of a time zone: between local times and instants, as Java does it."""
+"""Conversions between instants and local times of a time zone, as in Java."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ CYCLE = 146_097 * 86_400_000_000
 class Zone:
     """A time zone as offsets from UTC, all in microseconds.
 
-    begins:  local times from which each of the offsets but the first holds, ascending.
-    offsets: one more than there are `begins`.
-    repeats: from here on the last 400 years of `begins` recur, as the calendar does; None: nothing changes any more.
-    A time that a clock shows twice is the earlier instant; one that it skips is moved by the length of the gap.
+    begins:  the local times from which each offset except the first holds, ascending.
+    offsets: the offsets, one more than `begins`.
+    repeats: from here on the last 400 years of `begins` recur, as the calendar does; None: no further changes.
+    An ambiguous local time is the earlier instant; a skipped one is moved by the length of the gap.
     """
 
     begins: tuple[int, ...] = ()
@@ -27,53 +27,53 @@ class Zone:
 
     @property
     def fixed(self) -> bool:
-        """Whether clocks never change."""
+        """Whether the offset never changes."""
         return not self.begins
 
     def instants(self, local: np.ndarray) -> np.ndarray:
-        """Return the instants (int64 microseconds since the epoch) at which a clock there shows these times."""
+        """Return the instants (int64 microseconds since the epoch) of local times."""
         if self.fixed:
             return local - self.offsets[0] if self.offsets[0] else local
-        place = np.searchsorted(np.array(self.begins, np.int64), self._known(local), side="right")
+        place = np.searchsorted(np.array(self.begins, np.int64), self._in_cycle(local), side="right")
         return local - np.array(self.offsets, np.int64)[place]
 
     def clocks(self, instants: np.ndarray) -> np.ndarray:
-        """Return the local times (int64 microseconds) that a clock there shows at these instants."""
+        """Return the local times (int64 microseconds) of instants."""
         if self.fixed:
             return instants + self.offsets[0] if self.offsets[0] else instants
-        place = np.searchsorted(np.array(self._changes, np.int64), self._known(instants), side="right")
+        place = np.searchsorted(np.array(self._changes, np.int64), self._in_cycle(instants), side="right")
         return instants + np.array(self.offsets, np.int64)[place]
 
     def instant(self, local: int) -> int:
-        """Return one of `instants`."""
-        return local - self.offsets[bisect_right(self.begins, self._known_one(local))]
+        """Return the instant of one local time; see `instants`."""
+        return local - self.offsets[bisect_right(self.begins, self._one_in_cycle(local))]
 
     def clock(self, instant: int) -> int:
-        """Return one of `clocks`."""
-        return instant + self.offsets[bisect_right(self._changes, self._known_one(instant))]
+        """Return the local time of one instant; see `clocks`."""
+        return instant + self.offsets[bisect_right(self._changes, self._one_in_cycle(instant))]
 
     def moved(self, instant: int, days: int, micros: int) -> int:
-        """Return the instant so many days later on the clock there, and then so many microseconds later."""
+        """Return the instant some days later in local time, and then some microseconds later."""
         if not days:
             return instant + micros
         local = self.clock(instant) + days * 86_400_000_000
-        # Of a time that a clock shows twice the one with the same offset is meant.
+        # An ambiguous local time keeps the offset.
         same = local - (self.clock(instant) - instant)
         return (same if self.clock(same) == local else self.instant(local)) + micros
 
-    def _known(self, times: np.ndarray) -> np.ndarray:
+    def _in_cycle(self, times: np.ndarray) -> np.ndarray:
         if self.repeats is None or not times.size or times.max() < self.repeats:
             return times
         return times - np.maximum(0, (times - self.repeats) // CYCLE + 1) * CYCLE
 
-    def _known_one(self, time: int) -> int:
+    def _one_in_cycle(self, time: int) -> int:
         if self.repeats is None or time < self.repeats:
             return time
         return time - ((time - self.repeats) // CYCLE + 1) * CYCLE
 
     @cached_property
     def _changes(self) -> tuple[int, ...]:
-        """The instants from which each of the offsets but the first holds."""
+        """The instants from which each offset except the first holds."""
         pairs = zip(self.begins, self.offsets, self.offsets[1:], strict=False)
         return tuple(begin - max(before, after) for begin, before, after in pairs)
 

@@ -1,4 +1,4 @@
-"""The columns of a query beside those that a sink declares."""
+"""The columns of a query compared with those that a sink declares."""
 
 from collections.abc import Sequence
 
@@ -13,21 +13,21 @@ Columns = Sequence[tuple[str, str]]
 """Names with Spark types."""
 
 DATABASES = ("sqlite", "postgresql")
-"""Formats of sinks whose rows can be updated and deleted by a key."""
+"""Formats of sinks that can update and delete rows by a key."""
 
 
 def applies_changes(sink: Sink) -> bool:
-    """Tell whether changes are applied to what a sink holds, by its key: in a database, or a topic of Kafka, unless it
-    has a column of its own for what a row does."""
-    kept = any(column.name.lower() == OPERATION for column in sink.columns)
-    return sink.format.lower() in (*DATABASES, "kafka") and bool(sink.key) and not kept
+    """Tell whether a sink applies changes by its key: a database or a topic of Kafka does, unless it declares a column
+    OPERATION."""
+    has_operation_column = any(column.name.lower() == OPERATION for column in sink.columns)
+    return sink.format.lower() in (*DATABASES, "kafka") and bool(sink.key) and not has_operation_column
 
 
 def written_columns(sink: Sink, columns: Columns, changes: bool) -> Columns:
-    """Return the columns of a query that are written.
+    """Return the columns of a query that a sink writes.
 
-    changes: its rows are changes, with a column OPERATION.
-    Raises ProgrammingError if they are, and the sink can do nothing with them.
+    changes: whether the rows are changes, with a column OPERATION.
+    Raises ProgrammingError if they are, and the sink supports no changes.
     """
     if changes and applies_changes(sink):
         return [(name, kind) for name, kind in columns if name != OPERATION]
@@ -41,10 +41,11 @@ def written_columns(sink: Sink, columns: Columns, changes: bool) -> Columns:
 
 
 def fitted_columns(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:
-    """Return what is written, in the order of the sink: the query's column, the name in the sink, and the type there.
+    """Return for each column of the sink, in order: the query's column, the name in the sink, and the type there.
 
-    Columns are found by name, in any order. Without declared columns the sink takes what comes.
-    Raises ProgrammingError if one is missing or too many, if a value might not fit, or if the key has another one.
+    Columns are matched by name. Without declared columns the sink takes all columns of the query.
+    Raises ProgrammingError for a missing column, an unknown one, or one whose values might not fit, and for a key
+    column that the query lacks.
     """
     fitted = _declared(sink, columns) if sink.columns else [(name, name, kind) for name, kind in columns]
     names = [name.lower() for _, name, _ in fitted]
@@ -59,16 +60,16 @@ def fitted_columns(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:
 
 
 def check_names(sink: Sink, names: Sequence[str]) -> None:
-    """Refuse columns of these names that are not those that a sink declares, whatever their types.
+    """Check that these names are those of the columns that a sink declares.
 
-    Raises ProgrammingError if one is missing or too many.
+    Raises ProgrammingError for a missing column or an unknown one.
     """
     if not sink.columns:
         return
     listed = ", ".join(f"{column.name} {column.type}" for column in sink.columns)
-    given, wanted = {name.lower() for name in names}, {column.name.lower() for column in sink.columns}
+    query_names, wanted = {name.lower() for name in names}, {column.name.lower() for column in sink.columns}
     for column in sink.columns:
-        if column.name.lower() not in given:
+        if column.name.lower() not in query_names:
             hint = f"AS gives a column its name; {sink.name} takes {listed}"
             raise ProgrammingError(f"the query gives no column {column.name} for sink {sink.name}", hint=hint)
     for name in names:
@@ -77,17 +78,17 @@ def check_names(sink: Sink, names: Sequence[str]) -> None:
 
 
 def key_columns(sink: Sink, fitted: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Return the names of the key as the columns are written."""
+    """Return the names of the key columns in the case of the written columns."""
     written = {name.lower(): name for _, name, _ in fitted}
     return [written[name.lower()] for name in sink.key]
 
 
 def _declared(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:
     check_names(sink, [name for name, _ in columns])
-    given = {name.lower(): (name, kind) for name, kind in columns}
+    columns_by_name = {name.lower(): (name, kind) for name, kind in columns}
     fitted = []
     for column in sink.columns:
-        name, kind = given[column.name.lower()]
+        name, kind = columns_by_name[column.name.lower()]
         if not fits(kind, column.type):
             hint = f"CAST({name} AS {column.type}) AS {column.name} says that it is meant"
             raise ProgrammingError(f"{name} is {kind}, and sink {sink.name} takes {column.type}", hint=hint)
@@ -95,11 +96,11 @@ def _declared(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:
     return fitted
 
 
-def fits(given: str, wanted: str) -> bool:
-    """Tell whether every value of one type is one of the other."""
-    left, right = parse_type(given), parse_type(wanted)
+def fits(kind: str, wanted: str) -> bool:
+    """Tell whether every value of a type is a value of the wanted type."""
+    left, right = parse_type(kind), parse_type(wanted)
     if UNKNOWN in (left, right):
-        return _spelled(given) == _spelled(wanted)
+        return _spelled(kind) == _spelled(wanted)
     return left == right or left.name == "void" or _widens(left, right)
 
 

@@ -1,4 +1,4 @@
-"""What the databases that can be written to have in common."""
+"""The interface of databases that are sinks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -14,21 +14,21 @@ from cepsql.sinks.added_columns import Columns
 
 
 class SinkDatabase(ABC):
-    """A database of one kind; `engine` makes connections, whose transactions lock what they read for update."""
+    """A database; `engine` makes connections whose transactions lock the rows that they read for update."""
 
     engine: sa.Engine
     place: str
-    """Where it is, without secrets."""
+    """Its address, without secrets."""
     file: Path | None = None
-    """The file of this machine that it is; None: it is none."""
+    """Its local file; None for a server."""
     is_known = False
-    """Whether it was written to before, so that none is made in its place."""
+    """Whether the query has written to it before, so that a missing database is an error."""
     key_constraint: str
-    """How a table that is made here says what its key is, which may be NULL."""
+    """The constraint of the key, which may be NULL, in a table that cepsql creates."""
 
     @abstractmethod
     def column_type(self, kind: Type) -> str:
-        """Return the SQL of the type that holds all values of a type of Spark's."""
+        """Return the SQL type that holds all values of a Spark type."""
 
     @abstractmethod
     def add_rows(
@@ -40,60 +40,60 @@ class SinkDatabase(ABC):
         key: Sequence[str],
         tables: Iterable[pa.Table],
     ) -> None:
-        """Add rows, or update those of the same key; of several rows with one key the last one stays.
+        """Add rows, or update those with the same key; of several rows with one key the last one wins.
 
-        NULL is a key like others, as in GROUP BY: constraints take each NULL for a new one.
+        NULL equals NULL in keys, as in GROUP BY, although constraints treat NULLs as distinct.
         """
 
     def arranged(self, rows: pa.Table, key: Sequence[str]) -> pa.Table:
-        """Return rows that replace others in the best order to write them; those of one key stay in order."""
+        """Return upserted rows in the best order to write them; rows with one key keep their order."""
         return rows
 
     @abstractmethod
     def delete_rows(
         self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
     ) -> None:
-        """Delete the rows with these keys; the tables have the columns of the key, where NULL is like NULL."""
+        """Delete the rows with these keys; the tables have the key columns, where NULL equals NULL."""
 
     @abstractmethod
     def prepare_readers(self) -> None:
-        """Let others read while rows are written."""
+        """Enable reads during writes."""
 
     @abstractmethod
     def begin(self, connection: sa.Connection, writer: str) -> None:
-        """Prepare a transaction, which others may know by the name of who writes."""
+        """Prepare a transaction under the name of its writer."""
 
     @abstractmethod
     def end_others(self, connection: sa.Connection, writer: str) -> None:
-        """End the transactions of that name in other processes: one that hangs would hold its locks for ever."""
+        """End the transactions of that name in other processes: one that hangs would hold its locks forever."""
 
     @abstractmethod
     def passing(self, failure: Exception) -> str | None:
-        """Return what is wrong in a line if it may pass by itself, None if it will not."""
+        """Return the message of a transient failure in one line, None for other failures."""
 
     def refuses_user(self, failure: Exception) -> bool:
-        """Tell whether a failure that may pass is that the database does not let the user in."""
+        """Tell whether a transient failure is a failed login."""
         return False
 
     @abstractmethod
     def refusal(self, failure: Exception) -> str | None:
-        """Return in a line why the database refuses what it was given, None if it failed otherwise."""
+        """Return in one line why the database refuses the statement, None for other failures."""
 
     @abstractmethod
     def lacking(self, failure: Exception) -> Literal["table", "right"] | None:
-        """Return what is missing where a refusal is of no row: a table, or a column of it, or a right."""
+        """Return what is missing if the refusal is not about a row: a table or a column of it, or a right."""
 
     @abstractmethod
-    def takes(self, found: Any, kind: str) -> bool:
-        """Tell whether a column of a type of SQLAlchemy takes values of a type of Spark's."""
+    def takes(self, declared: Any, kind: str) -> bool:
+        """Tell whether a column of the SQLAlchemy type `declared` takes values of a Spark type."""
 
     def name(self, table: str, schema: str | None = None) -> str:
-        """Return the SQL of a name."""
+        """Return the quoted SQL name of a table."""
         quote = self.engine.dialect.identifier_preparer.quote_identifier
         return f"{quote(schema)}.{quote(table)}" if schema else quote(table)
 
     def create_table(self, table: str, schema: str | None, columns: Columns, key: Sequence[str]) -> str:
-        """Return the statement that makes a table."""
+        """Return the statement that creates a table."""
         parts = [f"{self.name(name)} {self.column_type(_brought(kind))}" for name, kind in columns]
         if key:
             parts.append(f"{self.key_constraint} ({', '.join(map(self.name, key))})")
@@ -101,13 +101,13 @@ class SinkDatabase(ABC):
 
 
 def _brought(kind: str) -> Type:
-    """Return the type in which values come here: INTERVAL YEAR TO MONTH as text."""
-    found = parse_type(kind)
-    return STRING if found == UNKNOWN and kind.lower().startswith("interval") else found
+    """Return the type in which values arrive: INTERVAL YEAR TO MONTH as text."""
+    parsed = parse_type(kind)
+    return STRING if parsed == UNKNOWN and kind.lower().startswith("interval") else parsed
 
 
 def update_clause(database: SinkDatabase, columns: Columns, key: Sequence[str]) -> str:
-    """Return the end of an INSERT that updates rows of the same key."""
+    """Return the ON CONFLICT clause of an INSERT that updates rows with the same key."""
     if not key:
         return ""
     others = [database.name(name) for name, _ in columns if name not in key]
@@ -118,7 +118,7 @@ def update_clause(database: SinkDatabase, columns: Columns, key: Sequence[str]) 
 
 
 def null_keys(rows: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | pa.Array:
-    """Return for each row whether a column of its key is NULL."""
+    """Return for each row whether a key column is NULL."""
     null = pa.repeat(False, rows.num_rows)
     for name in key:
         null = pc.or_(null, rows[name].is_null())

@@ -1,11 +1,11 @@
-"""A table of a database, to which rows come with the number of their batch, in one transaction.
+"""A table of a database: one transaction writes the rows and the number of their batch.
 
-A table of cepsql's own, `cepsql_writers`, has a row for each query that writes and each of its checkpoints: the epoch
-and the number of the last batch. The row is locked while a batch is written, so that a batch that comes again writes
-nothing, and neither does a process from which another one has taken over.
+A table of cepsql's own, `cepsql_writers`, has a row for each writing query and each of its checkpoints: the epoch and
+the number of the last batch. The row is locked while a batch is written, so that neither a repeated batch is written
+nor a batch of a process that another one has replaced.
 
-The checkpoint knows that there is such a row: a database without it is not the one that the query has written to, and
-is refused.
+The checkpoint knows that the row exists: a database without it is not the one that the query has written to, and is
+refused.
 """
 
 import contextlib
@@ -37,15 +37,15 @@ WRITERS = "cepsql_writers"
 
 
 class TableSink(FittedSink):
-    """Adds rows to a table, or updates it by the key of the sink: of rows with one key the last one stays. With a key
-    changes are applied: in each batch rows that are gone are deleted first.
+    """Adds rows to a table, or updates them by the key of the sink: of rows with one key the last one wins. With a key
+    it applies changes: each batch deletes rows first, then adds or updates others.
 
     Options: path (of SQLite's file) or url (of PostgreSQL), user, password, table (default: the name of the sink),
-    schema, create_table ('true' makes a table that is not there), retry_for (default 10 minutes).
+    schema, create_table ('true' creates a missing table), retry_for (default 10 minutes).
 
-    options:       those that there are.
-    takes_nothing: batches without rows are transactions, too.
-    stays_open:    a connection is kept between batches.
+    options:       the names of the options.
+    takes_nothing: a batch without rows is a transaction, too.
+    stays_open:    reuse a connection for the next batch.
     """
 
     options: tuple[str, ...] = OPTIONS
@@ -61,7 +61,7 @@ class TableSink(FittedSink):
         self._table, self._schema = options.text("table") or sink.name, options.text("schema")
         self.place = f"{sink.format.lower()} {self._database.place} {self._database.name(self._table, self._schema)}"
         self.folder = self._database.file
-        # The transactions of the query have a name, which is short.
+        # The length of a transaction's name is limited.
         who = hashlib.sha256(repr((self._schema, self._table, writer.query)).encode()).hexdigest()[:16]
         self._name = f"cepsql-{who}"
         self._writers = sa.Table(
@@ -82,8 +82,8 @@ class TableSink(FittedSink):
         )
 
     def check(self, columns: Columns) -> None:
-        """Refuse columns that do not fit the table, or a table that is not there unless it may be created."""
-        taken = fitted_columns(self.sink, self.given(columns))
+        """Refuse columns that do not fit the table, and a missing table unless it may be created."""
+        taken = fitted_columns(self.sink, self.columns_to_write(columns))
         fitted = [(name, kind) for _, name, kind in taken]
         key = key_columns(self.sink, taken)
         self._database.is_known = self.known is not None
@@ -102,12 +102,12 @@ class TableSink(FittedSink):
         self.at_once(check)
 
     def claim(self) -> None:
-        """Take the table over from earlier epochs of the query, and from its other checkpoints."""
+        """Take over the table from earlier epochs of the query, and from its other checkpoints."""
         self.at_once(self.claim_in)
         self.recorded = True
 
     def forget(self) -> None:
-        """Remove the rows of the query in the table of writers; a process that still writes is refused."""
+        """Remove the query's rows in the table of writers; a process that still writes is refused."""
         of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
 
         def remove(connection: sa.Connection) -> None:
@@ -118,8 +118,8 @@ class TableSink(FittedSink):
         self.at_once(remove)
 
     def write(self, frame: DataFrame, batch: int) -> int:
-        """Write a micro-batch in one transaction unless it was written before."""
-        columns = self.given(column_types(frame))
+        """Write a micro-batch in one transaction, unless it was written before."""
+        columns = self.columns_to_write(column_types(frame))
         key = key_columns(self.sink, fitted_columns(self.sink, columns))
         with self.collected(frame) as pieces:
             if not pieces.rows and not self.takes_nothing:
@@ -127,14 +127,14 @@ class TableSink(FittedSink):
             return self.persistently(lambda: self._write(pieces, columns, key, batch), self.patience)
 
     def close(self) -> None:
-        """Let a batch that waits fail, and close the connections that are not used."""
+        """Make a waiting batch fail, and close unused connections."""
         super().close()
         self._database.engine.dispose()
 
     def _check_there(self, connection: sa.Connection) -> None:
-        """Raise OperationalError if the database lacks the row that the query is known to have there.
+        """Raise OperationalError if the database lacks the query's row, which the checkpoint expects.
 
-        The row of an earlier checkpoint may have been removed with a query that was dropped.
+        The row of an earlier checkpoint may have been removed with a dropped query.
         """
         id = self.writer.checkpoint if self.recorded else self.known
         if id is None:
@@ -150,11 +150,11 @@ class TableSink(FittedSink):
         self._check_there(connection)
         self._writers.create(connection, checkfirst=True)
         of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
-        found = sa.select(self._writers).where(of_query)
-        self._check_mine(connection.execute(found).all())
+        statement = sa.select(self._writers).where(of_query)
+        self._check_mine(connection.execute(statement).all())
         # An earlier owner may hang within a batch.
         self._database.end_others(connection, self._name)
-        mine = self._check_mine(connection.execute(found.with_for_update()).all())
+        mine = self._check_mine(connection.execute(statement.with_for_update()).all())
         connection.execute(sa.update(self._writers).where(of_query).values(active=False))
         claimed = {"epoch": self.writer.epoch, "active": True}
         if mine is not None:
@@ -164,11 +164,11 @@ class TableSink(FittedSink):
             connection.execute(sa.insert(self._writers).values(who | claimed))
 
     def _check_mine(self, rows: Sequence[sa.Row]) -> sa.Row | None:
-        """Return the row of the checkpoint among those of the query, None if there is none; refuse an earlier epoch."""
+        """Return the checkpoint's row among those of the query, or None; refuse to write as an earlier epoch."""
         mine = next((row for row in rows if row.checkpoint == self.writer.checkpoint), None)
         if mine is not None:
             # An older copy of the checkpoint has an earlier epoch, too.
-            self.check_known(mine.batch)
+            self.check_last_batch(mine.batch)
             if mine.epoch > self.writer.epoch:
                 raise fenced(self.sink, self.writer)
         return mine
@@ -182,14 +182,14 @@ class TableSink(FittedSink):
     ) -> None:
         """Write a micro-batch within a transaction, unless it was written before.
 
-        pieces: its rows, in order, as often as they are asked for.
+        pieces: its rows, in order; they can be iterated again.
         """
-        found = connection.execute(sa.select(self._writers).where(self._mine).with_for_update()).first()
-        if found is None:
+        row = connection.execute(sa.select(self._writers).where(self._mine).with_for_update()).first()
+        if row is None:
             raise self.lost(f"the table {WRITERS} in its database")
-        if not found.active or found.epoch != self.writer.epoch:
+        if not row.active or row.epoch != self.writer.epoch:
             raise fenced(self.sink, self.writer)
-        if batch <= found.batch:
+        if batch <= row.batch:
             return
         names = [name for name, _ in columns]
         if self.applies:
@@ -204,21 +204,21 @@ class TableSink(FittedSink):
         self._written(connection, batch)
 
     def _written(self, connection: sa.Connection, batch: int) -> None:
-        """Do what else belongs to the transaction of a batch, whose rows are written."""
+        """Hook: finish the transaction of a batch after its rows are written."""
 
     def _check_columns(self, inspector: sa.Inspector, columns: Columns, key: list[str]) -> None:
-        found = {column["name"]: column for column in inspector.get_columns(self._table, self._schema)}
+        table_columns = {column["name"]: column for column in inspector.get_columns(self._table, self._schema)}
         for name, kind in columns:
-            if name not in found:
-                listed = ", ".join(found)
+            if name not in table_columns:
+                listed = ", ".join(table_columns)
                 raise ProgrammingError(
                     f"table {self._table} of sink {self.sink.name} has no column {name}", hint=f"its columns: {listed}"
                 )
-            if found[name].get("computed") or (key and found[name].get("identity", {}).get("always")):
+            if table_columns[name].get("computed") or (key and table_columns[name].get("identity", {}).get("always")):
                 hint = f"leave {name} out of the query, or make it an ordinary column of the table"
                 raise ProgrammingError(f"table {self._table} of sink {self.sink.name} makes {name} itself", hint=hint)
-            if not self._database.takes(found[name]["type"], kind):
-                shown = found[name]["type"].compile(dialect=self._database.engine.dialect)
+            if not self._database.takes(table_columns[name]["type"], kind):
+                shown = table_columns[name]["type"].compile(dialect=self._database.engine.dialect)
                 hint = f"CAST({name} AS ...) gives another type"
                 raise ProgrammingError(
                     f"{name} is {kind}, and table {self._table} of sink {self.sink.name} takes {shown}",
@@ -228,15 +228,15 @@ class TableSink(FittedSink):
         primary = inspector.get_pk_constraint(self._table, self._schema)["constrained_columns"]
         unique: list[list] = [primary]
         unique += [i["column_names"] for i in inspector.get_unique_constraints(self._table, self._schema)]
-        # A partial index is no key of all rows.
+        # A partial index is not a key of all rows.
         unique += [
             index["column_names"]
             for index in inspector.get_indexes(self._table, self._schema)
             if index["unique"] and not any(option.endswith("_where") for option in index.get("dialect_options", ()))
         ]
-        for name, column in found.items():
-            given = column["default"] is not None or column.get("identity") or column.get("computed")
-            if name not in names and not column["nullable"] and not given:
+        for name, column in table_columns.items():
+            has_default = column["default"] is not None or column.get("identity") or column.get("computed")
+            if name not in names and not column["nullable"] and not has_default:
                 hint = f"the query must give {name}, or the table a default for it"
                 raise ProgrammingError(f"the column {name} of table {self._table} needs a value", hint=hint)
         if key and set(key) not in map(set, unique):
@@ -246,7 +246,7 @@ class TableSink(FittedSink):
             )
 
     def at_once(self, action: Callable[[sa.Connection], None]) -> None:
-        """Do something in a transaction of its own, without patience."""
+        """Run an action in a transaction of its own, without retries."""
         try:
             self.transaction(action)
         except Unavailable as failure:
@@ -256,20 +256,20 @@ class TableSink(FittedSink):
             self._database.engine.dispose()
 
     def transaction(self, action: Callable[[sa.Connection], Any]) -> Any:
-        """Return what an action within one transaction gives; raises as `failures`."""
+        """Return the result of an action within one transaction; raises as `failures`."""
         with self.failures():
             try:
                 with self._database.engine.begin() as connection:
                     self._database.begin(connection, self._name)
                     return action(connection)
             except BaseException:
-                # A connection that is kept may be what has failed.
+                # The reused connection may be the cause.
                 self._database.engine.dispose()
                 raise
 
     @contextlib.contextmanager
     def failures(self) -> Iterator[None]:
-        """Raise Unavailable for what may pass, OperationalError and DataError for what else the database refuses."""
+        """Raise Unavailable for transient failures, OperationalError or DataError for what the database refuses."""
         try:
             yield
         except Exception as failure:
@@ -291,14 +291,14 @@ class TableSink(FittedSink):
 
 
 def _of(table: pa.Table, operations: Sequence[str], names: Sequence[str]) -> pa.Table:
-    """Return these columns of the rows that do something to the result."""
+    """Return some columns of the rows with these operations."""
     return table.filter(pc.is_in(table[OPERATION], pa.array(operations))).select(list(names))
 
 
 def _open_database(sink: Sink, options: Options, stays_open: bool) -> SinkDatabase:
-    """Return the database of a sink; nothing is connected yet. A server's connections stay open anyway.
+    """Return the database of a sink, without connecting. Connections to a server always stay open.
 
-    Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing.
+    Raises ProgrammingError for wrong options, NotSupportedError for a missing package.
     """
     if sink.format.lower() == "sqlite":
         from cepsql.sinks.sqlite import SQLite

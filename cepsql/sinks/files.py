@@ -1,15 +1,14 @@
-"""A folder of files, to which each row of a query comes exactly once.
+"""A folder of files that holds each row of a query exactly once.
 
 1. Spark writes the files of a micro-batch into a hidden folder beside their place.
-2. A small record says which micro-batch it is and what its files will be called. It appears as a whole: with it the
-   batch is decided.
+2. A small record names the micro-batch and its files. It is written atomically and commits the batch.
 3. The files get their names.
 
-The record has the id of the query's checkpoint, which knows that there is one. So a folder without it is not the one
-that the query has written to, but an empty mount point, say, and is refused.
+The record is named after the id of the query's checkpoint, and the checkpoint knows that it exists. A folder without it
+is not the one that the query has written to, but perhaps an empty mount point, and is refused.
 
-What stops in between is brought to its end when the batch comes again, and a batch on record is never written again.
-Whoever reads the folder, with Spark or not, sees whole files, and no row twice.
+A batch that stopped in between is completed when it is repeated, and a committed batch is never written again. Every
+reader of the folder, Spark or not, sees whole files and no row twice.
 """
 
 import contextlib
@@ -44,22 +43,22 @@ from cepsql.spark.jvm.lent_settings import setting, tasks_share_files
 from cepsql.spark.sources.watching.folder_watch import watched_folder
 
 _OWN = "_cepsql"
-"""The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""
+"""The subfolder for records and for files that are not yet in place; readers skip it."""
 
 _ROWS_OF_A_FILE = "spark.sql.files.maxRecordsPerFile"
 _ONE_COLUMN = ("text",)
 _PART = re.compile(r"part-(\d+)-[0-9a-f-]{36}(?:[-.]c(\d+))?(.*)")
-"""The number of its task, then that of the file among those of the task."""
+"""The number of the task, and the number of the file among those of the task."""
 
 
 def is_local(sink: Sink) -> bool:
-    """Tell whether the folder is a path of a local or mounted file system."""
+    """Tell whether the folder is on a local or mounted file system."""
     path = next((value for name, value in sink.options if name.lower() == "path"), "")
     return urlparse(path).scheme in ("", "file")
 
 
 class FileSink(FittedSink):
-    """Writes files of a format of Spark's into the folder `path`.
+    """Writes files in one of Spark's formats into the folder `path`.
 
     Options: path, partitionBy (columns, separated by commas: a folder for each value), and those of the format.
     """
@@ -73,13 +72,13 @@ class FileSink(FittedSink):
         options = Options(sink, {name.lower() for name, _ in sink.options})
         self._folder = Path(local_path(options.needed("path", f"/data/{sink.name}")))
         self._partitions = [name.strip() for name in (options.text("partitionby") or "").split(",") if name.strip()]
-        # What is written can be found by the query that wrote it, and two writers never take one name.
+        # The prefix tells which query wrote a file, and two writers never choose the same name.
         self._prefix = re.sub(r"\W+", "-", writer.query) + f"-{writer.checkpoint[:8]}"
         self._record = self._folder / _OWN / f"{writer.checkpoint or writer.query}.json"
         self.place, self.folder = f"files {self._folder}", self._folder
 
     def check(self, columns: Columns) -> None:
-        """Refuse columns that the format has no place for, and a folder that cannot be made."""
+        """Refuse columns that the format cannot hold, and a folder that cannot be created."""
         super().check(columns)
         names = [name.lower() for name, _ in columns]
         missing = next((name for name in self._partitions if name.lower() not in names), None)
@@ -99,11 +98,11 @@ class FileSink(FittedSink):
         self._begin()
 
     def claim(self) -> None:
-        """Take the folder over from earlier epochs, and bring to its end what a writer before has left."""
+        """Take over the folder from earlier epochs, and complete the last batch of an earlier writer."""
         self._begin()
         # An older copy of the checkpoint has an earlier epoch, too.
         if (record := self._read()) is not None:
-            self.check_known(record["batch"])
+            self.check_last_batch(record["batch"])
         with self._locked():
             record = self._read()
             if record is not None:
@@ -113,7 +112,7 @@ class FileSink(FittedSink):
         self.recorded = True
 
     def write(self, frame: DataFrame, batch: int) -> int:
-        """Write the files of a micro-batch unless they were written before."""
+        """Write the files of a micro-batch, unless they were written before."""
         staging = self._record.parent / f"{self._record.stem}-{batch}-{uuid.uuid4().hex}"
         counted = Observation()
         options = writing_options(self.sink, len(frame.columns) - len(self._partitions))
@@ -126,7 +125,7 @@ class FileSink(FittedSink):
             staging.mkdir()
             tasks = writing_tasks(frame.sparkSession, task_writer, staging) if task_writer else contextlib.nullcontext()
             with watched_folder(staging) as watch, tasks:
-                # Not as a URI: Hadoop takes what is escaped in one for the name itself.
+                # Not escaped as a URI: Hadoop would take the escapes as part of the name.
                 writer.save(f"file://{staging}")
                 if not watch.stayed:
                     raise self.lost(f"the folder {self._folder}")
@@ -138,16 +137,16 @@ class FileSink(FittedSink):
         except OSError as error:
             raise self._unwritable(error) from error
         except Exception:
-            # Spark names only a file of its own that is gone.
+            # Spark's error names only one of its own files.
             self._check_there()
             raise
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
     def _begin(self) -> None:
-        """Make the folder, or check that it is there if the query has written to it before.
+        """Create the folder, or check that it exists if the query has written to it before.
 
-        Raises OperationalError if it is not, or cannot be made.
+        Raises OperationalError if it does not, or cannot be created.
         """
         if self.known is not None or self.recorded:
             self._check_there()
@@ -159,19 +158,19 @@ class FileSink(FittedSink):
             raise self._unwritable(error) from error
 
     def _check_there(self) -> None:
-        """Raise OperationalError if the folder lacks the record that the query is known to have there."""
+        """Raise OperationalError if the folder lacks the query's record, which the checkpoint expects."""
         id = self._record.stem if self.recorded or self.known is None else self.known
         if not self._record.with_name(f"{id}.json").exists():
             raise self.lost(f"the folder {self._folder}")
 
     def _is_written_by_tasks(self, frame: DataFrame) -> bool:
-        """Tell whether tasks may write what rows they can, which Spark would write just so."""
+        """Tell whether tasks may write rows themselves, exactly as Spark would."""
         spark = frame.sparkSession
         whole = int(setting(spark, _ROWS_OF_A_FILE)) <= 0
         return whole and tasks_share_files(spark) and is_plain_csv(self.sink, column_types(frame))
 
     def _publish(self, staging: Path, batch: int) -> None:
-        """Decide a batch, unless it is on record, and put its files in place."""
+        """Commit a batch, unless it is on record, and put its files in place."""
         record = self._read()
         if record is None:
             raise self.lost(f"the folder {self._folder}")
@@ -188,18 +187,18 @@ class FileSink(FittedSink):
         self._put_in_place(record, fresh=True)
 
     def _name(self, path: Path, staging: Path, batch: int) -> str:
-        """Return what a file of Spark's is called in the folder."""
-        found = _PART.fullmatch(path.name)
-        part, ending = (found[1], found[3]) if found else (path.name, "")
-        if found and int(found[2] or 0):
-            part += f"-{found[2]}"
+        """Return the name of one of Spark's files in the folder."""
+        match = _PART.fullmatch(path.name)
+        part, ending = (match[1], match[3]) if match else (path.name, "")
+        if match and int(match[2] or 0):
+            part += f"-{match[2]}"
         name = f"{self._prefix}-{batch:09d}-{part}{ending}"
         return str(path.parent.relative_to(staging) / name)
 
     def _put_in_place(self, record: dict, fresh: bool = False) -> None:
-        """Give the files on record their names, as far as they have them not yet.
+        """Rename the files on record that are not yet in place.
 
-        fresh: none of them has, so that a missing one is an OSError.
+        fresh: none of them is in place, so that a missing one is an OSError.
         """
         for hidden, name in record["files"].items():
             if fresh or (self._folder / hidden).exists():
@@ -209,7 +208,7 @@ class FileSink(FittedSink):
             synchronize(folder)
 
     def _remove_unfinished(self) -> None:
-        """Remove the files of batches that were cut short before they were on record."""
+        """Remove the files of batches that were interrupted before their commit."""
         for folder in self._record.parent.glob(f"{self._record.stem}-*"):
             if folder.is_dir():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -244,14 +243,14 @@ class FileSink(FittedSink):
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let no other writer of this query decide a batch at the same time, nor one of an earlier epoch at all."""
+        """Hold the lock of this query's writers, and refuse a writer of an earlier epoch."""
         try:
             with turn(self._record.with_suffix(".lock"), f"the folder {self._folder} of sink {self.sink.name}"):
                 begun = self._record.parent.stat()
                 self._check_epoch()
                 yield
                 if not os.path.samestat(begun, self._record.parent.stat()):
-                    # A file that was not found may be on the disk that went away.
+                    # A missing file may be on a disk that was unmounted.
                     raise self.lost(f"the folder {self._folder}")
         except OSError as error:
             raise self._unwritable(error) from error
@@ -263,13 +262,13 @@ class FileSink(FittedSink):
 
 
 def _parts(staging: Path) -> Sequence[Path]:
-    """Return the files that Spark has written, those in folders of partitions too, but for those without rows."""
+    """Return the files that Spark has written, also in folders of partitions, except those without rows."""
     files = (path for path in staging.rglob("part-*") if path.is_file() and not path.name.endswith(".crc"))
     return sorted(path for path in files if not _is_empty(path))
 
 
 def _is_empty(path: Path) -> bool:
-    """Tell whether a file has no rows: Spark writes one for the first task, whether that has rows or not."""
+    """Tell whether a file has no rows: Spark writes a file for the first task even without rows."""
     if path.suffix == ".parquet":
         return pq.read_metadata(path).num_rows == 0
     return path.stat().st_size == 0

@@ -1,4 +1,4 @@
-"""What sinks have in common: columns as declared, and patience with what does not answer."""
+"""The base class of sinks: declared columns, and retries while a sink is unavailable."""
 
 import logging
 import threading
@@ -23,7 +23,7 @@ from cepsql.views.recent_rows import LastRows
 
 LOGGER = logging.getLogger("cepsql")
 PATIENCE_SECONDS = 600.0
-"""How long a sink that does not answer is tried again, unless the option `retry_for` says otherwise."""
+"""The default of the option `retry_for`: how long an unavailable sink is retried."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 15.0
 
@@ -31,8 +31,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 15.0
 class Unavailable(Exception):
     """The sink cannot be written to now, but may be later; the text says why.
 
-    refused: it answers, and lets the user in no more, or not yet.
-    seconds: how long it asks not to be tried again.
+    refused: it answers, but refuses the user.
+    seconds: the least pause that it asks for before the next try.
     """
 
     def __init__(self, reason: str, refused: bool = False, seconds: float = 0.0):
@@ -43,9 +43,9 @@ class Unavailable(Exception):
 class FittedSink(BatchSink):
     """A sink whose rows have its columns; subclasses write them.
 
-    sink, writer: what is written, and who writes.
-    changes:      the rows have a column OPERATION, which says what each does to the result.
-    last_rows:    where the last rows are kept for those who want to see them, None for nowhere.
+    sink, writer: the sink's definition, and the query that writes.
+    changes:      the rows are changes, with a column OPERATION.
+    last_rows:    a buffer of the last rows for those who watch them, or None.
     """
 
     changes = False
@@ -60,7 +60,7 @@ class FittedSink(BatchSink):
 
     def check(self, columns: Columns) -> None:
         """Refuse columns that do not fit; see `cepsql.sinks.added_columns.fitted_columns`."""
-        fitted_columns(self.sink, self.given(columns))
+        fitted_columns(self.sink, self.columns_to_write(columns))
 
     def check_frame(self, frame: DataFrame) -> None:
         """Refuse rows whose columns do not fit; see `check`."""
@@ -68,32 +68,33 @@ class FittedSink(BatchSink):
 
     @property
     def applies(self) -> bool:
-        """Whether changes are applied to what the sink holds, and not written as rows with OPERATION."""
+        """Whether the sink applies changes, instead of writing them as rows with OPERATION."""
         return self.changes and applies_changes(self.sink)
 
-    def given(self, columns: Columns) -> Columns:
-        """Return the columns that are written.
+    def columns_to_write(self, columns: Columns) -> Columns:
+        """Return the columns that the sink writes.
 
-        Raises ProgrammingError if the rows are changes, and the sink can do nothing with them.
+        Raises ProgrammingError if the rows are changes, and the sink supports none.
         """
         return written_columns(self.sink, columns, self.changes)
 
     def attach(
         self, writer: DataStreamWriter, after: BatchHook = lambda batch: None, before: BatchHook = lambda batch: None
     ) -> DataStreamWriter:
-        """Return the writer with this sink set; from now on an earlier epoch of the query is refused."""
+        """Return the writer with this sink; from now on the sink refuses earlier epochs of the query."""
         self.claim()
         return super().attach(writer, after, before)
 
     def claim(self) -> None:
-        """Take the sink over from earlier epochs, as far as it knows of them.
+        """Take over the sink from earlier epochs.
 
-        Raises OperationalError if a later epoch has it, or it has rows of batches that the checkpoint does not know.
+        Raises OperationalError if a later epoch has taken it over, or it has rows of batches that the checkpoint does
+        not know.
         """
 
-    def check_known(self, written: int) -> None:
-        """Refuse to go on if the checkpoint does not know a batch that was written: its next ones would have the same
-        numbers, and their rows be taken for written."""
+    def check_last_batch(self, written: int) -> None:
+        """Raise OperationalError if the checkpoint does not know a written batch: the next batches would reuse its
+        number, and their rows would be skipped."""
         if self.planned is not None and written > self.planned:
             raise OperationalError(
                 f"the checkpoint of query {self.writer.query} is an older copy: it does not know batch {written}, of "
@@ -103,7 +104,7 @@ class FittedSink(BatchSink):
             )
 
     def lost(self, where: str) -> OperationalError:
-        """Return the error of a place that lacks the record which the checkpoint knows there.
+        """Return the error for a place that lacks the record that the checkpoint expects there.
 
         where: the folder or database, for the message.
         """
@@ -115,7 +116,7 @@ class FittedSink(BatchSink):
         )
 
     def forget(self) -> None:
-        """Remove what the sink keeps of the query beside its rows: it was dropped.
+        """Remove the sink's records of a dropped query; its rows stay.
 
         Raises OperationalError if the sink does not answer.
         """
@@ -123,11 +124,11 @@ class FittedSink(BatchSink):
     def accept(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch in the sink's columns."""
         columns = column_types(frame)
-        fitted = fitted_columns(self.sink, self.given(columns))
-        written = [f"CAST({quoted(given)} AS {kind}) AS {quoted(name)}" for given, name, kind in fitted]
+        fitted = fitted_columns(self.sink, self.columns_to_write(columns))
+        written = [f"CAST({quoted(column)} AS {kind}) AS {quoted(name)}" for column, name, kind in fitted]
         written += [OPERATION] if self.applies else []
         if self.sink.columns and [(name, kind) for _, name, kind in fitted] != columns:
-            # What tasks would write is not yet what the sink holds.
+            # Tasks would write the rows before this cast.
             frame, self.task_writer = frame.selectExpr(*written), None
         if self.last_rows is None:
             return self.write(frame, batch)
@@ -136,22 +137,22 @@ class FittedSink(BatchSink):
         return self._write_seen(frame, batch, followed) if seen else self.write(frame, batch)
 
     def _write_seen(self, frame: DataFrame, batch: int, followed: bool) -> int:
-        """Write the rows of a micro-batch, and keep the last of them; all while somebody follows."""
+        """Write the rows of a micro-batch, and keep the last ones; all of them while somebody follows."""
         columns = column_types(frame)
         if self.sink.format.lower() == "noop":
             return self._keep(frame, batch, columns, followed)
-        # The stage below runs once.
+        # The stage below must run only once.
         self.task_writer = None
-        kept = frame.persist()
+        persisted = frame.persist()
         try:
-            rows = self.write(kept, batch)
-            self._keep(kept, batch, columns, followed)
+            rows = self.write(persisted, batch)
+            self._keep(persisted, batch, columns, followed)
             return rows
         finally:
-            kept.unpersist()
+            persisted.unpersist()
 
     def _keep(self, frame: DataFrame, batch: int, columns: Columns, followed: bool) -> int:
-        """Keep the last rows of a micro-batch by one action, or all; return how many there are."""
+        """Keep the last rows of a micro-batch, or all, by one action; return the number of its rows."""
         assert self.last_rows is not None
         if followed:
             with self.collected(frame) as pieces:
@@ -163,44 +164,44 @@ class FittedSink(BatchSink):
         return rows
 
     def write(self, frame: DataFrame, batch: int) -> int:
-        """Write the rows of a frame, by one action; return how many there were, also if they were written before."""
+        """Write the rows of a frame by one action; return their number, also if they were written before."""
         raise NotImplementedError
 
     def collected(self, frame: DataFrame) -> Pieces:
-        """Return the rows of a frame; those of one frame at a time."""
+        """Return the rows of a frame; collect only one frame at a time."""
         return self._collector.collect(frame, self.task_writer)
 
     def close(self) -> None:
-        """Let a batch that waits fail."""
+        """Make a waiting batch fail."""
         self._closed.set()
         if not self.attached:
             self._collector.close()
 
     def detach(self) -> None:
-        """Let go of what Spark calls, and of what collects its rows."""
+        """Release the callback of Spark, and the collector of its rows."""
         super().detach()
         self._collector.close()
 
     def said(self, failure: Unavailable) -> str:
-        """Say what a sink that cannot be written to now does."""
+        """Return the message of an unavailable sink."""
         does = "refuses the user" if failure.refused else "does not answer"
         return f"sink {self.sink.name} {does}: {redact(str(failure), self._secrets)}"
 
     def persistently(self, write: Callable[[], int], patience: float) -> int:
-        """Return what `write` gives, tried again while it raises Unavailable, in growing pauses or those it asks for.
+        """Call `write`, and retry while it raises Unavailable, after growing pauses or those it asks for.
 
-        patience: seconds after which that is an OperationalError; so it is at once when the query is stopped.
+        patience: seconds after which Unavailable becomes OperationalError; a stopped query raises it at once.
         """
         pause, begun = _FIRST_PAUSE, time.monotonic()
         while True:
             try:
-                found = write()
+                rows = write()
             except Unavailable as failure:
                 reason = self.said(failure)
                 if self.waiting is None:
                     LOGGER.warning("%s; it is tried again", reason)
                 self.waiting = reason
-                # A try may take long itself.
+                # A try itself may take long.
                 left = patience - (time.monotonic() - begun)
                 if left <= 0 or self._closed.wait(min(max(pause, failure.seconds), left)):
                     self.waiting = None
@@ -213,4 +214,4 @@ class FittedSink(BatchSink):
                 if self.waiting is not None:
                     LOGGER.warning("sink %s answers again", self.sink.name)
                 self.waiting = None
-                return found
+                return rows

@@ -1,4 +1,4 @@
-"""Rows given to a Python function by its name."""
+"""Rows passed to a Python function, by its name."""
 
 import importlib
 from collections.abc import Callable
@@ -29,25 +29,25 @@ class FunctionSink(FittedSink):
         self._function: Callable[[pa.Table, Batch], object] | None = None
 
     def check(self, columns: Columns) -> None:
-        """Refuse columns that do not fit, and a function that is not there."""
+        """Refuse columns that do not fit, and a missing function."""
         super().check(columns)
-        self._function = self._found()
+        self._function = self._import_function()
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Call the function, if there are rows."""
-        self._function = self._function or self._found()
+        self._function = self._function or self._import_function()
         rows = to_arrow(frame)
         if rows.num_rows:
             with called(f"{self._name} of sink {self.sink.name}"):
                 self._function(for_python(rows), Batch(self.writer, batch))
         return rows.num_rows
 
-    def _found(self) -> Callable[[pa.Table, Batch], object]:
+    def _import_function(self) -> Callable[[pa.Table, Batch], object]:
         module, _, name = self._name.partition(":")
         try:
-            found: object = importlib.import_module(module)
+            function: object = importlib.import_module(module)
             for part in name.split("."):
-                found = getattr(found, part)
+                function = getattr(function, part)
         except (ImportError, AttributeError, ValueError) as error:
             hint = "the option function is 'module:name' of something that Python can import here"
             raise ProgrammingError(
@@ -56,6 +56,6 @@ class FunctionSink(FittedSink):
         except (Exception, SystemExit) as error:
             said = f"sink {self.sink.name} cannot import {module}: {type(error).__name__}: {error}"
             raise ProgrammingError(said.removesuffix(": ")) from error
-        if not callable(found):
+        if not callable(function):
             raise ProgrammingError(f"{self._name} of sink {self.sink.name} is no function")
-        return found
+        return function

@@ -1,4 +1,4 @@
-"""INSERT INTO a stream or table: rows that are there now become a file in its folder, or records of its topic."""
+"""INSERT INTO a stream or table: the rows become a file in its folder, or records of its topic."""
 
 import fnmatch
 import os
@@ -37,7 +37,7 @@ _WRITERS = {
     "json": {"timestampformat", "dateformat", "timestampntzformat", "encoding", "charset", "linesep"},
     "text": {"linesep"},
 }  # fmt: skip
-"""The options of a source under which its files are also written."""
+"""The options of a source that its files are also written with."""
 
 _NAME = re.compile(r"insert-(\d{17})-.*")
 _ATOMIC = re.compile(
@@ -46,9 +46,9 @@ _ATOMIC = re.compile(
 
 
 def insertion_sink(source: Source) -> Sink:
-    """Return what INSERT INTO a stream or table writes to.
+    """Return the sink that INSERT INTO a stream or table writes to.
 
-    Raises NotSupportedError for one that takes no rows, with what to write instead.
+    Raises NotSupportedError for a source that takes no rows, with a hint what to do instead.
     """
     columns = read_columns(source)
     options = {name.lower(): value for name, value in source.options}
@@ -56,7 +56,7 @@ def insertion_sink(source: Source) -> Sink:
         return _kafka_sink(source, columns, options)
     name = quoted_name(source.name)
     if source.format not in _WRITTEN or source.value is not None or source.late_of is not None:
-        what = "holds late rows" if source.late_of is not None else f"is read as {_spoken_format(source)}"
+        what = "holds late rows" if source.late_of is not None else f"is read as {_format_name(source)}"
         raise NotSupportedError(
             f"rows cannot be inserted into {source.name}, which {what}",
             hint=f"files of {', '.join(_WRITTEN)} and topics of FORMAT json take rows",
@@ -72,25 +72,28 @@ def insertion_sink(source: Source) -> Sink:
             f"rows cannot be inserted into {name}, whose files each hold one JSON value",
             hint="without multiLine each line is a row",
         )
-    kept = _WRITERS.get(source.format, set())
-    given = (("path", local_path(path)), *((key, value) for key, value in source.options if key.lower() in kept))
-    return Sink(source.name, columns, source.format, given)
+    names = _WRITERS.get(source.format, set())
+    sink_options = (
+        ("path", local_path(path)),
+        *((key, value) for key, value in source.options if key.lower() in names),
+    )
+    return Sink(source.name, columns, source.format, sink_options)
 
 
 def read_columns(source: Source) -> tuple[ColumnDefinition, ...]:
-    """Return the columns of a source that rows have values for: neither computed ones nor metadata."""
+    """Return the columns of a source that are read from its rows: neither computed ones nor metadata."""
     return tuple(column for column in source.columns if column.expression is None and column.metadata is None)
 
 
 def fitted_rows(frame: DataFrame, source: Source, names: Sequence[str]) -> DataFrame:
     """Return the rows of a frame as rows of a stream or table.
 
-    Columns are found by name where the frame has all names, else by place. Without a value a column is NULL.
-    names: those that INSERT gives to the columns of the frame, in order; none: they go by the rule above.
+    Columns are matched by name if the frame has all names, else by position. A column without a value is NULL.
+    names: the column list of INSERT, in the order of the frame's columns; empty without one.
     Raises ProgrammingError for columns that do not fit, DataError for a value that does not.
     """
-    given = column_types(frame)
-    placed = _placed(source, [name for name, _ in given], names)
+    frame_columns = column_types(frame)
+    placed = _placed(source, [name for name, _ in frame_columns], names)
     selected, checks = [], []
     for column in read_columns(source):
         at = placed.get(column.name.lower())
@@ -98,33 +101,33 @@ def fitted_rows(frame: DataFrame, source: Source, names: Sequence[str]) -> DataF
             selected.append(f"CAST(NULL AS {column.type}) AS {quoted(column.name)}")
             continue
         value, cast = f"c{at}", f"CAST(c{at} AS {column.type})"
-        if not fits(given[at][1], column.type):
-            wrong = _check(source, column, value, given[at][1])
+        if not fits(frame_columns[at][1], column.type):
+            wrong = _check(source, column, value, frame_columns[at][1])
             checks.append((column, value, wrong))
-            # The rows may be others when they are written than when they were looked at.
+            # The rows may have changed between the check and the write.
             raised = f"CAST(raise_error('the rows changed while they were inserted') AS {column.type})"
             cast = f"if({wrong}, {raised}, try_cast({value} AS {column.type}))"
         selected.append(f"{cast} AS {quoted(column.name)}")
         if source.format in ("csv", "text") and parse_type(column.type) == STRING and not _takes_lines(source):
             checks.append((column, value, f"{value} RLIKE '[\\\\n\\\\r]'"))
-    rows = frame.toDF(*(f"c{i}" for i in range(len(given))))
+    rows = frame.toDF(*(f"c{i}" for i in range(len(frame_columns))))
     if checks:
         examples = [
             F.max(F.when(F.expr(condition), F.expr(f"left(CAST({value} AS STRING), 100)"))).alias(f"w{i}")
             for i, (_, value, condition) in enumerate(checks)
         ]
-        (found,) = rows.agg(*examples).collect()
-        for (column, value, _), example in zip(checks, found, strict=True):
+        (row,) = rows.agg(*examples).collect()
+        for (column, value, _), example in zip(checks, row, strict=True):
             if example is not None:
-                raise _wrong_value(source, column, example, given[int(value[1:])][1])
+                raise _wrong_value(source, column, example, frame_columns[int(value[1:])][1])
     return rows.selectExpr(*selected)
 
 
 def insert_files(frame: DataFrame, sink: Sink, source: Source) -> tuple[int, str | None]:
-    """Write rows as one file into a folder, where it appears whole or not at all; return how many there were, and its
-    name, None for no rows.
+    """Write rows atomically as one file into a folder; return the number of rows, and the file's name, None without
+    rows.
 
-    Files have increasing names and times, so that a stream takes the rows of one INSERT before those of the next.
+    Names and times of files increase, so that a stream reads the rows of one INSERT before those of the next.
     Raises OperationalError if the folder cannot be written to.
     """
     options = {name.lower(): value for name, value in source.options}
@@ -138,7 +141,7 @@ def insert_files(frame: DataFrame, sink: Sink, source: Source) -> tuple[int, str
         check_mounted(folder, f"the folder of {source.name}")
         staging.mkdir(parents=True)
         with watched_folder(staging) as watch:
-            # Not as a URI: Hadoop takes what is escaped in one for the name itself.
+            # Not escaped as a URI: Hadoop would take the escapes as part of the name.
             writer.mode("append").save(f"file://{staging}")
             rows = counted.get["rows"]
             parts = [path for path in staging.glob("part-*") if not path.name.endswith(".crc")]
@@ -165,12 +168,12 @@ def insert_files(frame: DataFrame, sink: Sink, source: Source) -> tuple[int, str
 
 
 def _next_name(folder: Path, id: str, format: str) -> tuple[str, int]:
-    """Return the name of the next file and its time in nanoseconds, both greater than those of files before it."""
+    """Return the name of the next file and its time in nanoseconds, both greater than those of earlier files."""
     number, changed = time.time_ns() // 1000, time.time_ns()
     for entry in os.scandir(folder):
-        if found := _NAME.fullmatch(entry.name):
-            number = max(number, int(found[1]) + 1)
-            # Spark knows times in milliseconds.
+        if match := _NAME.fullmatch(entry.name):
+            number = max(number, int(match[1]) + 1)
+            # Spark reads times of files in milliseconds.
             changed = max(changed, entry.stat().st_mtime_ns + 1_000_000)
     return f"insert-{number:017d}-{id}.{_ENDINGS.get(format, format)}", changed
 
@@ -187,8 +190,8 @@ def _kafka_sink(source: Source, columns: tuple[ColumnDefinition, ...], options: 
     return Sink(source.name, columns, "kafka", (*settings, ("topic", topic)))
 
 
-def _placed(source: Source, given: Sequence[str], names: Sequence[str]) -> dict[str, int]:
-    """Return which column of the rows each column takes, by lower-case name."""
+def _placed(source: Source, frame_names: Sequence[str], names: Sequence[str]) -> dict[str, int]:
+    """Return for each column, by lower-case name, the index of the frame's column that it takes."""
     wanted = [column.name for column in read_columns(source)]
     listed = ", ".join(f"{column.name} {column.type}" for column in read_columns(source))
     hint = (
@@ -199,40 +202,42 @@ def _placed(source: Source, given: Sequence[str], names: Sequence[str]) -> dict[
             computed = name.lower() in (column.name.lower() for column in source.columns)
             what = f"column {name} of {source.name} is computed" if computed else f"{source.name} has no column {name}"
             raise ProgrammingError(what, hint=f"{source.name} takes {listed}")
-    told = list(names) or wanted
-    by_name = not names and sorted(map(str.lower, given)) == sorted(map(str.lower, wanted))
-    if len(given) != len(told):
-        raise ProgrammingError(f"the query gives {len(given)} columns, and {len(told)} are inserted", hint=hint)
-    return {name.lower(): at for at, name in enumerate(given if by_name else told)}
+    inserted = list(names) or wanted
+    by_name = not names and sorted(map(str.lower, frame_names)) == sorted(map(str.lower, wanted))
+    if len(frame_names) != len(inserted):
+        raise ProgrammingError(
+            f"the query gives {len(frame_names)} columns, and {len(inserted)} are inserted", hint=hint
+        )
+    return {name.lower(): at for at, name in enumerate(frame_names if by_name else inserted)}
 
 
-def _check(source: Source, column: ColumnDefinition, value: str, given: str) -> str:
-    """Return the SQL of the condition under which a value does not become one of a column's type unchanged."""
-    left, right = parse_type(given), parse_type(column.type)
-    if not (_ATOMIC.fullmatch(given.lower()) and _ATOMIC.fullmatch(" ".join(column.type.lower().split()))):
-        raise _unfit(source, column, given)
+def _check(source: Source, column: ColumnDefinition, value: str, kind: str) -> str:
+    """Return the SQL condition under which a cast to a column's type changes a value, or fails."""
+    left, right = parse_type(kind), parse_type(column.type)
+    if not (_ATOMIC.fullmatch(kind.lower()) and _ATOMIC.fullmatch(" ".join(column.type.lower().split()))):
+        raise _unfit(source, column, kind)
     cast = f"try_cast({value} AS {column.type})"
     numbers = _is_number(left) and _is_number(right)
     if left != STRING and right != STRING and not numbers:
-        raise _unfit(source, column, given)
+        raise _unfit(source, column, kind)
     missing = f"{value} IS NOT NULL AND {cast} IS NULL"
     if not numbers or right in (FLOAT, DOUBLE):
         return missing
-    return f"({missing}) OR try_cast({cast} AS {given}) <> {value}"
+    return f"({missing}) OR try_cast({cast} AS {kind}) <> {value}"
 
 
 def _is_number(kind: Type) -> bool:
     return kind in (*INTEGERS, FLOAT, DOUBLE) or is_decimal(kind)
 
 
-def _unfit(source: Source, column: ColumnDefinition, given: str) -> ProgrammingError:
+def _unfit(source: Source, column: ColumnDefinition, kind: str) -> ProgrammingError:
     return ProgrammingError(
-        f"column {column.name} of {source.name} takes {column.type}, not {given.upper()}",
+        f"column {column.name} of {source.name} takes {column.type}, not {kind.upper()}",
         hint=f"write the value as {column.type}, or CAST(... AS {column.type})",
     )
 
 
-def _wrong_value(source: Source, column: ColumnDefinition, value: str, given: str) -> DataError:
+def _wrong_value(source: Source, column: ColumnDefinition, value: str, kind: str) -> DataError:
     if "\n" in value or "\r" in value:
         hint = "json and parquet hold any text" + (
             "" if source.format == "text" else ", and so does csv with multiLine 'true'"
@@ -240,7 +245,7 @@ def _wrong_value(source: Source, column: ColumnDefinition, value: str, given: st
         return DataError(
             f"a text with a line end cannot be inserted into column {column.name} of {source.name}", hint=hint
         )
-    shown = f"'{value}'" if given == "string" else value
+    shown = f"'{value}'" if kind == "string" else value
     return DataError(
         f"{shown} does not fit the column {column.name} {column.type} of {source.name}", hint="nothing was inserted"
     )
@@ -251,5 +256,5 @@ def _takes_lines(source: Source) -> bool:
     return options.get("multiline") == "true" and source.format == "csv"
 
 
-def _spoken_format(source: Source) -> str:
+def _format_name(source: Source) -> str:
     return source.format if source.value is None else f"{source.value.name} in {source.format}"

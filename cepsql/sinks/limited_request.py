@@ -1,4 +1,4 @@
-"""A time limit on a whole HTTP request: a timeout of sockets holds for each read and write alone."""
+"""A time limit for a whole HTTP request: a timeout of a socket limits each read and write alone."""
 
 import contextlib
 import http.client
@@ -10,11 +10,11 @@ from typing import Any
 
 
 class TimeOver(OSError):
-    """The time of a request is over."""
+    """A request has exceeded its time limit."""
 
 
 class _Limit:
-    """The connections of the request that a thread makes; they are cut when its time is over."""
+    """The connections of a thread's request; they are cut when its time is over."""
 
     def __init__(self) -> None:
         self._lock, self._open = threading.Lock(), list[socket.socket]()
@@ -22,17 +22,17 @@ class _Limit:
 
     def connect(self, *args: Any, **options: Any) -> socket.socket:
         """Open a connection as `socket.create_connection` does."""
-        found = socket.create_connection(*args, **options)
+        connection = socket.create_connection(*args, **options)
         with self._lock:
-            # TLS takes the socket itself away.
-            self._open.append(found.dup())
+            # TLS detaches the socket itself.
+            self._open.append(connection.dup())
             over = self.over
         if over:
             self.cut()
-        return found
+        return connection
 
     def cut(self) -> None:
-        """Cut all connections: whoever reads or writes there goes on with an error or an early end."""
+        """Cut all connections: reads and writes on them fail or end early."""
         with self._lock:
             if self._ended:
                 return
@@ -42,7 +42,7 @@ class _Limit:
                     connection.shutdown(socket.SHUT_RDWR)
 
     def end(self) -> None:
-        """Forget the connections; nothing is cut any more."""
+        """Close the connections; nothing is cut any more."""
         with self._lock:
             self._ended = True
             for connection in self._open:
@@ -54,9 +54,9 @@ _CURRENT = threading.local()
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Limit the time of the requests that this thread makes within the block, by the handlers below.
+    """Limit the time of the requests that this thread makes within the block with the handlers below.
 
-    Raises TimeOver in place of any error of a request whose time is over.
+    Raises TimeOver in place of any error of a request that exceeds the limit.
     """
     limit = _CURRENT.limit = _Limit()
     timer = threading.Timer(seconds, limit.cut)
@@ -82,7 +82,7 @@ def _limited(connection: Any) -> Any:
 
 
 class LimitedHTTP(urllib.request.HTTPHandler):
-    """Makes requests of HTTP whose time `time_limit` limits."""
+    """A handler of HTTP requests that `time_limit` limits."""
 
     def http_open(self, req: urllib.request.Request) -> Any:
         """Make a request."""
@@ -90,7 +90,7 @@ class LimitedHTTP(urllib.request.HTTPHandler):
 
 
 class LimitedHTTPS(urllib.request.HTTPSHandler):
-    """Makes requests of HTTPS whose time `time_limit` limits."""
+    """A handler of HTTPS requests that `time_limit` limits."""
 
     def https_open(self, req: urllib.request.Request) -> Any:
         """Make a request."""

@@ -28,16 +28,16 @@ _NAMES = {
 }  # fmt: skip
 _NUMBERS = (sa.Integer, sa.Numeric)
 _LOCK_TIMEOUT = "20s"
-"""How long a try waits for locks that others hold; a longer wait shows, and a query that is stopped does not wait."""
+"""How long one try waits for locks. Between tries the wait is reported, and a stopped query ends it."""
 
 _REFUSED = re.compile(
     r"authentication failed|no password supplied|pg_hba\.conf|no such user|permission denied for database|"
     r'(?:role|database) ".*" (?:does not exist|is not permitted)'
 )
-"""What servers say to those whom they do not let in."""
+"""Messages of servers that refuse a login."""
 
 _TOO_LARGE = "54"
-"""The class of codes that say that something is larger than a server can hold, such as a long text in a key."""
+"""The class of SQLSTATEs for exceeded limits of the server, such as a long text in a key."""
 
 _ROWS = "cepsql_rows"
 _GONE = "cepsql_gone"
@@ -69,44 +69,44 @@ class PostgreSQL(SinkDatabase):
         self.engine = sa.create_engine(url, pool_pre_ping=True, pool_size=1, connect_args=settings)
 
     def prepare_readers(self) -> None:
-        """Do nothing: readers see the last whole transaction anyway."""
+        """Do nothing: readers always see the last committed transaction."""
 
     def begin(self, connection: sa.Connection, writer: str) -> None:
-        """Give the transaction its name, and let it not wait for locks without end."""
+        """Name the transaction, and limit how long it waits for locks."""
         set_in_transaction(connection, {"lock_timeout": _LOCK_TIMEOUT, "application_name": writer})
 
     def end_others(self, connection: sa.Connection, writer: str) -> None:
-        """End the transactions of that name in other processes, which are of the same user."""
-        # The function is named only where there is something to end, for not everybody may use it.
-        found = connection.exec_driver_sql(
+        """End the transactions of that name in other processes of the same user."""
+        # Not every user may call the function, so it is called only if there is something to end.
+        backends = connection.exec_driver_sql(
             "SELECT pid FROM pg_stat_activity WHERE application_name = %s "
             "AND usename = current_user AND datname = current_database() AND pid <> pg_backend_pid()",
             (writer,),
         )
-        for number in found.scalars().all():
+        for number in backends.scalars().all():
             connection.exec_driver_sql("SELECT pg_terminate_backend(%s)", (number,))
 
     def column_type(self, kind: Type) -> str:
-        """Return the SQL of a type; what is nested is JSON."""
+        """Return the SQL of a type; nested values are JSON."""
         if is_decimal(kind):
             return f"numeric({kind.precision}, {kind.scale})"
         return _NAMES.get(kind.name, "jsonb")
 
-    def takes(self, found: Any, kind: str) -> bool:
-        """Tell whether a column of a type takes values of a type of Spark's; types that are not known here may."""
-        given = parse_type(kind)
-        if given in INTEGERS:
-            return not isinstance(found, sa.Date | sa.DateTime | sa.Boolean | sa.LargeBinary)
-        if given in (FLOAT, DOUBLE) or is_decimal(given):
-            return not isinstance(found, sa.Date | sa.DateTime | sa.Boolean | sa.LargeBinary | sa.Integer)
-        if given.name == "string":
-            return not isinstance(found, (*_NUMBERS, sa.Date, sa.DateTime, sa.Boolean, sa.LargeBinary))
-        if given.name in ("date", "timestamp", "timestamp_ntz"):
-            return not isinstance(found, (*_NUMBERS, sa.Boolean, sa.LargeBinary))
-        if given.name == "boolean":
-            return not isinstance(found, (*_NUMBERS, sa.Date, sa.DateTime, sa.LargeBinary))
-        if given.name == "binary":
-            return not isinstance(found, (*_NUMBERS, sa.Date, sa.DateTime, sa.Boolean))
+    def takes(self, declared: Any, kind: str) -> bool:
+        """Tell whether a column of a type takes values of a Spark type; unknown types may."""
+        spark_type = parse_type(kind)
+        if spark_type in INTEGERS:
+            return not isinstance(declared, sa.Date | sa.DateTime | sa.Boolean | sa.LargeBinary)
+        if spark_type in (FLOAT, DOUBLE) or is_decimal(spark_type):
+            return not isinstance(declared, sa.Date | sa.DateTime | sa.Boolean | sa.LargeBinary | sa.Integer)
+        if spark_type.name == "string":
+            return not isinstance(declared, (*_NUMBERS, sa.Date, sa.DateTime, sa.Boolean, sa.LargeBinary))
+        if spark_type.name in ("date", "timestamp", "timestamp_ntz"):
+            return not isinstance(declared, (*_NUMBERS, sa.Boolean, sa.LargeBinary))
+        if spark_type.name == "boolean":
+            return not isinstance(declared, (*_NUMBERS, sa.Date, sa.DateTime, sa.LargeBinary))
+        if spark_type.name == "binary":
+            return not isinstance(declared, (*_NUMBERS, sa.Date, sa.DateTime, sa.Boolean))
         return True
 
     def add_rows(
@@ -118,7 +118,7 @@ class PostgreSQL(SinkDatabase):
         key: Sequence[str],
         tables: Iterable[pa.Table],
     ) -> None:
-        """Copy the rows into the table, with a key by way of a table of this transaction."""
+        """Copy the rows into the table; with a key, through a temporary table."""
         target, names = self.name(table, schema), ", ".join(self.name(name) for name, _ in columns)
         if not key:
             self._copy(connection, target, names, tables)
@@ -134,13 +134,13 @@ class PostgreSQL(SinkDatabase):
             f"INSERT INTO {target} ({names}) SELECT DISTINCT ON ({keys}) {names} FROM {_ROWS} "
             f"ORDER BY {keys}, {_PLACE} DESC" + update_clause(self, columns, key)
         )
-        # Another table of the transaction has one, too.
+        # The next table of the transaction needs the name.
         connection.exec_driver_sql(f"DROP TABLE {_ROWS}")
 
     def delete_rows(
         self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
     ) -> None:
-        """Delete the rows by way of a table of this transaction with their keys."""
+        """Delete the rows through a temporary table with their keys."""
         target, names = self.name(table, schema), ", ".join(map(self.name, key))
         connection.exec_driver_sql(
             f"CREATE TEMPORARY TABLE {_GONE} ON COMMIT DROP AS SELECT {names} FROM {target} WITH NO DATA"
@@ -152,7 +152,7 @@ class PostgreSQL(SinkDatabase):
         connection.exec_driver_sql(f"DROP TABLE {_GONE}")
 
     def _delete_null_keys(self, connection: sa.Connection, target: str, of: str, key: Sequence[str]) -> None:
-        """Delete rows with the keys that have a NULL in another table: no constraint and no `=` finds them."""
+        """Delete rows with those keys of another table that have a NULL: no constraint and no `=` matches them."""
         names = list(map(self.name, key))
         null = " OR ".join(f"{of}.{name} IS NULL" for name in names)
         if connection.exec_driver_sql(f"SELECT 1 FROM {of} WHERE {null} LIMIT 1").first():
@@ -162,7 +162,7 @@ class PostgreSQL(SinkDatabase):
     def _copy(self, connection: sa.Connection, target: str, names: str, tables: Iterable[pa.Table]) -> None:
         form = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
         cursor = connection.connection.cursor()
-        # Names are quoted for statements with parameters, which COPY has not.
+        # Names are quoted for statements with parameters; COPY has none.
         statement = f"COPY {target} ({names}) FROM STDIN (FORMAT csv)".replace("%%", "%")
         with cursor.copy(statement) as copy:
             for rows in tables:
@@ -172,8 +172,7 @@ class PostgreSQL(SinkDatabase):
                 copy.write(output.getvalue())
 
     def passing(self, failure: Exception) -> str | None:
-        """Servers come back, a standby becomes the one to write to, and transactions that were in each other's way go
-        through."""
+        """Lost connections, a standby that may become the primary, and conflicts of transactions are transient."""
         original = getattr(failure, "orig", failure)
         lasting = (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege)
         if (getattr(original, "sqlstate", None) or "").startswith(_TOO_LARGE):
@@ -183,7 +182,7 @@ class PostgreSQL(SinkDatabase):
         return first_line(original) if isinstance(original, kinds) and not isinstance(original, lasting) else None
 
     def refuses_user(self, failure: Exception) -> bool:
-        """Before somebody is let in, the driver knows the words of the server, not their code."""
+        """Before a login the driver has only the message of the server, not its SQLSTATE."""
         return _REFUSED.search(str(getattr(failure, "orig", failure))) is not None
 
     def refusal(self, failure: Exception) -> str | None:
@@ -192,7 +191,7 @@ class PostgreSQL(SinkDatabase):
         return first_line(original) if isinstance(original, psycopg.Error) else None
 
     def lacking(self, failure: Exception) -> Literal["table", "right"] | None:
-        """What the names of tables and columns lead to, and who may use them."""
+        """Unknown tables and columns, and missing rights."""
         original = getattr(failure, "orig", failure)
         if isinstance(original, psycopg.errors.InsufficientPrivilege):
             return "right"
@@ -200,13 +199,13 @@ class PostgreSQL(SinkDatabase):
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values as PostgreSQL reads them, NULL as NULL."""
+    """Return values as texts that PostgreSQL reads, NULL as NULL."""
     kind = column.type
     if is_nested(kind):
         values = [text and _JSON_ZERO.sub("\\1\ufffd", text) for text in json_texts(column, "UTC")]
         return pa.chunked_array([pa.array(values, pa.string())])
     if pa.types.is_timestamp(kind) and kind.tz is not None:
-        # As text UTC is marked by a Z.
+        # The text ends with Z for UTC.
         return column.cast(pa.timestamp("us", "UTC")).cast(pa.string())
     if pa.types.is_binary(kind):
         values = [None if value is None else "\\x" + value.hex() for value in column.to_pylist()]

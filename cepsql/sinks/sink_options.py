@@ -1,4 +1,4 @@
-"""The options of a sink, checked: none that is unknown is passed over."""
+"""The options of a sink, checked: an unknown option is an error."""
 
 from collections.abc import Iterable
 
@@ -8,20 +8,20 @@ from cepsql.errors import ProgrammingError, suggestion
 
 
 class Options:
-    """The options of a sink by their names in small letters.
+    """The options of a sink by their lower-case names.
 
-    known:    which there may be; a name that ends in `.` stands for all that begin with it.
-    Raises ProgrammingError for others, and for one that is given twice.
+    allowed: the names of the options; a name that ends in `.` stands for all that begin with it.
+    Raises ProgrammingError for other options, and for an option that is given twice.
     """
 
-    def __init__(self, sink: Sink, known: Iterable[str]):
+    def __init__(self, sink: Sink, allowed: Iterable[str]):
         self._sink = sink
         self._values: dict[str, str] = {}
-        known = list(known)
+        allowed = list(allowed)
         for name, value in sink.options:
             low = name.lower()
-            if low not in known and not any(k.endswith(".") and low.startswith(k) and low != k for k in known):
-                hint = suggestion(name, known, "options")
+            if low not in allowed and not any(k.endswith(".") and low.startswith(k) and low != k for k in allowed):
+                hint = suggestion(name, allowed, "options")
                 raise ProgrammingError(f"sink {sink.name} USING {sink.format} has no option {name}", hint=hint)
             if low in self._values:
                 raise ProgrammingError(f"the option {name} of sink {sink.name} is given twice")
@@ -32,7 +32,7 @@ class Options:
         return self._values.get(name, default)
 
     def needed(self, name: str, example: str) -> str:
-        """Return the value of an option that must be there."""
+        """Return the value of a required option."""
         value = self._values.get(name)
         if not value:
             hint = f"for example OPTIONS ({name} '{example}')"
@@ -42,7 +42,7 @@ class Options:
         return value
 
     def choice(self, name: str, choices: Iterable[str]) -> str:
-        """Return the value of an option that is one of some, the first by default."""
+        """Return the value of an option with these choices, the first by default."""
         choices = list(choices)
         value = self._values.get(name, choices[0]).lower()
         if value not in choices:
@@ -50,11 +50,11 @@ class Options:
         return value
 
     def flag(self, name: str) -> bool:
-        """Return an option that is true or false, false by default."""
+        """Return a boolean option, false by default."""
         return self.choice(name, ("false", "true")) == "true"
 
     def seconds(self, name: str, default: float, least: float = 0) -> float:
-        """Return the seconds of an option such as '10 minutes', which are `least` or more."""
+        """Return an option such as '10 minutes' in seconds, at least `least`."""
         value = self._values.get(name)
         if value is None:
             return default
@@ -67,7 +67,7 @@ class Options:
         return micros / 1_000_000
 
     def below(self, prefix: str) -> dict[str, str]:
-        """Return the options whose names begin with a prefix, by what follows it, as it is written."""
+        """Return the options whose names begin with a prefix, by the rest of their names as written."""
         written = (
             (name[len(prefix) :], value) for name, value in self._sink.options if name.lower().startswith(prefix)
         )

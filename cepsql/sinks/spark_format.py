@@ -1,7 +1,7 @@
 """Whatever Spark can write, by the name of its format.
 
-A Delta table has the number of the last batch of each query, by the id of the query's checkpoint, which knows that
-there is one. So a table without it is not the one that the query has written to, and is refused.
+A Delta table stores the number of the last batch of each query under the id of the query's checkpoint, and the
+checkpoint knows that. A table without the number is not the one that the query has written to, and is refused.
 """
 
 import contextlib
@@ -27,13 +27,13 @@ from cepsql.spark.jvm.messages.failures import translate_failure
 from cepsql.spark.sources.watching.folder_watch import watched_folder
 
 _DELTA_LOG = "_delta_log"
-"""The folder of a Delta table that says which files belong to it."""
+"""The folder with the log of a Delta table."""
 
 
 class SparkSink(FittedSink):
-    """Appends each micro-batch by `DataFrame.write`, with the options as they are.
+    """A sink that appends each micro-batch by `DataFrame.write`, with its options unchanged.
 
-    What Spark writes only as a stream is refused.
+    Formats that Spark writes only as a stream are refused.
     """
 
     def __init__(self, sink: Sink, writer: WriterIdentity):
@@ -56,7 +56,7 @@ class SparkSink(FittedSink):
             check_mounted(self._local, f"the folder of sink {self.sink.name}")
 
     def write(self, frame: DataFrame, batch: int) -> int:
-        """Write the rows of a micro-batch; Delta Lake is told its number, so that it knows one that comes again."""
+        """Write the rows of a micro-batch; Delta Lake stores its number, and skips a repeated batch."""
         if self._local is not None and not self.recorded:
             check_still_mounted(self.mount, self._local, f"sink {self.sink.name} at")
         try:
@@ -78,27 +78,27 @@ class SparkSink(FittedSink):
             written = last_transaction(spark, self._path, application)
             if written < 0 and self.known is not None:
                 raise self.lost(f"the table {self._path}")
-            self.check_known(written)
+            self.check_last_batch(written)
             self.recorded = written >= 0
             self._checked = True
-        # Of a batch that Delta Lake knows it reads no row, so that none would be counted while it writes.
-        kept = frame.persist()
+        # Delta Lake reads no row of a repeated batch, so rows must be counted before the write.
+        persisted = frame.persist()
         try:
-            rows = kept.count()
-            writer = self._writer(kept).option("txnAppId", application)
+            rows = persisted.count()
+            writer = self._writer(persisted).option("txnAppId", application)
             with self._same_table():
                 writer.option("txnVersion", batch).save()
             if not self.recorded:
-                # Delta Lake may make no commit for a batch without rows.
+                # Delta Lake may not commit a batch without rows.
                 self.recorded = last_transaction(spark, self._path, application) >= 0
             return rows
         finally:
-            kept.unpersist()
+            persisted.unpersist()
 
     @contextlib.contextmanager
     def _same_table(self) -> Iterator[None]:
-        """Raise OperationalError if the folder of a table that has a record was away within the block, or before: rows
-        would lie in another one in its place."""
+        """Raise OperationalError if the folder of a table with a record was missing before or within the block: the
+        rows would be written to another folder in its place."""
         if self._local is None or not self.recorded:
             yield
             return

@@ -1,4 +1,4 @@
-"""Tables of SQLite, whose values have a type each: times are ISO 8601 as text, in UTC."""
+"""Tables of SQLite, whose values each have a type: times are ISO 8601 texts in UTC."""
 
 import contextlib
 import math
@@ -26,7 +26,7 @@ from cepsql.sinks.plain_values import is_nested, json_texts
 from cepsql.sinks.sink_options import Options
 
 _EXACT_DIGITS = 15
-"""More digits of a decimal SQLite would round in a column of numbers."""
+"""SQLite would round decimals of more digits in a column of numbers."""
 
 _BUSY_SECONDS = 5
 _PAGE_BYTES, _CACHE_KILOBYTES, _LOG_PAGES = 2_048, 32_768, 16_000
@@ -35,14 +35,14 @@ _LASTING = ("no such table", "no such column", "has no column", "syntax error")
 
 
 class SQLite(SinkDatabase):
-    """A file of SQLite; a transaction holds its one lock for writing from its beginning."""
+    """A file of SQLite; a transaction holds the only write lock from its beginning."""
 
     key_constraint = "PRIMARY KEY"
 
     def __init__(self, sink: Sink, options: Options, stays_open: bool = False):
         """Raises ProgrammingError for options of other databases.
 
-        stays_open: a connection is kept for the next transaction. Opening one costs as much as writing many rows, and
+        stays_open: reuse the connection for the next transaction. Opening one costs as much as writing many rows, and
                     closing it moves the whole log into the file.
         """
         path = os.path.abspath(os.path.expanduser(options.needed("path", f"{sink.name}.db")))
@@ -66,9 +66,9 @@ class SQLite(SinkDatabase):
         sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
 
     def _connected(self, *_: object) -> sqlite3.Connection | None:
-        """Return a connection to a file that must be there, None to let a missing file be made.
+        """Return a connection to a file that must exist, None to let SQLite create a missing file.
 
-        Raises OperationalError if it is gone: SQLite would make an empty one in its place.
+        Raises OperationalError if the file is gone: SQLite would create an empty one in its place.
         """
         there = os.path.exists(self._path)
         if not self.is_known:
@@ -87,7 +87,7 @@ class SQLite(SinkDatabase):
         return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, check_same_thread=False)
 
     def _lent(self, _: sqlite3.Connection, record: Any, __: object) -> None:
-        """Have another connection opened if the file is not the one that this connection has open."""
+        """Make the pool open another connection if the file was replaced since this one was opened."""
         try:
             status = os.stat(self._path)
         except OSError as failure:
@@ -98,7 +98,7 @@ class SQLite(SinkDatabase):
             raise sa.exc.DisconnectionError
 
     def prepare_readers(self) -> None:
-        """Keep a log beside the file, so that readers see the last whole transaction meanwhile.
+        """Switch to a write-ahead log, so that readers see the last committed transaction.
 
         Raises OperationalError if the file cannot be used.
         """
@@ -115,19 +115,19 @@ class SQLite(SinkDatabase):
         """Do nothing: a file has no names for transactions."""
 
     def end_others(self, connection: sa.Connection, writer: str) -> None:
-        """Do nothing: no server ends what another process has begun."""
+        """Do nothing: no server can end the transaction of another process."""
 
     def column_type(self, kind: Type) -> str:
         """Return the SQL of a type; a decimal of many digits is text."""
         if is_decimal(kind):
             return f"DECIMAL({kind.precision}, {kind.scale})" if kind.precision <= _EXACT_DIGITS else "TEXT"
         if kind in INTEGERS or kind.name == "boolean":
-            # A key of one column that is INTEGER would be the number of the row, which is never NULL.
+            # A key of one INTEGER column would be the rowid, which is never NULL.
             return "INT"
         return "REAL" if kind in FRACTIONS else "BLOB" if kind.name == "binary" else "TEXT"
 
-    def takes(self, found: Any, kind: str) -> bool:
-        """Any column of SQLite takes any value."""
+    def takes(self, declared: Any, kind: str) -> bool:
+        """Return True: any column of SQLite takes any value."""
         return True
 
     def add_rows(
@@ -139,7 +139,7 @@ class SQLite(SinkDatabase):
         key: Sequence[str],
         tables: Iterable[pa.Table],
     ) -> None:
-        """Add the rows one by one, with one prepared statement; keys with NULL in order after deletions."""
+        """Add the rows one by one with one prepared statement; rows with NULL keys after deleting the old ones."""
         names = ", ".join(self.name(name) for name, _ in columns)
         places = ", ".join("?" * len(columns))
         insert = f"INSERT INTO {self.name(table)} ({names}) VALUES ({places})"
@@ -157,13 +157,13 @@ class SQLite(SinkDatabase):
             cursor.executemany(insert, _lines(rows))
 
     def arranged(self, rows: pa.Table, key: Sequence[str]) -> pa.Table:
-        """Return many rows by their key: rows of keys that are near are on the same pages."""
+        """Return many rows sorted by their key: rows with near keys are on the same pages."""
         if rows.num_rows < _MANY_ROWS or not key or any(is_nested(rows.schema.field(name).type) for name in key):
             return rows
         return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in key]))
 
     def _check_null_keys(self, connection: sa.Connection, table: str, key: Sequence[str]) -> None:
-        """Refuse NULL as the number of a row: SQLite would make one up, perhaps that of a row to come."""
+        """Refuse NULL as a rowid: SQLite would invent one, perhaps that of a later row."""
         columns = connection.exec_driver_sql(f"PRAGMA table_info({self.name(table)})").all()
         keys = [(name, kind) for _, name, kind, _, _, place in columns if place]
         if len(key) == 1 and [(name, kind.upper()) for name, kind in keys] == [(key[0], "INTEGER")]:
@@ -175,7 +175,7 @@ class SQLite(SinkDatabase):
     def delete_rows(
         self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
     ) -> None:
-        """Delete the rows one by one, with one prepared statement."""
+        """Delete the rows one by one with one prepared statement."""
         cursor = connection.connection.cursor()
         for rows in tables:
             cursor.executemany(self._delete(table, key), _lines(rows.select(list(key))))
@@ -184,30 +184,30 @@ class SQLite(SinkDatabase):
         return f"DELETE FROM {self.name(table)} WHERE " + " AND ".join(f"{self.name(name)} IS ?" for name in key)
 
     def passing(self, failure: Exception) -> str | None:
-        """A file that is locked, or cannot be written now, may be free again."""
+        """Locks and failed writes are transient."""
         original = getattr(failure, "orig", failure)
         if isinstance(original, sqlite3.OperationalError) and not any(t in str(original) for t in _LASTING):
             return first_line(original)
         return None
 
     def refusal(self, failure: Exception) -> str | None:
-        """Constraints refuse rows."""
+        """Violated constraints."""
         original = getattr(failure, "orig", failure)
         return first_line(original) if isinstance(original, sqlite3.Error | OverflowError) else None
 
     def lacking(self, failure: Exception) -> Literal["table", "right"] | None:
-        """What the names of tables and columns lead to; a file knows no rights."""
+        """Unknown tables and columns; a file has no rights."""
         return "table" if isinstance(getattr(failure, "orig", failure), sqlite3.OperationalError) else None
 
 
 def _leave_transactions_to_us(connection: sqlite3.Connection, _) -> None:
-    # The driver would begin a transaction only before the first change, without the lock.
+    # The driver would begin a transaction only before the first change, and without the lock.
     connection.isolation_level = None
 
 
 def _write_often(connection: sqlite3.Connection, _) -> None:
-    # The changes of a batch are all over a large view: small pages make less to write, they stay in memory, and go from
-    # the log to the file after many batches. A file that is there keeps its pages.
+    # A batch changes rows all over a large view: small pages mean less to write, a large cache holds them, and the log
+    # moves to the file only after many batches. An existing file keeps its page size.
     connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")

@@ -1,5 +1,5 @@
-"""Options under which Spark writes to text all that a value says: by itself it cuts times to milliseconds, and spaces
-off the ends of what stands in CSV."""
+"""Options that make Spark write values to text without loss: by default it cuts times to milliseconds, and trims spaces
+in CSV."""
 
 from cepsql.catalog import Sink
 from cepsql.readers.scan.csv_text import has_csv_text
@@ -16,23 +16,23 @@ _WHOLE = {
     "xml": _TIMES,
 }
 _NULL_LINE = {"nullValue": '""'}
-"""Of a line of CSV that would have no character Spark writes nothing."""
+"""Spark skips a line of CSV that would be empty."""
 
 
 def writing_options(sink: Sink, columns: int) -> dict[str, str]:
-    """Return the options of a sink for Spark's writer of its format: its own go before those that lose nothing.
+    """Return the options for Spark's writer: the lossless defaults, overridden by the sink's own options.
 
-    columns: how many columns a line has.
+    columns: the number of columns of a line.
     """
-    given = {name.lower() for name, _ in sink.options}
+    own = {name.lower() for name, _ in sink.options}
     whole = _WHOLE.get(sink.format.lower(), {})
     if sink.format.lower() == "csv" and columns == 1:
         whole = whole | _NULL_LINE
-    return {name: value for name, value in whole.items() if name.lower() not in given} | dict(sink.options)
+    return {name: value for name, value in whole.items() if name.lower() not in own} | dict(sink.options)
 
 
 def is_plain_csv(sink: Sink, columns: Columns) -> bool:
-    """Tell whether a sink holds CSV as Spark writes it without options, of values that `csv_lines` may know."""
-    given = {name.lower() for name, _ in sink.options}
-    known = all(has_csv_text(parse_type(kind)) for _, kind in columns)
-    return sink.format.lower() == "csv" and given <= {"path"} and len(columns) > 1 and known
+    """Tell whether a sink is CSV without further options, of types that `csv_lines` may write."""
+    names = {name.lower() for name, _ in sink.options}
+    has_text = all(has_csv_text(parse_type(kind)) for _, kind in columns)
+    return sink.format.lower() == "csv" and names <= {"path"} and len(columns) > 1 and has_text

@@ -1,4 +1,4 @@
-"""The tables of a group of views: the rows of all, and how far they are, are one transaction."""
+"""The tables of a group of views: one transaction writes the rows and the positions of all."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ from cepsql.spark.frames.pieces import Pieces
 
 
 class ViewGroupTables(FittedSink):
-    """Keeps the tables of views, whose rows `cepsql.spark.building.side_by_side` puts into one frame.
+    """Writes the tables of views whose rows `cepsql.spark.building.side_by_side` puts into one frame.
 
-    changes: of each view whether its rows say what each does to the result.
+    changes: for each view whether its rows are changes.
     """
 
     def __init__(self, sink: GroupSink, writer: WriterIdentity, changes: Sequence[bool]):
@@ -29,21 +29,21 @@ class ViewGroupTables(FittedSink):
             table.changes = changing
         self._written: list[tuple[Columns, list[str]]] = []
         first = self._tables[0]
-        # A record in each table stands for that of the group.
+        # Each table has a record; the first one's place stands for the group.
         self.place, self.folder = first.place, first.folder
 
     def check_frame(self, frame: DataFrame) -> None:
-        """Refuse tables of the views' names that are not cepsql's."""
+        """Refuse tables with the views' names that cepsql has not created."""
         self._written = []
         for number, table in enumerate(self._tables):
             self._tell(table)
             columns = column_types(part_of(frame, number))
             table.check(columns)
-            written = table.given(columns)
+            written = table.columns_to_write(columns)
             self._written.append((written, key_columns(table.sink, fitted_columns(table.sink, written))))
 
     def claim(self) -> None:
-        """Take the tables over from earlier epochs, all or none."""
+        """Take over all tables from earlier epochs, or none."""
         for table in self._tables:
             self._tell(table)
 
@@ -58,22 +58,22 @@ class ViewGroupTables(FittedSink):
             table.recorded = True
 
     def accept(self, frame: DataFrame, batch: int) -> int:
-        """Write a micro-batch into all tables in one transaction unless it was written before."""
+        """Write a micro-batch to all tables in one transaction, unless it was written before."""
         with self.collected(frame) as pieces:
             return self.persistently(lambda: self._write(pieces, batch), self._tables[0].patience)
 
     def close(self) -> None:
-        """Let a batch that waits fail, and close the connections that are not used."""
+        """Make a waiting batch fail, and close unused connections."""
         super().close()
         for table in self._tables:
             table.close()
 
     def _tell(self, table: ViewTable) -> None:
-        """Let a table know of the checkpoint what the group does."""
+        """Copy to a table what the group knows of the checkpoint."""
         table.known, table.planned, table.recorded = self.known, self.planned, self.recorded
 
     def _write(self, pieces: Pieces, batch: int) -> int:
-        # Java is asked before the transaction, so that nobody waits for it behind the lock of the database.
+        # Call Java before the transaction, so that nobody waits for it behind the database's lock.
         position = self.position(batch)
 
         def write(connection: sa.Connection) -> int:

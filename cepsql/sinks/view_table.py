@@ -1,7 +1,7 @@
-"""The table of a materialized view: its rows, and how far they are, are one transaction.
+"""The table of a materialized view: one transaction writes its rows and its position.
 
-A table of cepsql's own, `cepsql_views`, has a row for each view of the database. It tells that the table of the view is
-cepsql's, and the batch, the watermark and the offsets up to which its rows go. What batches changed is kept beside it
+A table of cepsql's own, `cepsql_views`, has a row for each view of the database. It marks the view's table as cepsql's,
+and holds the batch, the watermark and the offsets of its rows. The changes of each batch are kept beside it
 (`cepsql.views.journal`).
 """
 
@@ -41,9 +41,9 @@ def positions_table(schema: str | None) -> sa.Table:
 
 
 class ViewTable(TableSink):
-    """Makes the table of a view, and keeps it; the table of an earlier checkpoint gives way to an empty one.
+    """Creates and writes the table of a view; an empty table replaces that of an earlier checkpoint.
 
-    Options: those of a table that say where it is, and retain.
+    Options: those of a table that locate it, and retain.
     """
 
     options = (*(name for name in OPTIONS if name not in ("table", "create_table")), "retain")
@@ -53,7 +53,7 @@ class ViewTable(TableSink):
     def __init__(self, sink: ViewSink, writer: WriterIdentity):
         super().__init__(sink, writer)
         self._retain = Options(sink, self.options).seconds("retain", 0)
-        # Where rows are only added, their event time tells which were there at a time.
+        # If rows are only added, their event time tells which ones existed at a time.
         self._keeps_versions = bool(self._retain) and not (sink.adds and sink.event_time is not None)
         self._indexes, self._event_time, self._id = sink.indexes, sink.event_time, sink.id
         self._positions = positions_table(self._schema)
@@ -63,21 +63,21 @@ class ViewTable(TableSink):
         self._reached = Position(None, ())
 
     def check(self, columns: Columns) -> None:
-        """Refuse a table of the view's name that is not cepsql's."""
-        taken = fitted_columns(self.sink, self.given(columns))
+        """Refuse a table with the view's name that cepsql has not created."""
+        taken = fitted_columns(self.sink, self.columns_to_write(columns))
         self._columns, self._key = [(name, kind) for _, name, kind in taken], key_columns(self.sink, taken)
         self._database.is_known = self.known is not None
         self._database.prepare_readers()
 
         def check(connection: sa.Connection) -> None:
             self._check_there(connection)
-            known = self._known(connection)
-            if known is not None and known.id != self._id:
+            row = self._position_row(connection)
+            if row is not None and row.id != self._id:
                 raise ProgrammingError(
                     f"the store of view {self.sink.name} has a view of this name, which another catalog made",
                     hint="give one of them another name, or a store or schema of its own",
                 )
-            if sa.inspect(connection).has_table(self._table, self._schema) and known is None:
+            if sa.inspect(connection).has_table(self._table, self._schema) and row is None:
                 raise ProgrammingError(
                     f"the store of view {self.sink.name} has a table {self._table} that no view has written",
                     hint="rename one of them, or give the view a store or schema of its own",
@@ -86,12 +86,12 @@ class ViewTable(TableSink):
         self.at_once(check)
 
     def forget(self) -> None:
-        """Remove the table of the view, and what was known of its query."""
+        """Remove the table of the view, and the records of its query."""
         super().forget()
 
         def remove(connection: sa.Connection) -> None:
-            known = self._known(connection)
-            if known is not None and known.id == self._id:
+            row = self._position_row(connection)
+            if row is not None and row.id == self._id:
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
                 self._journal(connection).forget()
                 connection.execute(sa.delete(self._positions).where(self._place))
@@ -102,18 +102,18 @@ class ViewTable(TableSink):
     def _named(self) -> str:
         return self._database.name(self._table, self._schema)
 
-    def _known(self, connection: sa.Connection) -> sa.Row | None:
-        """Return the row with the position of the view, None if there is none."""
+    def _position_row(self, connection: sa.Connection) -> sa.Row | None:
+        """Return the row with the position of the view, or None."""
         if not sa.inspect(connection).has_table(POSITIONS, self._schema):
             return None
         return connection.execute(sa.select(self._positions).where(self._place)).first()
 
     def claim_in(self, connection: sa.Connection) -> None:
-        """Take the table over, and make it where it is of another checkpoint or not there."""
+        """Take over the table; create it if it is missing or of another checkpoint."""
         super().claim_in(connection)
         self._positions.create(connection, checkfirst=True)
-        known = self._known(connection)
-        if known is None or known.checkpoint != self.writer.checkpoint:
+        row = self._position_row(connection)
+        if row is None or row.checkpoint != self.writer.checkpoint:
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self._named}")
             self._journal(connection).forget()
             made = self._database.create_table(self._table, self._schema, self._columns, self._key)
@@ -122,10 +122,10 @@ class ViewTable(TableSink):
             begun = {"batch": -1, "watermark": None, "offsets": "[]", "written": time.time()}
             whose = {"view": self._table, "id": self._id, "checkpoint": self.writer.checkpoint}
             connection.execute(sa.insert(self._positions).values(whose | begun))
-            known = self._known(connection)
-        assert known is not None
-        self._reached = Position(known.watermark, ())
-        position = JournalBatch(known.batch, known.watermark, tuple(json.loads(known.offsets)), known.written, 0)
+            row = self._position_row(connection)
+        assert row is not None
+        self._reached = Position(row.watermark, ())
+        position = JournalBatch(row.batch, row.watermark, tuple(json.loads(row.offsets)), row.written, 0)
         self._journal(connection).make(position)
         self._make_indexes(connection)
 
@@ -133,7 +133,7 @@ class ViewTable(TableSink):
         return Journal(connection, self._table, self._schema)
 
     def _make_indexes(self, connection: sa.Connection) -> None:
-        """Make the indexes that the view declares, and remove those that it declared before."""
+        """Create the indexes that the view declares, and drop those that it declared before."""
         wanted = {f"{self._table}_by_{name}": name for name in (*self._indexes, *self._timed) if [name] != self._key}
         there = {index["name"] for index in sa.inspect(connection).get_indexes(self._table, self._schema)}
         for name in there - wanted.keys():
@@ -146,18 +146,18 @@ class ViewTable(TableSink):
 
     @property
     def _timed(self) -> tuple[str, ...]:
-        """The column by which rows grow old, if they do."""
+        """The column by which old rows are removed, if any."""
         return (self._event_time,) if self._retain and self._event_time is not None else ()
 
     def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
-        # Java is asked before the transaction, so that nobody waits for it behind the lock of the database.
+        # Call Java before the transaction, so that nobody waits for it behind the database's lock.
         self.reach(self.position(batch))
         return super()._write(pieces, columns, key, batch)
 
     def reach(self, position: Position) -> None:
-        """Take how far the query is with the batch that is written next; a watermark never goes back."""
-        known = self._reached.watermark if position.watermark is None else position.watermark
-        self._reached = replace(position, watermark=known)
+        """Set the position of the query after the next batch; a watermark never goes back."""
+        watermark = self._reached.watermark if position.watermark is None else position.watermark
+        self._reached = replace(position, watermark=watermark)
 
     def _written(self, connection: sa.Connection, batch: int) -> None:
         position = self._reached
@@ -176,16 +176,16 @@ class ViewTable(TableSink):
                 f"the store of view {self.sink.name} has lost what it knew of the view",
                 hint=f"put the table {POSITIONS} back, or CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT",
             )
-        # Rows that are only added may be kept for a shorter time than readers stay away.
-        kept = max(self._retain, KEPT_SECONDS) if self._timed else self._retain or KEPT_SECONDS
+        # Rows that are only added may expire sooner than readers come back.
+        retention = max(self._retain, KEPT_SECONDS) if self._timed else self._retain or KEPT_SECONDS
         self._journal(connection).record(
-            batch, position.watermark, position.offsets, written, kept, self._keeps_versions
+            batch, position.watermark, position.offsets, written, retention, self._keeps_versions
         )
 
     def _drop_old(self, connection: sa.Connection, column: str) -> None:
-        """Remove the rows that are older than the newest one by more than `retain`."""
+        """Remove the rows that are more than `retain` older than the newest one."""
         newest = connection.exec_driver_sql(f"SELECT max({column}) FROM {self._named}").scalar()
-        # Years that Python's times do not reach are kept.
+        # Rows with years beyond Python's times stay.
         with contextlib.suppress(OverflowError, ValueError):
             oldest = _before(newest, self._retain)
             if oldest is not None:
@@ -194,7 +194,7 @@ class ViewTable(TableSink):
 
 
 def _before(newest: object, seconds: float) -> object:
-    """Return the value of the column of a time that is so many seconds before another one; None for none."""
+    """Return a time, in the form that the database returns it, moved back by some seconds; None for None."""
     length = datetime.timedelta(seconds=seconds)
     if newest is None or isinstance(newest, datetime.date):
         return None if newest is None else newest - length

@@ -46,7 +46,7 @@ class Running:
 
     def remembered(self, section):
         """Return the rows that are remembered of all keys, None for none."""
-        keyed = decode(self.state, self.stage.operator, "", self.folder).kept.keyed
+        keyed = decode(self.state, self.stage.operator, "", self.folder).operator_state.keyed
         hashes = [level.hashes for level in keyed.levels]
         return keyed.of(np.unique(np.concatenate(hashes))).get(section) if hashes else None
 

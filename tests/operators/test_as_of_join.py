@@ -118,7 +118,7 @@ def test_a_plain_loop_gives_the_same(given, delays, forward, strict, outer, aske
         assert [row["l_t"] for row in rows] == sorted(row["l_t"] for row in rows)
         found += [(row["l_v0"], row["r_v0"]) for row in rows]
         kept = decode(state, join, "")
-        held = kept.kept.held
+        held = kept.operator_state.held
         if held[1] is not None:
             keys = held[1]["k0"].to_pylist()
             assert (among or len(keys) == len(set(keys))) and (asked.null_safe or None not in keys) and not forward

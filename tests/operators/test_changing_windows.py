@@ -85,7 +85,7 @@ def test_changes_add_up_to_the_windows(batches, delay, lateness, windows, every,
 
 def check_forgotten(operator: ChangingWindows, advanced) -> None:
     """Check that kept rows can still matter."""
-    (held,) = decode(advanced.state, operator, "").kept.held
+    (held,) = decode(advanced.state, operator, "").operator_state.held
     longest = operator.windows.gap if isinstance(operator.windows, Gaps) else operator.windows.size
     sessions = isinstance(operator.windows, Gaps)
     for row in held.to_pylist() if held is not None and not sessions else []:

@@ -80,8 +80,8 @@ def test_any_batches_give_the_first_rows(batches, delay, within, shift):
         dropped += duplicates
         for state in states.values():
             decoded = decode(state, stage.operator, "")
-            levels = decoded.kept.keyed.levels
-            assert decoded.kept.held == (None,)
+            levels = decoded.operator_state.keyed.levels
+            assert decoded.operator_state.held == (None,)
             assert within != 1 or not levels
     assert sorted(found, key=repr) == expected
     assert dropped == used - len(expected)
@@ -91,7 +91,7 @@ def test_keys_whose_time_is_over_are_forgotten():
     stage, state = Stage(DeduplicateOperator(LAYOUT, 10), (StageInput(0),), ""), None
     for batch in range(60):
         state = advance(stage, state, packets([{"k0": float(batch), "t": batch, "m": 0, "bucket": 0}], 1)[0]).state
-        levels = decode(state, stage.operator, "").kept.keyed.levels
+        levels = decode(state, stage.operator, "").operator_state.keyed.levels
         remembered = sum(section.rows.num_rows for level in levels for section in level.sections.values())
         assert remembered <= 3 * 10
     assert remembered >= 10

@@ -89,7 +89,7 @@ def check_kept(stage: Stage, state: bytes, frames, delay: int) -> None:
     """Check that no row is kept that no frame to come can hold."""
     before, after, early, late, sooner, later = frames
     decoded = decode(state, stage.operator, "")
-    (held,) = decoded.kept.held
+    (held,) = decoded.operator_state.held
     if held is None:
         return
     assert decoded.bound != END_OF_TIME

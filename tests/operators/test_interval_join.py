@@ -140,7 +140,7 @@ def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
         found += [(row["l_v0"], row.get("r_v0")) for row in output]
         before = bound
         for state in states.values():
-            kept = decode(state, join, "").kept
+            kept = decode(state, join, "").operator_state
             for side, reach in enumerate((high, -low)):
                 if kept.held[side] is not None:
                     assert min(kept.held[side]["t"].to_pylist()) + reach > bound
@@ -185,7 +185,7 @@ def test_rows_say_themselves_how_long_they_can_be_met(given, bounds, own, delays
         found += [(row["l_v0"], row.get("r_v0")) for row in output]
         before = bound
         for state in states.values():
-            for side, held in enumerate(decode(state, join, "").kept.held):
+            for side, held in enumerate(decode(state, join, "").operator_state.held):
                 if held is not None and own[side]:
                     # No row is kept that nobody can meet any more.
                     assert min(held["u"].to_pylist()) > bound

@@ -82,6 +82,6 @@ def check_timely(operator, advanced, before: int | None) -> None:
     for row in advanced.output.to_pylist():
         assert row["window_end"] - late <= advanced.bound
         assert before is None or row["window_end"] - late > before
-    (held,) = decode(advanced.state, operator, "").kept.held
+    (held,) = decode(advanced.state, operator, "").operator_state.held
     for row in held.to_pylist() if held is not None else []:
         assert row["t"] + (operator.size if late else operator.gap * 100) > advanced.bound

@@ -110,7 +110,7 @@ def test_every_group_comes_once_with_its_totals(batches, delay, windows, joins, 
                 assert group not in found
                 assert before < row["window_end"] - late <= advanced.bound
                 found[group] = tuple(row[call.name] for call in CALLS)
-            kept = decode(states[bucket], operator, "").kept
+            kept = decode(states[bucket], operator, "").operator_state
             assert kept.held == (None,)
             standing = advanced.standing
             assert standing.rows == standing.waiting + standing.open

@@ -56,7 +56,7 @@ def test_rejected_rows_are_those_not_used(batches, delay):
             states[bucket], bounds[bucket] = advanced.state, advanced.bound
             counts += advanced.counts.rows
             stored = decode(advanced.state, stage.operator, stage.identity)
-            parts = (*stored.kept.held, *stored.kept.waiting)
+            parts = (*stored.operator_state.held, *stored.operator_state.waiting)
             assert all(WHOLE not in part.column_names for part in parts if part is not None)
     assert all(rejected[name] == getattr(counts, name) for name in REASONS.values())
     assert len(seen) - 1 == counts.used

@@ -11,7 +11,7 @@ from ordered_samples import PassOn
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Origin
 from cepsql.ordered.reached import ProducerTime, Reached
-from cepsql.ordered.release import Kept
+from cepsql.ordered.release import OperatorState
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.state import State, decode, encode, first_state
 
@@ -31,7 +31,7 @@ TABLE = pa.table({"k0": ["a", None], "t": [1, 2], "v0": pa.array([[1], None])})
 STATE = State(
     bound=7,
     reached=(Reached(9), Reached(END_OF_TIME, 5), Reached(-3, None, {"a": ProducerTime(9), None: ProducerTime(-3, 4)})),
-    kept=Kept((TABLE, None), (TABLE.slice(1), TABLE), {"sums": pa.table({"number": [3, 2**40]})}),
+    operator_state=OperatorState((TABLE, None), (TABLE.slice(1), TABLE), {"sums": pa.table({"number": [3, 2**40]})}),
     origins={0: (1, Origin(5, "/folder/file", 0)), 7: (0, Origin(0, "topic", 3))},
 )
 
@@ -50,13 +50,13 @@ def test_a_state_of_a_version_before_is_read(version):
 @pytest.mark.parametrize("identity", ["x" * n for n in range(9)])
 def test_columns_lie_aligned(identity):
     state = decode(encode(STATE, OPERATOR, identity), OPERATOR, identity)
-    numbers = state.kept.sections["sums"]["number"].chunk(0)
+    numbers = state.operator_state.sections["sums"]["number"].chunk(0)
     assert all(buffer.address % 8 == 0 for buffer in numbers.buffers() if buffer is not None)
 
 
 def test_a_state_without_rows_is_small():
     empty = TABLE.slice(0, 0)
-    state = replace(STATE, kept=Kept((empty, empty), (empty, None), {"seen": empty}))
+    state = replace(STATE, operator_state=OperatorState((empty, empty), (empty, None), {"seen": empty}))
     assert len(encode(state, OPERATOR, IDENTITY)) < 500
 
 

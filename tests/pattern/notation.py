@@ -8,7 +8,7 @@ import pyarrow as pa
 from cepsql.ordered.row_layout import END_OF_TIME, Column
 from cepsql.pattern import ir
 from cepsql.pattern.conditions import RowTests
-from cepsql.pattern.ordered_rows import Found, Partitions
+from cepsql.pattern.ordered_rows import Partitions, ScanResult
 from cepsql.pattern.program import MatchProgram
 
 _TOKENS = re.compile(r"\s*(PERMUTE|[A-Za-z]\w*|\{-|-\}|\{\d*,?\d*\}\??|[*+?]\??|[()|,^$])")
@@ -103,7 +103,7 @@ def letters(text: str, names: tuple[str, ...]) -> RowTests:
     return RowTests(np.array(holds, bool).reshape(len(names), len(words)), None)
 
 
-def matches(found: Found) -> list[tuple[int, int, tuple[int, ...], bool]]:
+def matches(found: ScanResult) -> list[tuple[int, int, tuple[int, ...], bool]]:
     """Return (start, number, labels, complete) of every match."""
     m = found.matches
     stops = np.cumsum(m.length)

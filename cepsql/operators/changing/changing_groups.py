@@ -16,7 +16,7 @@ from cepsql.operators.running import (
     RunningBatch,
     RunningCall,
     better_values,
-    kept_sum,
+    stored_sum_type,
     sum_with,
     total_value,
 )
@@ -99,7 +99,7 @@ class ChangingGroupsOperator(KeyedSections, OneRelation):
             if call.function == "count":
                 values = [pa.array(count) for count in counts]
             elif call.function in ("sum", "avg"):
-                held = kept_sum(call, column)
+                held = stored_sum_type(call, column)
                 sum_before = remembered.column(f"{name}_sum", held).fill_null(pa.scalar(0).cast(held))
                 sums = [sum_before, sum_with(call, sum_before, added_limbs(rows, call.column, starts), column)]
                 stored_columns[f"{name}_sum"] = sums[1]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.changing.change_rows import IDENTITY, KIND, identities, labelled, net_rows, signs
-from cepsql.operators.changing.table_rows import CHANGE, GROUP, ROWS, WAS, KeptRows, columns_of, netted, peers
+from cepsql.operators.changing.table_rows import CHANGE, GROUP, ROWS, WAS, TableRows, columns_of, netted, peers
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.plain_columns import integers, one_chunk, stack, take_rows
 from cepsql.ordered.row_layout import RowLayout
@@ -17,11 +17,11 @@ RANK = "rank"
 """The INT column with the rank of an output row, counted from 1."""
 
 _DENSE = 16
-"""Numbers are counted in a table of all that there may be, if it is at most so much longer than what is counted."""
+"""Numbers are counted in a dense table if it is at most so many times as long as the list of numbers."""
 
 
 class Ranking(StrEnum):
-    """What counts as a rank; rows that are equal in the order are peers."""
+    """The rank function; rows that are equal in the order are peers."""
 
     ROW_NUMBER = "ROW_NUMBER"
     RANK = "RANK"
@@ -29,19 +29,19 @@ class Ranking(StrEnum):
 
 
 @dataclass(frozen=True)
-class RankedRowsOperator(KeptRows):
-    """Gives out how the rows change that have the first ranks among the rows of their key.
+class RankedRowsOperator(TableRows):
+    """Emits the changes of the rows with the first ranks of each key.
 
-    Rows are added and taken away, as KIND says. Its stage has to let rows come at once. Peers of a ROW_NUMBER follow
-    one another by their values, ascending with NULL first, so that no rank depends on the order in which rows come. It
-    remembers all rows of each key; where none is taken away, only those that come out.
+    KIND says whether a row is added or retracted. Its stage must pass rows on at once. Peers of a ROW_NUMBER are
+    ordered by their values, ascending with NULL first, so that no rank depends on the order of arrival. Its state has
+    all rows of each key; without retractions, only those of the result.
 
-    layout:     the rows, ranked by its order columns; IDENTITY and KIND are among the values if rows are taken away.
-    limit:      the last rank that comes out; None: all do.
-    numbered:   the rank comes out, too, and tells which row of the result a row is. Else the row itself does, or its
-                key alone if a key has one row only.
-    retracting: rows are taken away, too.
-    Output columns: the keys, order columns and values of the layout but KIND, RANK if `numbered`, and IDENTITY.
+    layout:     the rows, ranked by its order columns; IDENTITY and KIND are among the values if rows are retracted.
+    limit:      the last rank of the result; None: all ranks.
+    numbered:   the rank is part of the result, and identifies a row of it. Otherwise the row itself does, or its key
+                alone if a key has only one row.
+    retracting: rows are also retracted.
+    Output columns: the keys, order columns and values of the layout without KIND, RANK if `numbered`, and IDENTITY.
     """
 
     layout: RowLayout
@@ -57,17 +57,17 @@ class RankedRowsOperator(KeptRows):
         first = take_rows(ordered.rows, ordered.starts[:-1])
         keys = [one_chunk(first[name]) for name in self.layout.key_names]
         came = self._candidates(ordered)
-        rows_before, others = self.known(stored, keys, len(ordered.starts) - 1)
+        rows_before, others = self.rows_of_keys(stored, keys, len(ordered.starts) - 1)
         ranked = _Ranked(came if rows_before is None else stack([rows_before, came]), self)
         before, after = ranked.ranks(ranked.was), ranked.ranks(ranked.now)
         output, changes = self._output(keys, ranked, before, after)
-        # What has a later rank can only come out if rows are taken away.
+        # A row with a later rank can only move up if rows are retracted.
         comes_out = np.bincount(after[0], minlength=len(ranked.now))
         numbers = ranked.now if self.retracting else comes_out
         return Step(output, [None], self.remembered(keys, ranked.rows, numbers, others), changes=changes)
 
     def _candidates(self, ordered: OrderedRows) -> pa.Table:
-        """Return the rows that came and can have one of the ranks, with their group and how they change it."""
+        """Return the new rows that may have one of the ranks, with their group and weight."""
         rows, starts = ordered.rows, ordered.starts
         group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         if self.retracting:
@@ -82,7 +82,7 @@ class RankedRowsOperator(KeptRows):
         before: tuple[np.ndarray, np.ndarray],
         after: tuple[np.ndarray, np.ndarray],
     ) -> tuple[pa.Table, pa.Array]:
-        """Return what differs between the places of rows with the first ranks, and their ranks, before and after."""
+        """Return the changes between the rows with the first ranks, as places and ranks, before and after the batch."""
         place = np.concatenate([before[0], after[0]])
         rank = np.concatenate([before[1], after[1]]) if self.numbered else np.zeros(len(place), np.int64)
         weights = np.repeat([-1, 1], [len(before[0]), len(after[0])])
@@ -97,7 +97,7 @@ class RankedRowsOperator(KeptRows):
         return take_rows(pa.table(columns), places), changes
 
     def _identities(self, columns: Mapping[str, pa.Array], identity: pa.Array | None, count: int) -> pa.Array:
-        """Return which row of the result each row is; `identity`: which row of the table, None where values tell."""
+        """Return the identities of output rows; `identity` is that of the input row, None if its values identify it."""
         parts = [columns[name] for name in self.layout.key_names]
         if self.numbered:
             parts.append(columns[RANK])
@@ -118,10 +118,10 @@ class RankedRowsOperator(KeptRows):
 
 
 class _Ranked:
-    """Different rows, those of a group together and in order.
+    """Distinct rows, by group and in order.
 
-    group:    of each row.
-    was, now: how often it is there before the batch, and after it.
+    group:    the group of each row.
+    was, now: its count before and after the batch.
     """
 
     def __init__(self, rows: pa.Table, operator: RankedRowsOperator):
@@ -134,13 +134,13 @@ class _Ranked:
         self._peer = peers(self.rows, operator.order, self.group)
 
     def ranks(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of the rows with the first ranks, and the ranks, where each is there so often."""
+        """Return the places of the rows with the first ranks, and the ranks, for rows with these counts."""
         places = np.repeat(np.arange(len(numbers)), np.maximum(numbers, 0))
         return _first_ranks(self._operator, places, self.group, self._peer)
 
 
 def _net_places(place: np.ndarray, rank: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the weights of equal places with equal ranks; return those that come to something, with their weights."""
+    """Add the weights of equal places with equal ranks; return those with a net weight."""
     width = int(rank.max(initial=0)) + 1
     size = (int(place.max(initial=0)) + 1) * width
     if size <= _DENSE * len(place):
@@ -155,7 +155,7 @@ def _net_places(place: np.ndarray, rank: np.ndarray, weights: np.ndarray) -> tup
 def _first_ranks(
     operator: RankedRowsOperator, places: np.ndarray, group: np.ndarray, peer: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return those of the places whose rows have the first ranks of their group, and these ranks."""
+    """Return the places of rows with the first ranks of their group, and these ranks."""
     group, peer = group[places], peer[places]
     begins = np.flatnonzero(np.concatenate([[True], np.diff(group) != 0])[: len(group)])
     begin = np.repeat(begins, np.diff(np.append(begins, len(group))))

@@ -1,4 +1,4 @@
-"""The rows of a table with window functions over their partitions, whenever they change."""
+"""Window functions over the partitions of a changing table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepsql.operators.changing.change_rows import IDENTITY, KIND, equal_values, identities, labelled, signs
 from cepsql.operators.changing.retracting_groups import of_values
-from cepsql.operators.changing.table_rows import CHANGE, GROUP, ROWS, WAS, KeptRows, columns_of, netted, peers
+from cepsql.operators.changing.table_rows import CHANGE, GROUP, ROWS, WAS, TableRows, columns_of, netted, peers
 from cepsql.operators.framing.frame_bounds import Frame, PartitionOrder
 from cepsql.operators.framing.framed import FramedCall, frame_value
 from cepsql.operators.framing.spans import Spans
@@ -18,10 +18,10 @@ from cepsql.ordered.plain_columns import integers, one_chunk, stack, take_rows
 from cepsql.ordered.row_layout import RowLayout
 
 OF_ORDER = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
-"""Functions of the place of a row among those of its partition."""
+"""Functions of the place of a row in its partition."""
 
 OF_VALUES = ("list", "mode", "percentile")
-"""Functions of all values of a frame, which are gathered for them."""
+"""Functions of all values of a frame."""
 
 _GATHERED = 2_000_000
 
@@ -30,16 +30,16 @@ _GATHERED = 2_000_000
 class WindowFunction:
     """A window function.
 
-    name:         of the output column.
+    name:         the name of the output column.
     function:     one of OF_ORDER, OF_VALUES or `operators.framing.framed.FRAMED_FUNCTIONS`, "nth", or "neighbour": the
-                  value of the row `number` rows after the row, or before it where that is negative.
-    column:       what it reads; None for "count" of rows, and OF_ORDER.
-    frame:        the rows that it goes over; OF_ORDER and "neighbour" need none.
-    number:       of parts for "ntile", of the row for "nth", counted from 1.
-    default:      the column with the value of "neighbour" where there is no such row.
-    ignore_nulls: "first", "last", "nth" and "neighbour" pass over NULL.
-    distinct:     of OF_VALUES, equal values count once.
-    fraction:     of the values that lie below a percentile.
+                  value of the row `number` rows after the row, or before it if that is negative.
+    column:       its argument; None for "count" of rows, and OF_ORDER.
+    frame:        its frame; OF_ORDER and "neighbour" need none.
+    number:       the number of parts for "ntile", the number of the row for "nth", from 1.
+    default:      the column with the value of "neighbour" if there is no such row.
+    ignore_nulls: "first", "last", "nth" and "neighbour" skip NULL.
+    distinct:     with OF_VALUES, equal values count once.
+    fraction:     the fraction of the values below a percentile.
     """
 
     name: str
@@ -54,26 +54,25 @@ class WindowFunction:
 
 
 @dataclass(frozen=True)
-class RetractingFramesOperator(KeptRows):
-    """Gives out how the rows of a table change, each with what window functions give over its partition.
+class RetractingFramesOperator(TableRows):
+    """Emits the changes of a table's rows with the values of window functions over their partitions.
 
-    Rows are added and taken away, as KIND says. Its stage has to let rows come at once. Rows that are equal in the
-    order follow one another by their values, ascending with NULL first, so that nothing depends on the order in which
-    rows come. It remembers all rows; a micro-batch computes the partitions of the rows that it brings anew, and gives
-    out the rows that differ.
+    KIND says whether a row is added or retracted. Its stage must pass rows on at once. Rows that are equal in the order
+    are ordered by their values, ascending with NULL first, so that nothing depends on the order of arrival. Its state
+    has all rows; a micro-batch recomputes the partitions of its rows, and emits the rows that differ.
 
-    layout:     the rows, in the order of its order columns; IDENTITY and KIND are among the values if rows are taken
-                away.
-    given:      the columns that come out beside the keys.
-    types:      of the output column of each call.
-    wraps:      sums of integers that outgrow BIGINT begin at its other end; else they raise OperationalError.
-    retracting: rows are taken away, too.
-    Output columns: the keys, those given, one for each call, and IDENTITY.
+    layout:     the rows, in the order of its order columns; IDENTITY and KIND are among the values if rows are
+                retracted.
+    selected:   the output columns beside the keys.
+    types:      the type of each call's output column.
+    wraps:      sums of integers beyond BIGINT wrap around; otherwise they raise OperationalError.
+    retracting: rows are also retracted.
+    Output columns: the keys, the selected columns, one for each call, and IDENTITY.
     """
 
     layout: RowLayout
     calls: tuple[WindowFunction, ...]
-    given: tuple[str, ...]
+    selected: tuple[str, ...]
     types: tuple[pa.DataType, ...]
     wraps: bool
     retracting: bool
@@ -84,7 +83,7 @@ class RetractingFramesOperator(KeptRows):
             return Step(pa.table({}), [None], sections)
         first = take_rows(ordered.rows, ordered.starts[:-1])
         keys = [one_chunk(first[name]) for name in self.layout.key_names]
-        rows_before, others = self.known(stored, keys, len(ordered.starts) - 1)
+        rows_before, others = self.rows_of_keys(stored, keys, len(ordered.starts) - 1)
         group = np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts))
         change = signs(one_chunk(ordered.rows[KIND])) if self.retracting else np.ones(len(group), np.int64)
         came = self.came(ordered.rows.select(self.columns), group, change)
@@ -97,7 +96,7 @@ class RetractingFramesOperator(KeptRows):
     def _output(
         self, keys: list[pa.Array], rows: pa.Table, was: np.ndarray, now: np.ndarray
     ) -> tuple[pa.Table, pa.Array]:
-        """Return what differs between the rows with their values before the batch and after it."""
+        """Return the changes between the rows and their values before and after the batch."""
         groups, moments = integers(rows[GROUP]), []
         alike = peers(rows, self.order, groups)
         for numbers in (was, now):
@@ -117,7 +116,7 @@ class RetractingFramesOperator(KeptRows):
         columns = self.keys_of(keys, groups[place]) | columns_of(take_rows(rows.select(self.columns), place))
         for call, one, other in zip(self.calls, old, new, strict=True):
             columns[call.name] = pa.concat_arrays([one.take(pa.array(out)), other.take(pa.array(into))])
-        named = [*self.layout.key_names, *self.given, *(call.name for call in self.calls)]
+        named = [*self.layout.key_names, *self.selected, *(call.name for call in self.calls)]
         if self.retracting:
             identity = columns[IDENTITY]
         else:
@@ -131,7 +130,7 @@ class RetractingFramesOperator(KeptRows):
     def _values(
         self, keys: list[pa.Array], rows: pa.Table, group: np.ndarray, alike: np.ndarray, places: np.ndarray
     ) -> list[pa.Array]:
-        """Return what each call gives of the rows at these places, which are in order; `alike` numbers the peers."""
+        """Return the values of each call for the rows at these ordered places; `alike` numbers the peers."""
         of_keys = dict(zip(self.layout.key_names, keys, strict=True))
         taken: dict[str, pa.Array] = {}
 
@@ -146,7 +145,7 @@ class RetractingFramesOperator(KeptRows):
 
         order = self.layout.order
         value = column(order[0].name) if len(order) == 1 else None
-        # Partitions stand in the order in which they first appear.
+        # Partitions are in order of first appearance.
         partition = np.cumsum(np.append(False, np.diff(group[places]) != 0))[: len(places)]
         named = {end for call in self.calls for end in (call.frame.first, call.frame.last) if isinstance(end, str)}
         edges = {name: edge for name in named if (edge := column(name)) is not None}
@@ -179,7 +178,7 @@ class RetractingFramesOperator(KeptRows):
 
 
 def _of_order(call: WindowFunction, rows: PartitionOrder) -> pa.Array:
-    """Return a function of the places of rows."""
+    """Return the values of a function in OF_ORDER."""
     begins, size = rows.partitions.begins, rows.partitions.sizes
     place = np.arange(len(rows.group)) - begins
     match call.function:
@@ -193,7 +192,7 @@ def _of_order(call: WindowFunction, rows: PartitionOrder) -> pa.Array:
             return pa.array((rows.peers.begins - begins) / np.maximum(size - 1, 1))
         case "cume_dist":
             return pa.array((rows.peers.ends - begins) / size)
-    # The first parts have a row more where the rows do not divide evenly.
+    # If the rows do not divide evenly, the first parts have one more row.
     each, more = size // call.number, size % call.number
     longer = more * (each + 1)
     part = np.where(place < longer, place // (each + 1), more + (place - longer) // np.maximum(each, 1))
@@ -201,7 +200,7 @@ def _of_order(call: WindowFunction, rows: PartitionOrder) -> pa.Array:
 
 
 def _neighbour(call: WindowFunction, rows: PartitionOrder, column: pa.Array, default: pa.Array | None) -> pa.Array:
-    """Return the value of a row so many rows after each row, or before it."""
+    """Return the value of the row a number of rows after each row, or before it."""
     every = np.arange(len(rows.group))
     if call.ignore_nulls and call.number:
         places = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
@@ -221,16 +220,16 @@ def _neighbour(call: WindowFunction, rows: PartitionOrder, column: pa.Array, def
 
 
 def _nth(call: WindowFunction, spans: Spans, column: pa.Array) -> pa.Array:
-    """Return the value of a row of each frame, counted from its first one."""
+    """Return the value of the n-th row of each frame."""
     valid = column.is_valid().to_numpy(zero_copy_only=False) if call.ignore_nulls else None
     place = spans.nth(call.number, valid)
     return column.take(pa.array(np.maximum(place, 0), mask=place < 0))
 
 
 def _gathered(call: WindowFunction, kind: pa.DataType, spans: Spans, column: pa.Array) -> pa.Array:
-    """Return a function of the values of each frame, some frames after others so that they fit into memory.
+    """Return a function of all values of each frame, some frames at a time to limit memory.
 
-    A list is in the order of the rows, one of different values in that of these.
+    A list is in the order of the rows, a list of distinct values in the order of the values.
     """
     parts = [pa.array([], kind)]
     total = np.cumsum(spans.sizes)

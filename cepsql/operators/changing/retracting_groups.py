@@ -1,4 +1,4 @@
-"""Groups of the rows that a table has now, whenever they change."""
+"""Aggregates of a changing table, by group."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ _TOTALS = ("count", "sum", "avg")
 
 @dataclass(frozen=True)
 class GroupCall:
-    """One aggregate of the rows of a group: "count", "sum", "avg", "min" or "max" of a column; "list", its values in
-    ascending order, or "mode"; of DOUBLE also "var_samp", "var_pop", "stddev_samp", "stddev_pop" or "percentile".
+    """One aggregate of a column: "count", "sum", "avg", "min" or "max"; "list", its values in ascending order; "mode";
+    for DOUBLE also "var_samp", "var_pop", "stddev_samp", "stddev_pop" or "percentile".
 
-    name:     of the output column.
+    name:     the name of the output column.
     distinct: equal values count once.
-    fraction: of the values that lie below a percentile.
+    fraction: the fraction of the values below a percentile.
     """
 
     name: str
@@ -41,9 +41,9 @@ class GroupCall:
     fraction: float | None = None
 
     def needs_values(self, kind: pa.DataType, retracting: bool) -> bool:
-        """Tell whether it needs different values of a group, for a column of a type; else a few numbers will do.
+        """Tell whether it needs all distinct values of a group, for a column of a type, instead of a few numbers.
 
-        retracting: rows are taken away, too.
+        retracting: rows are also retracted.
         """
         inexact = pa.types.is_floating(kind) and self.function in ("sum", "avg")
         return self.distinct or (inexact and retracting) or self.function not in _TOTALS
@@ -51,17 +51,17 @@ class GroupCall:
 
 @dataclass(frozen=True)
 class RetractingGroupsOperator(KeyedSections, OneRelation):
-    """Gives out what aggregates of each key's rows were before a micro-batch and are after it, where they changed.
+    """Emits the changed aggregates of each key's rows, as they were before a micro-batch and are after it.
 
-    Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the number of
-    rows of each group, and for each aggregate a count and an exact sum, or all different values with their numbers. A
-    group without rows is forgotten; without keys there is one group, which stays.
+    KIND says whether a row is added or retracted. Its stage must pass rows on at once. Its state has the number of rows
+    of each group, and for each aggregate a count and an exact sum, or all distinct values with their counts. A group
+    without rows is removed; without keys there is one group, which stays.
 
-    layout:     the rows, with the arguments of aggregates and KIND as values, or what `PartialGroups` makes of them.
-    types:      of the value of each call.
-    retracting: rows are taken away, too. Else of MIN and MAX the value itself is remembered, and sums of DOUBLE are.
+    layout:     the rows, with the arguments of aggregates and KIND as values, or the output of `PartialGroups`.
+    types:      the type of each call's value.
+    retracting: rows are also retracted. Otherwise the state has only the value of MIN and MAX, and sums of DOUBLE.
     Output columns: the keys of the layout, one for each call, and IDENTITY.
-    Raises OperationalError where a sum outgrows its type.
+    Raises OperationalError if a sum is out of the range of its type.
     """
 
     layout: RowLayout
@@ -86,12 +86,12 @@ class RetractingGroupsOperator(KeyedSections, OneRelation):
         before = Remembered(stored, names, keys, count)
         added = self._added(ordered)
         has = before.numbers(_ROWS) + added.rows
-        kept: dict[str, pa.Array] = {_ROWS: pa.array(has)}
+        state_columns: dict[str, pa.Array] = {_ROWS: pa.array(has)}
         further: dict[str, pa.Table] = {}
         was, now = [], []
         for name in self._columns:
             column = _Column(name, added, before, self.retracting)
-            kept |= column.kept
+            state_columns |= column.state_columns
             of_values = [call for call in self.calls if call.column == name and self._needs_values(call, column.type)]
             if of_values:
                 section = f"{_VALUES} {name}"
@@ -105,10 +105,10 @@ class RetractingGroupsOperator(KeyedSections, OneRelation):
                     one, other = column.results(call, kind)
                     was.append((call.name, one))
                     now.append((call.name, other))
-        known = before.column(_ROWS, pa.int64()).is_valid().to_numpy(zero_copy_only=False)
+        existed = before.column(_ROWS, pa.int64()).is_valid().to_numpy(zero_copy_only=False)
         lives = has > 0 if names else np.ones(count, bool)
-        output, changes = self._output(keys, dict(was), dict(now), known, lives)
-        table = pa.table({**dict(zip(names, keys, strict=True)), **kept})
+        output, changes = self._output(keys, dict(was), dict(now), existed, lives)
+        table = pa.table({**dict(zip(names, keys, strict=True)), **state_columns})
         merged = before.replaced_by(table)
         if names and not lives.all():
             merged = merged.filter(pa.array(integers(merged[_ROWS]) > 0))
@@ -116,7 +116,7 @@ class RetractingGroupsOperator(KeyedSections, OneRelation):
         return Step(output, [None], groups | further, changes=changes)
 
     def _nothing(self) -> Step:
-        """Begin the group of all rows before the first one: it has no values, and no numbers."""
+        """Return the first step of the only group, before its first row: without values and numbers."""
         columns = {
             call.name: pa.array([0], kind) if call.function == "count" else _of_nothing(call, kind)
             for call, kind in zip(self.calls, self.types, strict=True)
@@ -133,7 +133,7 @@ class RetractingGroupsOperator(KeyedSections, OneRelation):
         return call.needs_values(kind, self.retracting)
 
     def _added(self, ordered: OrderedRows) -> "_Added":
-        """Return what the rows of a batch do to the counts and sums of their groups."""
+        """Return what the rows of a batch add to the counts and sums of their groups."""
         rows, starts, reduction = ordered.rows, ordered.starts[:-1], self.layout.reduction
         if isinstance(reduction, PartialGroups):
             return _Added(
@@ -159,13 +159,13 @@ class RetractingGroupsOperator(KeyedSections, OneRelation):
         keys: list[pa.Array],
         was: Mapping[str, pa.Array],
         now: Mapping[str, pa.Array],
-        known: np.ndarray,
+        existed: np.ndarray,
         lives: np.ndarray,
     ) -> tuple[pa.Table, pa.Array]:
-        differs = known != lives
+        differs = existed != lives
         for name in was:
             differs |= ~equal_values(was[name], now[name])
-        out, into = np.flatnonzero(known & differs), np.flatnonzero(lives & differs)
+        out, into = np.flatnonzero(existed & differs), np.flatnonzero(lives & differs)
         owners = np.concatenate([out, into])
         places, changes = labelled(owners, np.repeat([-1, 1], [len(out), len(into)]))
         group, chosen = pa.array(owners[places]), pa.array(places)
@@ -179,12 +179,12 @@ class RetractingGroupsOperator(KeyedSections, OneRelation):
 
 @dataclass(frozen=True)
 class _Added:
-    """What the rows of a batch do to their groups.
+    """What the rows of a batch add to their groups.
 
-    rows:   how many each group gets.
-    types:  of the columns that are aggregated.
-    counts: how many values of a column that are not NULL.
-    sums:   what is added to the sum of a column: Python integers in units of the last digit, or float64.
+    rows:   the number of rows for each group.
+    types:  the types of the aggregated columns.
+    counts: the number of non-NULL values of a column.
+    sums:   the sum of a column: Python integers in units of the last digit, or float64.
     """
 
     rows: np.ndarray
@@ -194,7 +194,7 @@ class _Added:
 
 
 class _Values:
-    """The values of a column that come or go: those that are not NULL, the group of each, and 1 or -1."""
+    """The non-NULL values of a column in a batch, with the group and the sign, 1 or -1, of each."""
 
     def __init__(self, name: str, ordered: OrderedRows):
         column = one_chunk(ordered.rows[name])
@@ -205,17 +205,17 @@ class _Values:
 
 
 class _Column:
-    """What is known of a column in the groups of a batch, before it and after it.
+    """The totals of a column in the groups of a batch, before and after it.
 
-    kept:   what to remember of each group under which names.
-    stored: what to remember of the values of all groups; None before `gather`.
+    state_columns: the columns of the state with the totals of each group, by name.
+    stored: the values of all groups for the state; None before `gather`.
     """
 
     def __init__(self, name: str, added: _Added, before: Remembered, retracting: bool):
         self.type, self._retracting = added.types[name], retracting
         earlier = before.numbers(f"{name}_count")
         self._counts = earlier, earlier + added.counts[name]
-        self.kept = {f"{name}_count": pa.array(self._counts[1])}
+        self.state_columns = {f"{name}_count": pa.array(self._counts[1])}
         self._sums: tuple[np.ndarray, np.ndarray] | None = None
         self._sorted: list[tuple[np.ndarray, pa.Array, np.ndarray]] = []
         self.stored: pa.Table | None = None
@@ -223,22 +223,22 @@ class _Column:
         if more is None:
             return
         if pa.types.is_floating(self.type):
-            known = before.column(f"{name}_sum", pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+            total = before.column(f"{name}_sum", pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
             with np.errstate(invalid="ignore"):
-                self._sums = known, known + more
-            self.kept[f"{name}_sum"] = pa.array(self._sums[1])
+                self._sums = total, total + more
+            self.state_columns[f"{name}_sum"] = pa.array(self._sums[1])
         else:
             held = _exact(self.type)
             total = unscaled(before.column(f"{name}_sum", held))
             self._sums = total, total + more
             if _greatest(self._sums[1]) >= 10**38:
                 raise _overflow("sum", "DECIMAL(38)")
-            self.kept[f"{name}_sum"] = as_decimals(self._sums[1], held)
+            self.state_columns[f"{name}_sum"] = as_decimals(self._sums[1], held)
 
     def gather(
         self, names: list[str], keys: list[pa.Array], stored: pa.Table | None, came: _Values, edges: bool
     ) -> None:
-        """Take the different values of the groups and their numbers; `edges`: only the least and the greatest."""
+        """Merge the distinct values of the groups with their counts; `edges`: only the least and the greatest."""
         count = len(self._counts[0])
         empty = pa.nulls(0, self.type)
         owner, values, numbers, others = np.zeros(0, np.int64), empty, np.zeros(0, np.int64), None
@@ -275,7 +275,7 @@ class _Column:
         if call.needs_values(self.type, self._retracting):
             owner, values, numbers = self._sorted[moment]
             if call.distinct:
-                # Of the two zeros, which are equal, Spark gives the positive one.
+                # Of the two equal zeros Spark returns the positive one.
                 values, numbers = canonical(values), np.ones(len(owner), np.int64)
             if call.function in ("min", "max"):
                 every = np.arange(len(count))
@@ -305,7 +305,7 @@ class _Column:
 
 
 def _sums(column: pa.Array, sign: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return what rows add to sums: of DOUBLE in their order, of others exactly."""
+    """Return what rows add to sums: DOUBLE in their order, others exactly."""
     if pa.types.is_floating(column.type):
         with np.errstate(invalid="ignore"):
             return np.add.reduceat(_amounts(column.fill_null(0.0)), starts)
@@ -325,9 +325,9 @@ def of_values(
     values: pa.Array,
     numbers: np.ndarray,
 ) -> pa.Array:
-    """Return an aggregate of values of groups: each different one once, in order, and how often it is there.
+    """Return an aggregate of the values of groups: distinct and in order, each with its count in `numbers`.
 
-    function, fraction: as of `GroupCall`.
+    function, fraction: as in `GroupCall`.
     """
     size = np.bincount(owner, numbers, groups).astype(np.int64)
     if function == "list":
@@ -347,14 +347,14 @@ def of_values(
         squares = np.bincount(owner, (amounts - mean[owner]) ** 2 * numbers, groups)
         divisor = size - 1 if function.endswith("samp") else size
         variance = squares / divisor
-    found = np.sqrt(variance) if function.startswith("stddev") else variance
-    return pa.array(found, pa.float64(), mask=divisor <= 0)
+    statistic = np.sqrt(variance) if function.startswith("stddev") else variance
+    return pa.array(statistic, pa.float64(), mask=divisor <= 0)
 
 
 def _percentile(amounts: np.ndarray, reached: np.ndarray, size: np.ndarray, fraction: float) -> pa.Array:
-    """Return the value below which a fraction of the values of each group lies, between two of them if it falls there.
+    """Return the value below which a fraction of the values of each group lies, interpolated between two of them.
 
-    reached: how many values there are up to each one, and with it.
+    reached: the number of values up to and including each one.
     """
     position = np.maximum(size - 1, 0) * fraction
     floor, ceiling = np.floor(position), np.ceil(position)
@@ -363,7 +363,7 @@ def _percentile(amounts: np.ndarray, reached: np.ndarray, size: np.ndarray, frac
     before = np.cumsum(size) - size
     low, high = (amounts[_places(reached, before + edge.astype(np.int64))] for edge in (floor, ceiling))
     with np.errstate(invalid="ignore"):
-        # Rounded as Spark rounds it.
+        # In this order of operations, to round as Spark does.
         between = low + (position - floor) * (high - low)
     return pa.array(np.where((low == high) | (floor == ceiling), low, between), mask=size == 0)
 
@@ -373,7 +373,7 @@ def _places(reached: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def _total(call: GroupCall, exact: np.ndarray, count: np.ndarray, column: pa.DataType, kind: pa.DataType) -> pa.Array:
-    """Return sums, or means, from exact sums in units of the last digit; NULL where nothing is counted."""
+    """Return sums, or means, from exact sums in units of the last digit; NULL for a count of 0."""
     there = pa.array(count > 0)
     if not count.any():
         return pa.nulls(len(count), kind)
@@ -392,7 +392,7 @@ def _total(call: GroupCall, exact: np.ndarray, count: np.ndarray, column: pa.Dat
 
 
 def _greatest(exact: np.ndarray) -> int:
-    """Return how large Python integers are at most, whatever their sign."""
+    """Return the greatest absolute value of Python integers."""
     return max(exact.max(), -exact.min()) if len(exact) else 0
 
 
@@ -410,7 +410,7 @@ def _in_order(owner: np.ndarray, values: pa.Array, numbers: np.ndarray) -> tuple
 
 
 def _exact(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which sums of a type are remembered."""
+    """Return the type of sums in the state."""
     return pa.decimal128(38, kind.scale if pa.types.is_decimal(kind) else 0)
 
 

@@ -1,4 +1,4 @@
-"""The rows of a table that an operator remembers, with how often each is there, and how a micro-batch changes that."""
+"""The rows of a table in the state of an operator, with the count of each, and how a micro-batch changes it."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -17,14 +17,13 @@ ROWS = "rows"
 """The section with the rows."""
 
 GROUP, WAS, CHANGE = "group", "was", "change"
-"""Columns beside those of the rows: the number of their key in the batch, how often a row was there, and by how much
-that changes."""
+"""Further columns of the rows: the number of the key in the batch, the count of a row, and the change of the count."""
 
 
-class KeptRows(KeyedSections, OneRelation):
-    """A part of an operator that remembers the rows of each key.
+class TableRows(KeyedSections, OneRelation):
+    """A base class of operators whose state has the rows of each key.
 
-    retracting: rows are taken away, too.
+    retracting: rows are also retracted.
     """
 
     retracting: bool
@@ -35,27 +34,27 @@ class KeptRows(KeyedSections, OneRelation):
 
     @property
     def order(self) -> list[str]:
-        """The columns that the rows of a key are in the order of."""
+        """The order columns of the rows of a key."""
         return [column.name for column in self.layout.order]
 
     @property
     def columns(self) -> list[str]:
-        """The columns that rows have beside their key."""
+        """The columns of rows beside their key."""
         return [*self.order, *(column.name for column in self.layout.values if column.name != KIND)]
 
     def keys_of(self, keys: list[pa.Array], group: np.ndarray) -> dict[str, pa.Array]:
-        """Return the key columns of rows from the numbers of their keys."""
+        """Return the key columns of rows with these numbers of their keys."""
         return columns_of(take_rows(pa.table(keys, self.layout.key_names), group))
 
     def came(self, rows: pa.Table, group: np.ndarray, change: np.ndarray) -> pa.Table:
-        """Return rows that came, with the numbers of their keys and by how much each changes what is there."""
+        """Return new rows with the numbers of their keys, and the change of each one's count."""
         nothing = pa.array(np.zeros(len(group), np.int64))
         return pa.table({**columns_of(rows), GROUP: group, WAS: nothing, CHANGE: pa.array(change, pa.int64())})
 
-    def known(
+    def rows_of_keys(
         self, stored: pa.Table | None, keys: list[pa.Array], count: int
     ) -> tuple[pa.Table | None, pa.Table | None]:
-        """Return the remembered rows of these keys, with the numbers of these, and those of others; None for none."""
+        """Split the stored rows into those of these keys, with the keys' numbers, and the others; None without any."""
         if stored is None:
             return None, None
         names, size = self.layout.key_names, stored.num_rows
@@ -69,8 +68,8 @@ class KeptRows(KeyedSections, OneRelation):
         return rows_before, None if mine.all() else stored.filter(pa.array(~mine))
 
     def in_order(self, rows: pa.Table) -> pa.Table:
-        """Return rows by key, and in order; those that are equal in it by their values."""
-        # All have one time, so that the order columns decide.
+        """Sort rows by key and order; rows that are equal in it by their values."""
+        # Equal times let the order columns decide.
         timed = rows.append_column("t", pa.array(np.zeros(rows.num_rows, np.int64)))
         rest = [name for name in self.columns if name not in self.order]
         return partition_rows(timed, [GROUP], "t", self.layout.order, rest)[0]
@@ -78,7 +77,7 @@ class KeptRows(KeyedSections, OneRelation):
     def remembered(
         self, keys: list[pa.Array], rows: pa.Table, numbers: np.ndarray, others: pa.Table | None
     ) -> dict[str, pa.Table]:
-        """Return the section with those of the rows that are there, so often each, and those of other keys."""
+        """Return the section with the rows that have a count, and those of other keys."""
         there = np.flatnonzero(numbers)
         columns = columns_of(take_rows(rows.select(self.columns), there))
         keyed = self.keys_of(keys, integers(rows[GROUP])[there])
@@ -88,7 +87,7 @@ class KeptRows(KeyedSections, OneRelation):
 
 
 def netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return different rows with the sum of what was there of each, and of its changes."""
+    """Return distinct rows with the sums of their counts and of the changes of these."""
     equal = [one_chunk(rows[name]) for name in (GROUP, *names)]
     first, change, codes = net_rows(equal, integers(rows[CHANGE]))
     was = np.zeros(len(first), np.int64)
@@ -98,7 +97,7 @@ def netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def peers(rows: pa.Table, order: Sequence[str], group: np.ndarray) -> np.ndarray:
-    """Number the rows so that those of a group which are equal in the order have the same number, in order."""
+    """Number the rows in order, with one number for rows of a group that are equal in the order."""
     differs = np.diff(group) != 0
     for name in order:
         column = one_chunk(rows[name])
@@ -107,5 +106,5 @@ def peers(rows: pa.Table, order: Sequence[str], group: np.ndarray) -> np.ndarray
 
 
 def columns_of(table: pa.Table) -> dict[str, pa.Array]:
-    """Return the columns of a table by their names, each in one piece."""
+    """Return the columns of a table by their names, each in one chunk."""
     return {name: one_chunk(table[name]) for name in table.column_names}

@@ -1,4 +1,4 @@
-"""The rows that the frames of window functions hold: each row with those before and after it that its frame reads."""
+"""The rows of the frames of window functions: each row with those before and after it that its frame reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from cepsql.ordered.plain_columns import integers, take_rows
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 
 FRESH = "fresh"
-"""The BOOLEAN column that is true in rows given out the first time, false in rows that are there for their frames."""
+"""The BOOLEAN column that is true in newly emitted rows, false in rows that are there for their frames."""
 
 PLACE = "place"
-"""The BIGINT column with the place of a row among those of its partition that come out together."""
+"""The BIGINT column with the place of a row among those of its partition that are emitted together."""
 
-GIVEN = "given"
-"""The BOOLEAN mark of rows that were given out."""
+EMITTED = "given"
+"""The BOOLEAN mark of emitted rows; stored states have its name."""
 
 
 @dataclass(frozen=True)
 class FrameRows(WholeSections):
-    """Gives out each row once as fresh, when all rows of its frame are there, together with the rows of its frame.
+    """Emits each row once as fresh, when its frame is complete, together with the rows of its frame.
 
-    A frame holds the rows of the partition up to `before` rows, `micros_before` or `groups_before` before the row, and
-    up to `after` rows, `micros_after` or `groups_after` after it; what comes out holds all of these, and may hold more.
-    A row whose frame reads further rows after it waits for them, or for the end of the input. Rows that no frame to
-    come reads are forgotten.
+    A frame has the rows of the partition up to `before` rows, `micros_before` or `groups_before` before the row, and
+    up to `after` rows, `micros_after` or `groups_after` after it; the output has all of these, and may have more. A row
+    whose frame reads further rows after it waits for them, or for the end of the input. Rows that no later frame reads
+    are removed.
 
     Output columns: those of the layout, FRESH and PLACE.
 
@@ -57,16 +57,16 @@ class FrameRows(WholeSections):
 
     @property
     def marks(self) -> tuple[Mapping[str, pa.DataType], ...]:
-        return ({GIVEN: pa.bool_()},)
+        return ({EMITTED: pa.bool_()},)
 
     @property
     def hold(self) -> int | None:
         return None if self.after or self.groups_after else self.micros_after
 
     def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        """Rows that wait are due when their frame is over; rows for frames go when no row to come can read them."""
+        """Waiting rows are due when their frame is complete, other rows when no later frame can read them."""
         times, ends = integers(held.rows["t"]), held.starts[1:]
-        first = held.starts[:-1] + self._given(held)
+        first = held.starts[:-1] + self._emitted_counts(held)
         waiting = first < ends
         due = np.full(len(ends), END_OF_TIME)
         if not self.after and not self.groups_after:
@@ -81,7 +81,7 @@ class FrameRows(WholeSections):
         ranges = TimeRanges(ordered, [column.name for column in self.layout.order])
         begins, ends = ordered.starts[:-1], ordered.starts[1:]
         partitions = np.arange(len(begins))
-        first = begins + self._given(ordered)
+        first = begins + self._emitted_counts(ordered)
         decided = ends
         if new != END_OF_TIME:
             decided = ranges.first_after(partitions, np.full(len(begins), new - self.micros_after))
@@ -92,26 +92,26 @@ class FrameRows(WholeSections):
         output = self._output(ordered, ranges, first, decided)
         following = np.where(decided < ends, np.append(ranges.times, 0)[decided], new + 1)
         keep = self._from(ranges, partitions, begins, decided, following)
-        given_out = np.arange(ordered.rows.num_rows) < np.repeat(decided, np.diff(ordered.starts))
-        return Step(output, [Keep(keep, marks={GIVEN: pa.array(given_out)})])
+        is_emitted = np.arange(ordered.rows.num_rows) < np.repeat(decided, np.diff(ordered.starts))
+        return Step(output, [Keep(keep, marks={EMITTED: pa.array(is_emitted)})])
 
-    def _given(self, ordered: OrderedRows) -> np.ndarray:
-        """Return how many rows of each partition were given out before: its first ones."""
-        given_out = ordered.rows[GIVEN].fill_null(False).to_numpy()
-        total = np.concatenate([[0], np.cumsum(given_out)])
+    def _emitted_counts(self, ordered: OrderedRows) -> np.ndarray:
+        """Return how many rows of each partition were emitted before: its first ones."""
+        is_emitted = ordered.rows[EMITTED].fill_null(False).to_numpy()
+        total = np.concatenate([[0], np.cumsum(is_emitted)])
         return total[ordered.starts[1:]] - total[ordered.starts[:-1]]
 
     def _from(
         self, ranges: TimeRanges, partitions: np.ndarray, begins: np.ndarray, rows: np.ndarray, times: np.ndarray
     ) -> np.ndarray:
-        """Return the first rows of the frames of these rows, one in each partition, with these times."""
+        """Return the first row of the frame of one row in each partition, with these places and times."""
         early = ranges.first_from(partitions, times - self.micros_before)
         if self.groups_before:
             early = np.minimum(early, ranges.group_starts(rows, -self.groups_before))
         return np.maximum(np.minimum(early, rows - self.before), begins)
 
     def _output(self, ordered: OrderedRows, ranges: TimeRanges, first: np.ndarray, decided: np.ndarray) -> pa.Table:
-        """Return the rows from `first` to before `decided` of each partition with the rows of their frames."""
+        """Return the rows from `first` until `decided` of each partition with the rows of their frames."""
         chosen = np.flatnonzero(first < decided)
         if len(chosen) == 0:
             return pa.table({})
@@ -125,5 +125,5 @@ class FrameRows(WholeSections):
         place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rows = place + np.repeat(begin, sizes)
         fresh = (rows >= np.repeat(first, sizes)) & (rows < np.repeat(decided, sizes))
-        output = take_rows(ordered.rows.drop_columns([GIVEN]), rows)
+        output = take_rows(ordered.rows.drop_columns([EMITTED]), rows)
         return output.append_column(FRESH, pa.array(fresh)).append_column(PLACE, pa.array(place))

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.operators.framing.excluded_rows import Exclusion, without
-from cepsql.operators.framing.frame_rows import GIVEN, FrameRows
+from cepsql.operators.framing.frame_rows import EMITTED, FrameRows
 from cepsql.operators.framing.spans import Spans
 from cepsql.operators.running import as_decimals, mean_of, nearest_doubles, unscaled
 from cepsql.operators.time_ranges import TimeRanges
@@ -52,15 +52,14 @@ class FramedCall:
 
 @dataclass(frozen=True)
 class Framed(FrameRows):
-    """Gives out each row once, when all rows of its frames are there, with the values of functions over them and
-    without its key.
+    """Emits each row once, when its frames are complete, with the values of functions over them and without its key.
 
-    What it keeps is what `FrameRows` keeps. Values are Spark's to the last bit: sums of floats are added in the order
-    of the rows, anew for each frame.
+    Its state is that of `FrameRows`. Values are Spark's to the last bit: sums of floats are added in the order of the
+    rows, from the first row of each frame.
 
-    calls: their frames lie within the reach of the operator.
-    types: of the output column of each call.
-    wraps: sums of integers that outgrow BIGINT begin at its other end; else they raise OperationalError.
+    calls: the functions; their frames lie within the reach of the operator.
+    types: the type of each call's output column.
+    wraps: sums of integers beyond BIGINT wrap around; otherwise they raise OperationalError.
     """
 
     calls: tuple[FramedCall, ...] = ()
@@ -72,7 +71,7 @@ class Framed(FrameRows):
         if not sizes.any():
             return pa.table({})
         fresh = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-        output = take_rows(ordered.rows.drop_columns([GIVEN, *self.layout.key_names]), fresh)
+        output = take_rows(ordered.rows.drop_columns([EMITTED, *self.layout.key_names]), fresh)
         frames: dict[tuple, Spans] = {}
         for call, kind in zip(self.calls, self.types, strict=True):
             reach = call.first, call.last, call.times, call.groups, call.excluded

@@ -1,4 +1,4 @@
-"""All rows of one partition key that a stage has seen, told apart by what the watermark makes of them."""
+"""The rows of one partition key in a stage: released, waiting for the watermark, or late."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -28,13 +28,13 @@ from cepsql.pattern.program import MatchProgram
 class KeyRows:
     """The rows of one key, in order.
 
-    released: those that may be matched.
-    waiting:  those above the bound; None for none, as below.
-    late:     those that came at or below the bound of their time.
+    released: the rows that may be matched.
+    waiting:  the rows above the bound, or None.
+    late:     the late rows, or None.
     bound:    the event time up to which rows were released; END_OF_TIME for a bounded relation.
-    timeless: how many more have no event time.
+    timeless: the number of rows without event time.
     scan:     how many of the released rows are there only for PREV.
-    number:   how many matches were given out before.
+    number:   the number of earlier matches.
     """
 
     released: pa.Table
@@ -46,7 +46,7 @@ class KeyRows:
     number: int = 0
 
     def partition(self) -> Partitions:
-        """Return the released rows as the matcher takes them."""
+        """Return the released rows as input of the matcher."""
         scan, end, number = (np.array([n], np.int64) for n in (self.scan, self.released.num_rows, self.number))
         return Partitions(self.released, np.append([0], end), scan, end, number, self.bound)
 
@@ -54,10 +54,10 @@ class KeyRows:
 def sort_batches(
     program: MatchProgram, inputs: tuple[StageInput, ...], batches: Iterable[Sequence[bytes]], ties: Sequence[str]
 ) -> KeyRows | None:
-    """Take the packets of one key, micro-batch by micro-batch, as the stage of a standing query does.
+    """Process the packets of one key, micro-batch by micro-batch, as the stage of a standing query does.
 
     ties: the columns that break the last ties.
-    Returns None if there is no row of the key.
+    Returns None if the key has no row.
     """
     stage = Stage(MatchOperator(program, _keep_all), inputs, "")
     state, bound, late, timeless = None, BEGINNING, [], 0
@@ -66,7 +66,7 @@ def sort_batches(
         advanced = advance(stage, state, packets)
         state, bound, timeless = advanced.state, advanced.bound, timeless + advanced.counts.rows.null_time
     last = first_state(stage.operator, len(inputs)) if state is None else decode(state, stage.operator, stage.identity)
-    (held,), (waiting,) = last.kept.held, last.kept.waiting
+    (held,), (waiting,) = last.operator_state.held, last.operator_state.waiting
     ranks = Numbering(last.origins).ranks()
     held = None if held is None else _without_marks(held)
     late = [table for table in late if table.num_rows]
@@ -77,37 +77,39 @@ def sort_batches(
     def ordered(table: pa.Table) -> pa.Table:
         return partition_rows(table, [], "t", program.order, ties, ranks)[0]
 
-    # The stage has laid held rows in order.
+    # Held rows are in order.
     released = ordered(tables[0].schema.empty_table()) if held is None else held
     waiting = None if waiting is None else ordered(waiting)
     return KeyRows(released, waiting, ordered(stack(late)) if late else None, bound, timeless)
 
 
 def state_of_key(program: MatchProgram, state: State, key: list[pa.Array]) -> State | None:
-    """Return the state of a bucket with the rows of one key only; None if it holds none.
+    """Return the state of a bucket with the rows of one key only; None without such rows.
 
-    key: one array of one value a PARTITION BY column.
+    key: for each PARTITION BY column an array of one value.
     """
-    (held,), (waiting,) = state.kept.held, state.kept.waiting
+    (held,), (waiting,) = state.operator_state.held, state.operator_state.waiting
     held, waiting = _of_key(program, held, key), _of_key(program, waiting, key)
     if held is None and waiting is None:
         return None
-    return replace(state, kept=replace(state.kept, held=(held,), waiting=(waiting,)))
+    return replace(state, operator_state=replace(state.operator_state, held=(held,), waiting=(waiting,)))
 
 
 def held_rows(program: MatchProgram, state: State, key: list[pa.Array], ties: Sequence[str]) -> KeyRows:
-    """Return what a state holds that has the rows of one key only; see `state_of_key`."""
-    (held,), (waiting,) = state.kept.held, state.kept.waiting
+    """Return the rows of a state that has one key only; see `state_of_key`."""
+    (held,), (waiting,) = state.operator_state.held, state.operator_state.waiting
     if waiting is not None:
         waiting = partition_rows(waiting, [], "t", program.order, ties, Numbering(state.origins).ranks())[0]
     context = 0 if held is None else pc.sum(held[CONTEXT]).as_py()
     if held is not None:
         released = _without_marks(held)
     else:
-        # One of the two is there.
+        # At least one of the two is not None.
         assert waiting is not None
         released = waiting.schema.empty_table()
-    number = int(read_numbers(state.kept.sections.get(NUMBERS), [column.name for column in program.keys], key, 1)[0])
+    number = int(
+        read_numbers(state.operator_state.sections.get(NUMBERS), [column.name for column in program.keys], key, 1)[0]
+    )
     return KeyRows(released, waiting, None, state.bound, scan=context, number=number)
 
 
@@ -123,7 +125,7 @@ def _of_key(program: MatchProgram, table: pa.Table | None, key: list[pa.Array]) 
 
 
 def _without_marks(held: pa.Table) -> pa.Table:
-    """Return held rows with the columns that rows come with."""
+    """Return held rows without the columns that the stage adds."""
     marks = (FIRST, CONTEXT, COVERED)
     return held.drop_columns([name for name in marks if name in held.column_names])
 
@@ -133,5 +135,5 @@ def _rows(packets: Sequence[bytes]) -> list[pa.Table]:
 
 
 def _keep_all(program: MatchProgram, partitions: Partitions) -> Scanned:
-    """Decide nothing, so that the stage holds every released row."""
+    """Decide no row, so that the stage holds every released row."""
     return Scanned(pa.table({}), partitions.scan, partitions.numbers, 0, 0)

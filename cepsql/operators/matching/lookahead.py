@@ -1,4 +1,4 @@
-"""Hold back matches whose measures read rows that have not come yet: NEXT beyond the last released row."""
+"""Hold back matches whose measures read rows that have not arrived: NEXT beyond the last released row."""
 
 from dataclasses import replace
 
@@ -8,25 +8,25 @@ import pyarrow as pa
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.backtracking.match_arrays import skip_place
 from cepsql.pattern.measures import measure_table
-from cepsql.pattern.ordered_rows import Found, Matches, Partitions
+from cepsql.pattern.ordered_rows import Matches, Partitions, ScanResult
 from cepsql.pattern.program import MatchProgram, Measure, Navigation
 
 
-def hold_for_next(program: MatchProgram, partitions: Partitions, found: Found) -> Found:
-    """Return what was found without the matches that must wait for a later row of their partition.
+def hold_for_next(program: MatchProgram, partitions: Partitions, result: ScanResult) -> ScanResult:
+    """Remove the matches that must wait for a later row of their partition.
 
     The matches after such a match wait with it; the next scan begins at its start. At the end of time nothing waits.
     """
     sources = [measure.source for measure in program.measures]
     ahead = [source for source in sources if isinstance(source, Navigation) and source.shift > 0]
-    if not ahead or partitions.bound == END_OF_TIME or len(found.matches.start) == 0:
-        return found
-    waits = _furthest(program, partitions, found.matches, ahead) >= partitions.ends[found.matches.partition]
-    return without_matches(program, partitions, found, waits) if waits.any() else found
+    if not ahead or partitions.bound == END_OF_TIME or len(result.matches.start) == 0:
+        return result
+    waits = _furthest(program, partitions, result.matches, ahead) >= partitions.ends[result.matches.partition]
+    return without_matches(program, partitions, result, waits) if waits.any() else result
 
 
 def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, ahead: list[Navigation]) -> np.ndarray:
-    """Return for each match the last row that these navigations read, -1 where they find no row to start from."""
+    """Return for each match the last row that these navigations read, -1 if they have no row to start from."""
     probes = tuple(Measure(f"p{i}", replace(source, column="row", shift=0)) for i, source in enumerate(ahead))
     numbered = replace(partitions, rows=pa.table({"row": np.arange(partitions.rows.num_rows)}))
     # The last row of a match reads furthest.
@@ -40,10 +40,10 @@ def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, a
     return furthest
 
 
-def without_matches(program: MatchProgram, partitions: Partitions, found: Found, waits: np.ndarray) -> Found:
-    """Drop in each partition the first match that waits and all after it, with their misplaced skips and what was given
-    up there."""
-    matches, scan, numbers = found.matches, found.scan.copy(), found.numbers.copy()
+def without_matches(program: MatchProgram, partitions: Partitions, result: ScanResult, waits: np.ndarray) -> ScanResult:
+    """Remove in each partition the first match that waits and all after it, with their misplaced skips and the attempts
+    that were given up there."""
+    matches, scan, numbers = result.matches, result.scan.copy(), result.numbers.copy()
     waiting, first = np.unique(matches.partition[waits], return_index=True)
     stop = np.flatnonzero(waits)[first]
     scan[waiting] = matches.start[stop]
@@ -51,7 +51,7 @@ def without_matches(program: MatchProgram, partitions: Partitions, found: Found,
     limit = np.full(len(scan), len(waits), np.int64)
     limit[waiting] = stop
     keep = np.arange(len(waits)) < limit[matches.partition]
-    kept = Matches(
+    remaining = Matches(
         partition=matches.partition[keep],
         start=matches.start[keep],
         length=matches.length[keep],
@@ -59,19 +59,19 @@ def without_matches(program: MatchProgram, partitions: Partitions, found: Found,
         complete=matches.complete[keep],
         labels=matches.labels[np.repeat(keep, matches.length)],
     )
-    misplaced = found.misplaced - _misplaced(program, matches, ~keep)
-    given_up = given_up_before(partitions, found, scan)
-    return replace(found, matches=kept, scan=scan, numbers=numbers, misplaced=misplaced, given_up=given_up)
+    misplaced = result.misplaced - _misplaced(program, matches, ~keep)
+    given_up = given_up_before(partitions, result, scan)
+    return replace(result, matches=remaining, scan=scan, numbers=numbers, misplaced=misplaced, given_up=given_up)
 
 
-def given_up_before(partitions: Partitions, found: Found, scan: np.ndarray) -> np.ndarray:
-    """Return which attempts were given up before a row of each partition."""
-    partition = np.searchsorted(partitions.starts, found.given_up, "right") - 1
-    return found.given_up[found.given_up < scan[partition]]
+def given_up_before(partitions: Partitions, result: ScanResult, scan: np.ndarray) -> np.ndarray:
+    """Return the attempts that were given up before the row `scan` of each partition."""
+    partition = np.searchsorted(partitions.starts, result.given_up, "right") - 1
+    return result.given_up[result.given_up < scan[partition]]
 
 
 def _misplaced(program: MatchProgram, matches: Matches, chosen: np.ndarray) -> int:
-    """Return after how many of the chosen matches the skip to a variable led nowhere."""
+    """Return the number of chosen matches whose skip to a variable led nowhere."""
     if not program.skip_to:
         return 0
     ends = np.cumsum(matches.length)

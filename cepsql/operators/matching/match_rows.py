@@ -1,4 +1,4 @@
-"""Functions on ordered rows: what they return, and the one that matches row patterns."""
+"""The matching of row patterns as a function on ordered rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.matching.lookahead import given_up_before, hold_for_next, without_matches
-from cepsql.pattern.backtracking.match_arrays import FoundBuilder
+from cepsql.pattern.backtracking.match_arrays import ScanResultBuilder
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.measures import measure_table
-from cepsql.pattern.ordered_rows import Found, Partitions
+from cepsql.pattern.ordered_rows import Partitions, ScanResult
 from cepsql.pattern.output import (
     JUMPED,
     asks_for_unmatched,
@@ -25,17 +25,17 @@ from cepsql.pattern.program import MatchProgram
 
 @dataclass(frozen=True)
 class Scanned:
-    """What a function made of ordered rows.
+    """The result of a function on ordered rows.
 
-    output:   rows to give out.
+    output:   the output rows.
     scan:     for each partition the first row that the function must see again.
     numbers:  for each partition the number of matches so far.
-    matches:  how many matches are in the output.
-    timeouts: how many timed-out partial matches are.
-    misplaced: how many skips to a variable led nowhere.
-    given_up: how many attempts took too many steps.
-    covered:  whether a match covers each row, if the program gives out rows that none covers; else None.
-    jumped:   for each of several windows, whether a match that it has given out jumps over each row.
+    matches:  the number of matches in the output.
+    timeouts: the number of timed-out partial matches in the output.
+    misplaced: the number of skips to a variable that led nowhere.
+    given_up: the number of attempts that took too many steps.
+    covered:  for each row whether a match covers it, if the program emits unmatched rows; otherwise None.
+    jumped:   for each of several windows and each row, whether an emitted match of the window jumps over the row.
     """
 
     output: pa.Table
@@ -53,7 +53,7 @@ OrderedFunction = Callable[[MatchProgram, Partitions], Scanned]
 
 
 SLICE_ROWS = 2**20
-"""So many rows are matched at a time: what is computed of each row is not there for all rows at once."""
+"""How many rows are matched at a time, to limit the memory of values computed for each row."""
 
 
 def match_rows(program: MatchProgram, partitions: Partitions, slice_rows: int = SLICE_ROWS) -> Scanned:
@@ -66,41 +66,41 @@ def match_rows(program: MatchProgram, partitions: Partitions, slice_rows: int = 
 
 
 def jumped_names(program: MatchProgram) -> tuple[str, ...]:
-    """Return the columns that tell, for each of several windows, over which rows its matches jump."""
+    """Return for each of several windows the column that marks the rows over which its matches jump."""
     return tuple(f"{JUMPED}{i}" for i in range(len(program.programs))) if program.beside else ()
 
 
 def _match_beside(program: MatchProgram, partitions: Partitions) -> Scanned:
-    """Find the matches of several windows, and give out the rows that all of them have decided.
+    """Find the matches of several windows, and emit the rows that all of them have decided.
 
-    What one of them has decided before the others is found again with the next rows, so that nothing but the rows over
-    which its last match jumps needs to be remembered.
+    Matches that one window decides before the others are found again with the next rows, so that the state needs only
+    the rows over which its last match jumps.
     """
     before = [partitions.rows[name].to_numpy() for name in jumped_names(program)]
-    found: list[Found] = []
+    results: list[ScanResult] = []
     for each, jumped in zip(program.programs, before, strict=True):
         begun = replace(partitions, scan=_first_free(jumped, partitions))
-        found.append(hold_for_next(each, begun, find_matches(each, begun)))
-    scan = np.minimum.reduce([of_each.scan for of_each in found])
+        results.append(hold_for_next(each, begun, find_matches(each, begun)))
+    scan = np.minimum.reduce([of_each.scan for of_each in results])
     columns: dict[str, pa.ChunkedArray] = {}
-    kept: list[Found] = []
-    for each, of_each in zip(program.programs, found, strict=True):
+    decided_results: list[ScanResult] = []
+    for each, of_each in zip(program.programs, results, strict=True):
         waits = of_each.matches.start >= scan[of_each.matches.partition]
         decided = without_matches(each, partitions, of_each, waits)
-        kept.append(replace(decided, scan=scan, given_up=given_up_before(partitions, decided, scan)))
-        table = measure_table(each, partitions, decided.matches, rows_without_match(partitions, kept[-1]))
+        decided_results.append(replace(decided, scan=scan, given_up=given_up_before(partitions, decided, scan)))
+        table = measure_table(each, partitions, decided.matches, rows_without_match(partitions, decided_results[-1]))
         columns |= dict(zip(table.column_names, table.columns, strict=True))
     return Scanned(
         output=pa.table(columns),
         scan=scan,
         numbers=partitions.numbers,
-        matches=sum(len(of_each.matches.start) for of_each in kept),
+        matches=sum(len(of_each.matches.start) for of_each in decided_results),
         timeouts=0,
-        misplaced=sum(of_each.misplaced for of_each in kept),
-        given_up=sum(len(of_each.given_up) for of_each in kept),
+        misplaced=sum(of_each.misplaced for of_each in decided_results),
+        given_up=sum(len(of_each.given_up) for of_each in decided_results),
         jumped=tuple(
             _jumped(each, partitions, of_each, jumped)
-            for each, of_each, jumped in zip(program.programs, kept, before, strict=True)
+            for each, of_each, jumped in zip(program.programs, decided_results, before, strict=True)
         ),
     )
 
@@ -111,14 +111,14 @@ def _first_free(jumped: np.ndarray, partitions: Partitions) -> np.ndarray:
     return np.minimum(free[np.searchsorted(free, partitions.scan)], partitions.ends)
 
 
-def _jumped(program: MatchProgram, partitions: Partitions, found: Found, before: np.ndarray) -> np.ndarray:
-    """Return over which rows matches jump that were given out; `before` says so of those of earlier scans."""
-    matches, jumped, builder = found.matches, before.copy(), FoundBuilder(partitions)
+def _jumped(program: MatchProgram, partitions: Partitions, result: ScanResult, before: np.ndarray) -> np.ndarray:
+    """Return for each row whether an emitted match jumps over it; `before` is the same for earlier scans."""
+    matches, jumped, builder = result.matches, before.copy(), ScanResultBuilder(partitions)
     ends = np.cumsum(matches.length)
     last = np.flatnonzero(np.append(matches.partition[1:] != matches.partition[:-1], [True] * bool(len(ends))))
     for i in last.tolist():
         labels = matches.labels[ends[i] - matches.length[i] : ends[i]].tolist()
-        begin, start = int(found.scan[matches.partition[i]]), int(matches.start[i])
+        begin, start = int(result.scan[matches.partition[i]]), int(matches.start[i])
         jumped[begin : start + (builder.skipped(program, labels) if labels else 1)] = True
     return jumped
 
@@ -126,26 +126,26 @@ def _jumped(program: MatchProgram, partitions: Partitions, found: Found, before:
 def _match(program: MatchProgram, partitions: Partitions) -> Scanned:
     if program.beside:
         return _match_beside(program, partitions)
-    found = hold_for_next(program, partitions, find_matches(program, partitions))
-    covered = covered_rows(partitions, found.matches) if asks_for_unmatched(program) else None
-    unmatched = None if covered is None else unmatched_rows(partitions, found, covered)
+    result = hold_for_next(program, partitions, find_matches(program, partitions))
+    covered = covered_rows(partitions, result.matches) if asks_for_unmatched(program) else None
+    unmatched = None if covered is None else unmatched_rows(partitions, result, covered)
     if gives_each_row(program):
-        unmatched = rows_without_match(partitions, found)
-    matches = int(np.count_nonzero(found.matches.complete))
+        unmatched = rows_without_match(partitions, result)
+    matches = int(np.count_nonzero(result.matches.complete))
     return Scanned(
-        output=measure_table(program, partitions, found.matches, unmatched),
-        scan=found.scan,
-        numbers=found.numbers,
+        output=measure_table(program, partitions, result.matches, unmatched),
+        scan=result.scan,
+        numbers=result.numbers,
         matches=matches,
-        timeouts=len(found.matches.complete) - matches,
-        misplaced=found.misplaced,
-        given_up=len(found.given_up),
+        timeouts=len(result.matches.complete) - matches,
+        misplaced=result.misplaced,
+        given_up=len(result.given_up),
         covered=covered,
     )
 
 
 def _slices(starts: np.ndarray, rows: int) -> list[int]:
-    """Return the partitions that begin slices of at least so many rows, and the number of partitions."""
+    """Return the first partitions of slices of at least `rows` rows, and the number of partitions."""
     last = len(starts) - 1
     begins = [0]
     while begins[-1] < last:
@@ -154,7 +154,7 @@ def _slices(starts: np.ndarray, rows: int) -> list[int]:
 
 
 def _slice(partitions: Partitions, begin: int, end: int) -> Partitions:
-    """Return some of the partitions as if they were all."""
+    """Return the partitions from `begin` to `end`."""
     first, past = partitions.starts[[begin, end]].tolist()
     chosen = slice(begin, end)
     return replace(
@@ -168,7 +168,7 @@ def _slice(partitions: Partitions, begin: int, end: int) -> Partitions:
 
 
 def _joined(slices: list[Scanned], begins: np.ndarray) -> Scanned:
-    """Return what was made of slices that begin at these rows, as if it were of all rows at once."""
+    """Merge the results of slices that begin at these rows."""
     return Scanned(
         output=pa.concat_tables([one.output for one in slices]),
         scan=np.concatenate([one.scan + begin for one, begin in zip(slices, begins, strict=True)]),

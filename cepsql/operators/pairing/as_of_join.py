@@ -78,7 +78,7 @@ class AsOfJoinOperator(WholeSections):
         left, right = rows
         asked = [name for i, name in enumerate(self.left.key_names) if i not in self.null_safe]
         null = np.any([null_keys(side, asked) for side in rows if side is not None], axis=0)
-        keep = None if right is None or self.forward else Keep(self._kept(right, null, new))
+        keep = None if right is None or self.forward else Keep(self._first_to_keep(right, null, new))
         if left is None:
             return Step(pa.table({}), [None, keep])
         partition = np.repeat(np.arange(len(left.starts) - 1), np.diff(left.starts))
@@ -142,7 +142,7 @@ class AsOfJoinOperator(WholeSections):
             asked = asked[self._within(left, right, partition, place)[asked]]
         return holding
 
-    def _kept(self, right: OrderedRows, null: np.ndarray, new: int) -> np.ndarray:
+    def _first_to_keep(self, right: OrderedRows, null: np.ndarray, new: int) -> np.ndarray:
         """Return the first row of the right that is kept of each partition."""
         last = self._last(right, null)
         if self.tolerance is None:

@@ -1,4 +1,4 @@
-"""Rows of two streams with equal keys whose event times lie close to each other: pairs, and rows that met nobody."""
+"""Interval joins: pairs of rows with equal keys and close event times, and unmatched rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from cepsql.ordered.row_layout import BEGINNING, RowLayout
 from cepsql.ordered.sorting import stable_order
 
 UNBOUNDED = 2**58
-"""The `high`, or less it the `low`, of a join whose rows say themselves how long they can be met; microseconds."""
+"""The `high`, or negated the `low`, of a join whose rows have time limits of their own; microseconds."""
 
 _MATCHED = "matched"
 
 
 class JoinKind(StrEnum):
-    """What a join gives out: pairs, pairs and unmatched rows, or the rows of the left with or without a partner."""
+    """The output of a join: pairs, pairs and unmatched rows, or the left rows with or without a match."""
 
     INNER = "INNER"
     LEFT = "LEFT"
@@ -35,23 +35,23 @@ class JoinKind(StrEnum):
 
 @dataclass(frozen=True)
 class IntervalJoinOperator(WholeSections):
-    """Joins rows with equal keys and low <= right time - left time <= high, at times that either side's rows allow.
+    """Joins rows with equal keys and low <= right time - left time <= high, within time limits of either side's rows.
 
-    A pair comes out as soon as both rows are released, so in the order of the later one of the two times; so does the
-    left row of a SEMI join, once. A row that met nobody comes out, where the kind asks for it, as soon as no row to
-    come can meet it. A key with NULL meets nobody. Rows that no row to come can meet are forgotten.
+    A pair is emitted as soon as both rows are released, and thus in the order of the later one of the two times; so is
+    the left row of a SEMI join, once. An unmatched row is emitted, if the kind includes it, as soon as no later row can
+    match it. A key with NULL matches nothing. Rows that no later row can match are removed.
 
-    Output columns: the keys k*, `t`, which is the later time, and the columns of each side after LEFT and RIGHT, the
-    times l_t and r_t among them; NULL for the side that is missing. SEMI and ANTI have those of the left only.
+    Output columns: the keys k*, `t`, which is the later time, and the columns of each side with the prefixes LEFT and
+    RIGHT, among them the times l_t and r_t; NULL for a missing side. SEMI and ANTI have those of the left only.
 
     left, right: the layouts of the two sides.
     low, high:   microseconds, low <= high.
-    kind:        what comes out.
+    kind:        the output.
     columns:     the columns of the left and of the right beside the keys; LEFT needs those of the right, FULL both.
-    condition:   what must hold of a pair beside; None for nothing.
-    limits:      for each side the BIGINT column with the time up to which rows of the other side meet a row, beside
-                 `low` and `high`; NULL: none do. None for a side whose rows say no such time.
-    filter:      pairs for which this does not hold meet, and do not come out; INNER only. None: all do.
+    condition:   a further condition of a match, or None.
+    limits:      for each side the BIGINT column with the time up to which rows of the other side match a row, beside
+                 `low` and `high`; NULL: none match. None for a side without such a column.
+    filter:      pairs that do not fulfil it match, but are not emitted; INNER only. None: all are.
     """
 
     left: RowLayout
@@ -82,11 +82,11 @@ class IntervalJoinOperator(WholeSections):
 
     @property
     def holds(self) -> tuple[int | None, int | None]:
-        """How many microseconds the left and the right time of an output row may lie behind the bound; None: any."""
+        """How many microseconds the left and right time of an output row may lie behind the bound; None: no limit."""
         return time_holds(self.low, self.high)
 
     def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        """Rows go when no row to come can meet them."""
+        """Return when no later row can match a row."""
         ends = self._ends(held.rows, side)
         if self.limits[side] is None:
             return ends[held.pending]
@@ -100,12 +100,12 @@ class IntervalJoinOperator(WholeSections):
             left, right = rows
             assert left is not None and right is not None
             one, other = chosen_pairs(self.filter, left.rows, met[0], right.rows, met[1])
-            # Wide rows are laid in order as they are put together, and not once more.
+            # Order pairs before wide rows are joined, to copy them only once.
             order = stable_order(np.maximum(integers(left.rows["t"])[one], integers(right.rows["t"])[other]))
             tables.append(pairs(self.sides, left.rows, one[order], right.rows, other[order]))
         for side, ordered in enumerate(rows):
-            kept, single = self._settled(ordered, side, null, met[side], new)
-            keep.append(kept)
+            side_keep, single = self._settled(ordered, side, null, met[side], new)
+            keep.append(side_keep)
             if ordered is not None and len(single):
                 tables.append(self._single(ordered.rows, single, side))
         output = in_order(tables, "t")
@@ -115,22 +115,22 @@ class IntervalJoinOperator(WholeSections):
         return Step(output, keep, counts={"pairs": paired, "unmatched": output.num_rows - paired})
 
     def _marked(self, side: int) -> bool:
-        """Tell whether it matters of the rows of a side if they met one."""
+        """Tell whether the state marks matched rows of a side."""
         return self.kind == JoinKind.FULL or (side == 0 and self.kind != JoinKind.INNER)
 
     def _reach(self, side: int) -> int:
-        """Return for how long after its time a row of a side can meet rows that are released."""
+        """Return how long after its time a row of a side can match rows of the other side."""
         return -self.low if side else self.high
 
     def _ends(self, rows: pa.Table, side: int) -> np.ndarray:
-        """Return up to which time each row of a side can meet rows of the other one."""
+        """Return the time up to which each row of a side can match rows of the other one."""
         ends, name = integers(rows["t"]) + self._reach(side), self.limits[side]
         return ends if name is None else np.minimum(ends, integers(one_chunk(rows[name]).fill_null(BEGINNING)))
 
     def _pairs(
         self, left: OrderedRows | None, right: OrderedRows | None, null: np.ndarray, old: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of the pairs of which at least one row is new."""
+        """Return the pairs with at least one new row."""
         if left is None or right is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         times = integers(left.rows["t"])
@@ -138,7 +138,7 @@ class IntervalJoinOperator(WholeSections):
         ranges = TimeRanges(right)
         begins = ranges.first_from(partition, times + self.low)
         ends = ranges.first_after(partition, self._ends(left.rows, 0))
-        # Two rows that were both there before have met.
+        # Two old rows were paired before.
         begins = np.where(times > old, begins, np.maximum(begins, ranges.first_after(partition, np.array(old))))
         sizes = np.where(null[partition], 0, np.maximum(ends - begins, 0))
         one = np.repeat(np.arange(len(times)), sizes)
@@ -151,12 +151,12 @@ class IntervalJoinOperator(WholeSections):
     def _settled(
         self, ordered: OrderedRows | None, side: int, null: np.ndarray, met: np.ndarray, bound: int
     ) -> tuple[Keep | None, np.ndarray]:
-        """Return what of a side to keep, and its rows that come out by themselves."""
+        """Return the rows of a side to keep, and those to emit without a partner."""
         nothing = np.zeros(0, np.int64)
         if ordered is None:
             return None, nothing
         over = self._ends(ordered.rows, side) <= bound
-        # Rows that say themselves how long they can be met go in another order than that of their times.
+        # Rows with time limits of their own expire in another order than that of their times.
         first = ordered.starts[:-1] + (0 if self.limits[side] else count_flags(over, ordered.starts))
         pending = np.where(null, ordered.starts[1:], first)
         gone = over | np.repeat(null, np.diff(ordered.starts))
@@ -172,20 +172,20 @@ class IntervalJoinOperator(WholeSections):
         return keep, np.flatnonzero(gone & ~matched)
 
     def _single(self, rows: pa.Table, places: np.ndarray, side: int) -> pa.Table:
-        """Return rows of one side without a partner."""
+        """Return output rows of one side without a partner."""
         other = None if self.kind in (JoinKind.SEMI, JoinKind.ANTI) else self.columns[1 - side]
         return alone(self.sides[side], take_rows(rows, places), (LEFT, RIGHT)[side], other)
 
 
 def time_holds(low: int, high: int) -> tuple[int | None, int | None]:
-    """Return how many microseconds the left and the right time of a row may lie behind the bound at which it comes;
-    None where there is no limit."""
+    """Return how many microseconds the left and the right time of a row may lie behind the bound at which it is
+    emitted; None without a limit."""
     return _hold(high), _hold(-low)
 
 
 def time_hold(kind: JoinKind, low: int, high: int) -> int | None:
-    """Return how many microseconds the later time of a row may lie behind the bound at which it comes; None where there
-    is no limit."""
+    """Return how many microseconds the later time of a row may lie behind the bound at which it is emitted; None
+    without a limit."""
     left, right = time_holds(low, high)
     match kind:
         case JoinKind.INNER:

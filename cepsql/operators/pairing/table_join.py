@@ -1,4 +1,4 @@
-"""Rows of two tables that change, joined by equal keys, as changes of the joined table."""
+"""The join of two changing tables by equal keys, as changes of the joined table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,25 +30,25 @@ from cepsql.ordered.sorting import stable_order
 _SECTIONS = ("left", "right")
 _NUMBER, _MET = "n", "met"
 _SAMPLE, _MOST_SAMPLED, _MOST_DIFFERENT = 500, 20_000, 0.8
-"""How many rows name the partitions that tell whether rows repeat, how many rows of these are looked at, and which part
-of them may be different where they do."""
+"""How many rows select the partitions that are sampled for repeated rows, how many rows of these are sampled, and the
+greatest fraction of distinct rows at which rows count as repeated."""
 
 
 @dataclass(frozen=True)
 class TableJoinOperator(KeyedSections):
-    """Gives out how the join of two tables changes, whichever of them does.
+    """Emits the changes of the join of two tables when either of them changes.
 
-    Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the rows that
-    either table has. A key with NULL meets nobody, but for those that are `null_safe`.
+    KIND says whether a row is added or retracted. Its stage must pass rows on at once. Its state has the rows of both
+    tables. A key with NULL matches nothing, except for the `null_safe` ones.
 
     left, right: the layouts of the two sides, with IDENTITY and KIND among the values.
-    schemas:     the columns of each side that come out.
-    condition:   what a pair must fulfil beside equal keys; of each row it remembers how many it meets so.
+    schemas:     the output columns of each side.
+    condition:   the condition of a match beside equal keys; with one, the state has the number of matches of each row.
     asked:       the columns of each side that only the condition reads.
     null_safe:   the numbers of the keys whose NULLs are equal.
     identified:  something reads IDENTITY of its output, which is NULL otherwise.
-    Output columns: those of the left, each after LEFT, of the right, after RIGHT, and IDENTITY. Of a row without a
-    partner those of the other side are NULL; SEMI and ANTI have only the left.
+    Output columns: those of the left with the prefix LEFT, of the right with RIGHT, and IDENTITY. For a row without a
+    match those of the other side are NULL; SEMI and ANTI have only the left.
     """
 
     left: RowLayout
@@ -74,8 +74,7 @@ class TableJoinOperator(KeyedSections):
         return np.full(len(held.pending), NEVER)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
-        given = next((side for side in rows if side is not None), None)
-        if given is None:
+        if all(side is None for side in rows):
             return Step(pa.table({}), [None, None], sections)
         keys, null = self._keys(rows)
         left, right = (
@@ -99,7 +98,7 @@ class TableJoinOperator(KeyedSections):
         return Step(output, [None, None], {n: t for n, t in stored.items() if t.num_rows}, changes=changes)
 
     def _keys(self, rows: Sequence[OrderedRows | None]) -> tuple[list[pa.Array], np.ndarray]:
-        """Return the key of each partition, and which of them have NULL."""
+        """Return the key of each partition, and whether it has a NULL."""
         names = self.left.key_names
         there = [side for side in rows if side is not None and side.rows.num_rows]
         count = len(there[0].starts) - 1
@@ -108,7 +107,7 @@ class TableJoinOperator(KeyedSections):
         return partition_keys(names, there), null
 
     def _pairs(self, left: "_SideRows", right: "_SideRows", null: np.ndarray) -> np.ndarray:
-        """Return the pairs with a row whose number changes: the place of the left, of the right, and the change."""
+        """Return the pairs with a row whose count changes: the place of the left, of the right, and the change."""
         moved = left.was != left.now
         one, other = _meeting(left, np.flatnonzero(moved & ~null[left.group]), right, np.arange(len(right.group)))
         stays = np.flatnonzero(~moved & ~null[left.group])
@@ -119,7 +118,7 @@ class TableJoinOperator(KeyedSections):
         return np.stack([one, other, change])
 
     def _output(self, left: "_SideRows", right: "_SideRows", changed: np.ndarray) -> tuple[pa.Table, pa.Array]:
-        """Return rows from the places in both sides, -1 for no row, and weights."""
+        """Return output rows and changes from the places in both sides, -1 for no row, and the weights."""
         one, other, weights = changed
         columns = {LEFT + name: values for name, values in left.taken(one).items()}
         if self.kind not in (JoinKind.SEMI, JoinKind.ANTI):
@@ -129,7 +128,7 @@ class TableJoinOperator(KeyedSections):
         return take_rows(pa.table({**columns, IDENTITY: identity}), places), changes
 
     def _identity(self, left: "_SideRows", right: "_SideRows", one: np.ndarray, other: np.ndarray) -> pa.Array:
-        """Return what tells the rows that come out from one another."""
+        """Return the identities of the output rows."""
         if not self.identified:
             return pa.nulls(len(one), pa.string())
         mine = left.identity.take(_places(one))
@@ -141,12 +140,12 @@ class TableJoinOperator(KeyedSections):
 
 
 class _SideRows:
-    """The different rows of one side in the partitions of a batch.
+    """The distinct rows of one side in the partitions of a batch.
 
     group:    the partition of each row.
-    was, now: how often it is there before the batch, and after it.
-    met, meets: with how many rows of the other side it fulfils the condition of the join before the batch, and after
-              `meet` after it; None: all of its partition.
+    was, now: its count before and after the batch.
+    met, meets: the number of rows of the other side with which it fulfils the condition of the join, before the batch,
+              and, once `meet` was called, after it; None: all of its partition.
     """
 
     def __init__(
@@ -157,9 +156,9 @@ class _SideRows:
         join: TableJoinOperator,
         keys: list[pa.Array],
     ):
-        # Columns that are remembered under equal names have equal types.
+        # Columns with equal names in the state have equal types.
         names, prefix = join.left.key_names, (LEFT, RIGHT)[side]
-        self._names, self._given, self._prefix = names, join.schemas[side].names, prefix
+        self._names, self._output_names, self._prefix = names, join.schemas[side].names, prefix
         fields = [*join.schemas[side], *join.asked[side], pa.field(IDENTITY, pa.string())]
         tables, groups, weights, numbers, meetings = [], [], [], [], []
         self._others: pa.Table | None = None
@@ -206,7 +205,7 @@ class _SideRows:
         return one_chunk(self.rows[IDENTITY])
 
     def meet(self, mine: np.ndarray, theirs: np.ndarray, other: "_SideRows") -> None:
-        """Take the pairs that fulfil the condition: those of each row that changes, and those whose other row does."""
+        """Count the pairs that fulfil the condition: those of each row that changes, and those whose other row does."""
         assert self.met is not None
         moved = self.was != self.now
         was, change = np.zeros(len(self.was), np.int64), np.zeros(len(self.was), np.int64)
@@ -217,20 +216,20 @@ class _SideRows:
 
     def totals(self, numbers: np.ndarray) -> np.ndarray:
         """Return the sum over the rows of each partition."""
-        found = np.zeros(self.count, np.int64)
-        np.add.at(found, self.group, numbers)
-        return found
+        sums = np.zeros(self.count, np.int64)
+        np.add.at(sums, self.group, numbers)
+        return sums
 
     def taken(self, places: np.ndarray) -> dict[str, pa.Array]:
-        """Return the columns that come out of the rows at places, NULL for -1."""
-        given = self.rows.select(self._given)
+        """Return the output columns of the rows at places, NULL for -1."""
+        selected = self.rows.select(self._output_names)
         if (places >= 0).all():
-            return {name: one_chunk(column) for name, column in _columns(take_rows(given, places))}
+            return {name: one_chunk(column) for name, column in _columns(take_rows(selected, places))}
         chosen = _places(places)
-        return {name: one_chunk(column).take(chosen) for name, column in _columns(given)}
+        return {name: one_chunk(column).take(chosen) for name, column in _columns(selected)}
 
     def remembered(self, keys: list[pa.Array]) -> pa.Table:
-        """Return the rows that are there after the batch, those of other partitions among them."""
+        """Return the rows for the state after the batch, including those of other partitions."""
         there = np.flatnonzero(self.now)
         group = pa.array(self.group[there])
         columns = {name: key.take(group) for name, key in zip(self._names, keys, strict=True)}
@@ -243,8 +242,8 @@ class _SideRows:
 def _netted(
     rows: pa.Table, group: np.ndarray, weights: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the weights of equal rows of a partition, as `net_owned_rows` does, where that is worth it: in partitions
-    that lose a row, and in all if many rows are there twice."""
+    """Add the weights of equal rows of a partition, as `net_owned_rows` does, where it pays: in partitions that lose a
+    row, and in all if many rows are repeated."""
     lose = np.bincount(group[weights < 0], minlength=count) > 0
     mine = np.arange(len(group)) if _repeats(rows, group, count) else np.flatnonzero(lose[group])
     owners = numbered_among(mine, [pa.array(group), one_chunk(rows[IDENTITY])], len(group))
@@ -252,13 +251,13 @@ def _netted(
 
 
 def _repeats(rows: pa.Table, group: np.ndarray, count: int) -> bool:
-    """Tell whether many rows equal others of their partition, by some partitions; those that came are the last rows."""
+    """Tell from a sample whether many rows equal others of their partition; the last rows are the new ones."""
     at = max(0, len(group) - _SAMPLE)
     sampled = np.zeros(count, bool)
     sampled[group[at : at + _SAMPLE]] = True
     mine = np.flatnonzero(sampled[group])[-_MOST_SAMPLED:]
     owner, chosen = pa.array(group[mine]), pa.array(mine)
-    # Mostly the identities tell rows apart, and no other column is compared.
+    # Usually the identities differ, and no other column is compared.
     for names in ([IDENTITY], rows.column_names):
         _, different = key_codes([owner, *(one_chunk(rows[name]).take(chosen) for name in names)], len(mine))
         if different >= len(mine) * _MOST_DIFFERENT:
@@ -267,7 +266,7 @@ def _repeats(rows: pa.Table, group: np.ndarray, count: int) -> bool:
 
 
 def _meeting(left: _SideRows, mine: np.ndarray, right: _SideRows, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all pairs of rows at these places, ascending, that have the same partition."""
+    """Return all pairs of rows at these places, ascending, with the same partition."""
     sizes, group = np.bincount(right.group[theirs], minlength=right.count), left.group[mine]
     size = sizes[group]
     begin = np.cumsum(sizes)[group] - size
@@ -275,7 +274,7 @@ def _meeting(left: _SideRows, mine: np.ndarray, right: _SideRows, theirs: np.nda
 
 
 def _alone(side: _SideRows, other: _SideRows, null: np.ndarray, met: bool = False) -> np.ndarray:
-    """Return the rows of a side without a partner, or those with one (`met`), whose number changes."""
+    """Return the rows of a side without a match, or those with one (`met`), whose count changes."""
     if side.met is not None and side.meets is not None:
         was, now = side.met > 0, side.meets > 0
     else:

@@ -1,7 +1,7 @@
-"""What an operator remembers of each key, so kept that a micro-batch costs what changes, and not what there is.
+"""State by key, stored so that a micro-batch costs what changes, not what there is.
 
-As in a log-structured merge tree, what a micro-batch leaves of its keys is a level of its own, which stands before the
-older ones; levels of about equal size are merged into one.
+As in a log-structured merge tree, each micro-batch writes the state of its keys as a new level, which overrides older
+ones; levels of similar size are merged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,21 +18,21 @@ from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.plain_columns import one_chunk, stack
 
 _GROWTH = 2
-"""An older level is at least so many times as large as what is newer."""
+"""An older level is at least so many times as large as all newer ones."""
 
 _MOST_BYTES = 2**30
-"""Levels that are larger together stay apart: a column of a table has its limits."""
+"""Levels that would be larger together are not merged: the size of a column is limited."""
 
 Forgets = Callable[[str, pa.Table], np.ndarray | None]
-"""Tells of the rows of a section which need not be remembered any more; None: all do."""
+"""(section, rows) -> which rows can be removed from the state; None: none."""
 
 
 @dataclass(frozen=True)
 class KeyedRows:
     """The sections of an operator whose rows belong to keys.
 
-    names:  of the key columns.
-    levels: what is remembered, the oldest first.
+    names:  the names of the key columns.
+    levels: the rows, oldest level first.
     """
 
     names: tuple[str, ...]
@@ -44,26 +44,26 @@ class KeyedRows:
         return {name: section.rows.schema for level in self.levels for name, section in level.sections.items()}
 
     def of(self, hashes: np.ndarray) -> dict[str, pa.Table]:
-        """Return what is remembered of the keys with these hashes, ascending, each once; sections without rows are left
+        """Return the sections of the keys with these hashes, ascending and distinct; sections without rows are left
         out."""
-        found: dict[str, list[pa.Table]] = {}
+        tables_by_name: dict[str, list[pa.Table]] = {}
         for level in reversed(self.levels):
             places, there = places_of(level.hashes, hashes)
             for name, section in level.sections.items():
                 rows = section.of(places)
                 if rows.num_rows:
-                    found.setdefault(name, []).append(rows)
+                    tables_by_name.setdefault(name, []).append(rows)
             hashes = hashes[~there]
-        return {name: stack(tables) for name, tables in found.items()}
+        return {name: stack(tables) for name, tables in tables_by_name.items()}
 
     def replaced(self, hashes: np.ndarray, sections: Mapping[str, pa.Table], forgets: Forgets) -> "KeyedRows":
-        """Return what is to be remembered once the keys with these hashes have the rows of `sections`, and no more."""
+        """Return the state in which the keys with these hashes have exactly the rows of `sections`."""
         by_section = {name: sorted_hashes(self.row_hashes(rows)) for name, rows in sections.items() if rows.num_rows}
         with_rows = united([one.hashes for one in by_section.values()])
         if not np.array_equal(with_rows, hashes):
             if not contained(hashes, with_rows).all():
                 raise AssertionError("an operator remembers rows of keys that did not come")
-            # A key without rows says something only where an older level has some.
+            # A key without rows matters only if an older level has rows of it.
             matters = contained(with_rows, hashes)
             for level in self.levels:
                 matters |= contained(level.hashes, hashes)
@@ -79,14 +79,14 @@ class KeyedRows:
 
 
 def keyed_rows(names: Sequence[str], sections: Mapping[str, pa.Table]) -> KeyedRows:
-    """Return sections as what is remembered of their keys, by the names of the key columns."""
+    """Return sections as state by key, with these names of the key columns."""
     nothing = KeyedRows(tuple(names))
     hashes = [nothing.row_hashes(rows) for rows in sections.values() if rows.num_rows]
     return nothing.replaced(distinct(np.concatenate(hashes)), sections, lambda *_: None) if hashes else nothing
 
 
 def touched_hashes(names: Sequence[str], sides: Sequence[OrderedRows | None]) -> np.ndarray:
-    """Return the hashes of the keys of ordered rows, ascending, each once."""
+    """Return the hashes of the keys of ordered rows, ascending and distinct."""
     there = [side for side in sides if side is not None and side.rows.num_rows]
     if not there:
         return np.zeros(0, np.uint32)
@@ -94,7 +94,7 @@ def touched_hashes(names: Sequence[str], sides: Sequence[OrderedRows | None]) ->
 
 
 def _merged(levels: tuple[Level, ...], forgets: Forgets) -> tuple[Level, ...]:
-    """Merge the newest levels where an older one is not much larger."""
+    """Merge the newest levels with older ones that are not much larger."""
     first = len(levels) - 1
     newer, bytes_newer = levels[-1].size, levels[-1].nbytes
     while first > 0 and levels[first - 1].size < _GROWTH * newer:
@@ -110,7 +110,7 @@ def _merged(levels: tuple[Level, ...], forgets: Forgets) -> tuple[Level, ...]:
 
 
 def _merge(levels: Sequence[Level], forgets: Forgets | None) -> Level:
-    """Return one level in place of several; `forgets`: no older one is left."""
+    """Merge several levels into one; with `forgets`, no older level is left."""
     lasting = _lasting(levels)
     hashes = np.concatenate([level.hashes[chosen] for level, chosen in zip(levels, lasting, strict=True)])
     by_hash = sorted_hashes(hashes)
@@ -121,7 +121,7 @@ def _merge(levels: Sequence[Level], forgets: Forgets | None) -> Level:
         if section.rows.num_rows:
             sections[name] = section
     if forgets is not None:
-        # Nothing older is hidden by a key without rows.
+        # Without older levels a key without rows overrides nothing.
         there = np.zeros(len(hashes), bool)
         for section in sections.values():
             there |= section.ends > section.begins()
@@ -131,7 +131,7 @@ def _merge(levels: Sequence[Level], forgets: Forgets | None) -> Level:
 
 
 def _lasting(levels: Sequence[Level]) -> list[np.ndarray]:
-    """Return which hashes of each level no newer one has."""
+    """Return which hashes of each level no newer level has."""
     newer, lasting = np.zeros(0, np.uint32), list[np.ndarray]()
     for level in reversed(levels):
         lasting.insert(0, ~contained(newer, level.hashes))
@@ -142,7 +142,7 @@ def _lasting(levels: Sequence[Level]) -> list[np.ndarray]:
 def _merged_section(
     name: str, levels: Sequence[Level], lasting: Sequence[np.ndarray], order: np.ndarray, forgets: Forgets | None
 ) -> IndexedRows:
-    """Return the rows of a section that last; `order` sorts the hashes that do."""
+    """Return the remaining rows of a section; `order` sorts the remaining hashes."""
     tables, places, sizes, count = list[pa.Table](), list[np.ndarray](), list[np.ndarray](), 0
     for level, chosen in zip(levels, lasting, strict=True):
         section = level.sections.get(name)

@@ -1,8 +1,8 @@
-"""Files of a state: what is remembered of many keys lies beside the state, which has only the names of the files.
+"""Files of a state: large state by key is stored beside the state, which has only the names of the files.
 
-A file is never changed. One that the state needs no more stays for some micro-batches, since the one before may be done
-again, and others may be reading; what a micro-batch that failed has left goes then, too. As with Spark's own states,
-nobody waits until a file is on the disk; the checksum shows what a loss of power has damaged.
+A file is never changed. A file that the state no longer needs stays for some micro-batches, because the last
+micro-batch may be repeated, and others may be reading; files of failed micro-batches are removed then, too. As with
+Spark's own state, files are not synced to disk; a checksum detects what a loss of power has damaged.
 """
 
 import functools
@@ -22,18 +22,18 @@ from cepsql.ordered.keyed.keyed_rows import KeyedRows
 from cepsql.ordered.keyed.level import Level, read_level, write_level
 
 _LASTING = 4
-"""For so many micro-batches a file stays that is not needed any more."""
+"""How many micro-batches an unused file stays."""
 
 _SEPARATOR = "-"
 
 
 @dataclass(frozen=True)
 class StateFolder:
-    """Where the files of states are.
+    """The folder of the files of states.
 
-    path: of the folder.
-    writes: whether further files may be written there; else states have all themselves.
-    least:  how many bytes are written into a file; fewer stay in the state.
+    path:   of the folder.
+    writes: whether new files may be written there; otherwise all state is inline.
+    least:  the least size of a file in bytes; smaller levels are inline.
     """
 
     path: Path
@@ -43,11 +43,11 @@ class StateFolder:
 
 @dataclass(frozen=True)
 class FileLog:
-    """What a state knows of its files.
+    """A state's record of its files.
 
-    id:     what their names begin with; empty before the first micro-batch.
-    turn:   how many micro-batches there were.
-    unused: the names of files that are not needed any more, with the turn since when.
+    id:     the prefix of their names; empty before the first micro-batch.
+    turn:   the number of micro-batches so far.
+    unused: the names of unused files, each with the turn since when.
     """
 
     id: str = ""
@@ -56,11 +56,11 @@ class FileLog:
 
 
 NO_FILES = FileLog()
-"""Of a state before the first micro-batch."""
+"""The log before the first micro-batch."""
 
 
 def open_level(folder: StateFolder | None, name: str, checksum: int) -> Level:
-    """Return what is in a file; raises OperationalError if it is not there, or is damaged."""
+    """Read a level from a file; raises OperationalError if the file is missing or damaged."""
     if folder is None:
         raise OperationalError(
             f"the state has rows in the file {name} of its checkpoint, which tasks do not reach here",
@@ -80,7 +80,7 @@ def open_level(folder: StateFolder | None, name: str, checksum: int) -> Level:
 
 @functools.lru_cache(maxsize=4096)
 def _check(path: Path, checksum: int, written: int) -> None:
-    """Raise ValueError if a file is damaged. Each process reads all of it for that, once after it was written."""
+    """Raise ValueError if a file is damaged. Each process reads the whole file once after it was written."""
     if zlib.crc32(_mapped(path)) != checksum:
         raise ValueError(f"{path} is damaged")
 
@@ -91,20 +91,20 @@ def _mapped(path: Path) -> pa.Buffer:
 
 
 def put_away(
-    kept: KeyedRows, before: Collection[str], log: FileLog, folder: StateFolder | None
+    keyed: KeyedRows, before: Collection[str], log: FileLog, folder: StateFolder | None
 ) -> tuple[KeyedRows, FileLog]:
-    """Write what is large into files; return what is kept then, each part with its bytes or its file, and the log.
+    """Write large levels to files; return the state, whose levels each have bytes or a file, and the log.
 
-    before: the names of the files of the state before. Raises OperationalError where a file cannot be written.
+    before: the names of the files of the previous state. Raises OperationalError if a file cannot be written.
     """
     log = replace(log, id=log.id or uuid.uuid4().hex, turn=log.turn + 1)
-    kept = replace(kept, levels=tuple(_settled(level, log, folder) for level in kept.levels))
-    needed = {level.file for level in kept.levels}
+    keyed = replace(keyed, levels=tuple(_settled(level, log, folder) for level in keyed.levels))
+    needed = {level.file for level in keyed.levels}
     unused = [*log.unused, *((name, log.turn) for name in before if name not in needed)]
     log = replace(log, unused=tuple(unused))
     if folder is not None and folder.writes and log.turn % _LASTING == 0:
         log = _swept(log, needed, folder.path)
-    return kept, log
+    return keyed, log
 
 
 def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
@@ -118,7 +118,7 @@ def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
     name = _SEPARATOR.join([log.id, str(log.turn), uuid.uuid4().hex[:8]])
     path = folder.path / name
     try:
-        # The checkpoint around it is there, unless its disk went away.
+        # The checkpoint exists, unless its disk was unmounted.
         folder.path.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         with pa.OSFile(os.fspath(path), "wb") as sink:
@@ -135,8 +135,7 @@ def _settled(level: Level, log: FileLog, folder: StateFolder | None) -> Level:
 
 
 def _swept(log: FileLog, needed: Collection[str | None], folder: Path) -> FileLog:
-    """Remove files that have not been needed for long; of its own names one is needed, in the log, or of a micro-batch
-    that failed."""
+    """Remove files that have been unused for long, and files of failed micro-batches, which are in no log."""
     recent = tuple((name, turn) for name, turn in log.unused if turn > log.turn - _LASTING)
     stay = {name for name, _ in recent} | set(needed)
     with suppress(OSError):

@@ -7,29 +7,29 @@ import numpy as np
 from cepsql.errors import OperationalError
 from cepsql.pattern import ir
 from cepsql.pattern.backtracking.candidates import Candidates
-from cepsql.pattern.backtracking.match_arrays import FoundBuilder
+from cepsql.pattern.backtracking.match_arrays import ScanResultBuilder
 from cepsql.pattern.backtracking.search import Outcome, Search
 from cepsql.pattern.compile import Code, first_variables, nullable
 from cepsql.pattern.conditions import RowTests
-from cepsql.pattern.ordered_rows import Found, Partitions
+from cepsql.pattern.ordered_rows import Partitions, ScanResult
 from cepsql.pattern.program import MatchProgram
 
 DEAR_STEPS = 200
-"""Steps that cost more than looking for the next row at which a match may begin."""
+"""Number of steps that cost more than a search for the next row at which a match may begin."""
 
 
 def find_backtracking(
     program: MatchProgram, partitions: Partitions, tests: RowTests, dear_steps: int = DEAR_STEPS
-) -> Found:
-    """Find the matches of all partitions that are decided, in order.
+) -> ScanResult:
+    """Find the decided matches of all partitions, in order.
 
-    tests:      the row-only parts of the conditions, tested.
-    dear_steps: after a failed attempt of more steps the next row that may begin a match is looked up.
-    An attempt that takes too many steps counts as no match at its row. If the program is strict, OperationalError is
-    raised for it, as for a skip that leads nowhere.
+    tests:      the results of the row-only parts of the conditions.
+    dear_steps: after a failed attempt of more steps, the next row that may begin a match is looked up.
+    An attempt that takes too many steps counts as no match at its row. If the program is strict, it raises
+    OperationalError, like a skip that leads nowhere.
     """
     search = Search(program, partitions, tests)
-    found = FoundBuilder(partitions)
+    builder = ScanResultBuilder(partitions)
     starts = _possible_starts(search.code, partitions, tests)
     begins = np.searchsorted(starts, partitions.scan).tolist()
     stops = np.searchsorted(starts, partitions.ends).tolist()
@@ -48,22 +48,22 @@ def find_backtracking(
             if outcome is Outcome.GIVEN_UP:
                 if program.strict:
                     raise _too_long(program)
-                found.give_up(start)
+                builder.give_up(start)
             if outcome in (Outcome.NONE, Outcome.GIVEN_UP):
                 if search.steps - steps > dear_steps:
                     next_row = candidates.next_start(p, start + 1)
                     place = bisect_left(rows, next_row, place, stop)
                 continue
             if outcome is Outcome.UNDECIDED:
-                found.stop(p, start, number - 1)
+                builder.stop(p, start, number - 1)
                 break
             complete = outcome is Outcome.MATCH
-            found.add(p, start, number, complete, search.match)
+            builder.add(p, start, number, complete, search.match)
             number += 1
-            next_row = start + (found.skipped(program, search.match) if complete and search.match else 1)
+            next_row = start + (builder.skipped(program, search.match) if complete and search.match else 1)
         else:
-            found.stop(p, int(partitions.ends[p]), number - 1)
-    return found.build()
+            builder.stop(p, int(partitions.ends[p]), number - 1)
+    return builder.build()
 
 
 def _too_long(program: MatchProgram) -> OperationalError:

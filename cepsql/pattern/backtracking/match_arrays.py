@@ -1,16 +1,16 @@
-"""Collect matches one by one into the arrays of `Found`."""
+"""Collect matches one by one into the arrays of `ScanResult`."""
 
 from array import array
 
 import numpy as np
 
 from cepsql.errors import OperationalError
-from cepsql.pattern.ordered_rows import Found, Matches, Partitions
+from cepsql.pattern.ordered_rows import Matches, Partitions, ScanResult
 from cepsql.pattern.program import MatchProgram
 
 
-class FoundBuilder:
-    """What a scan has found so far; partitions that it does not stop in count as decided, without matches."""
+class ScanResultBuilder:
+    """The matches of a scan so far; partitions without a stop count as decided, without matches."""
 
     def __init__(self, partitions: Partitions):
         self._scan, self._numbers = partitions.ends.copy(), partitions.numbers.copy()
@@ -26,8 +26,8 @@ class FoundBuilder:
     def skipped(self, program: MatchProgram, labels: list[int]) -> int:
         """Return how many rows after the start of a match with these labels the next attempt begins.
 
-        A skip to a variable without rows, or to the first row of the match, would not get on: it is an error if the
-        program is strict, else matching goes on after the match or at its second row, and that is counted.
+        A skip to a variable without rows, or to the first row of the match, leads nowhere: it is an error if the
+        program is strict; otherwise matching resumes after the match or at its second row, and the skip is counted.
         """
         if program.skip == "past last row":
             return len(labels)
@@ -47,24 +47,24 @@ class FoundBuilder:
         return len(labels) if place is None else 1
 
     def give_up(self, start: int) -> None:
-        """Note that the attempt at a row was given up."""
+        """Record that the attempt at a row was given up."""
         self._given_up.append(start)
 
     def stop(self, partition: int, row: int, numbers: int) -> None:
-        """Note where the next scan of a partition begins and how many matches it has had."""
+        """Record where the next scan of a partition begins, and the number of its matches so far."""
         self._scan[partition], self._numbers[partition] = row, numbers
 
-    def build(self) -> Found:
-        """Return everything as arrays."""
+    def build(self) -> ScanResult:
+        """Return the result as arrays."""
         heads = np.array(self._heads, np.int64).reshape(-1, 5)
         partition, start, length, number, complete = (np.ascontiguousarray(column) for column in heads.T)
         labels = np.array(self._labels, np.int64)
         matches = Matches(partition, start, length, number, complete.astype(bool), labels)
-        return Found(matches, self._scan, self._numbers, self._misplaced, np.array(self._given_up, np.int64))
+        return ScanResult(matches, self._scan, self._numbers, self._misplaced, np.array(self._given_up, np.int64))
 
 
 def skip_place(program: MatchProgram, labels: list[int]) -> int | None:
-    """Return which row of a match with these labels a skip to a variable leads to, None if it has no such row."""
+    """Return the row of a match with these labels that a skip to a variable leads to, None without such a row."""
     count = len(program.variables)
-    found = [place for place, label in enumerate(labels) if label % count in program.skip_to]
-    return found[0 if program.skip == "to first" else -1] if found else None
+    places = [place for place, label in enumerate(labels) if label % count in program.skip_to]
+    return places[0 if program.skip == "to first" else -1] if places else None

@@ -1,4 +1,4 @@
-"""What a search must remember of the rows behind it, so that the conditions ahead can be tested."""
+"""The values that a search carries along a path to test the conditions ahead."""
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ class Register:
     number            the number of the match
     start             the first row of the match
     depth k           rows of the match so far, at most k + 1
-    first k, last k   the row k rows after the first, or before the last; negative if there is none
+    first k, last k   the row k rows after the first, or before the last; negative without such a row
     first label k, last label k   the variable of that row
     labels            the variables of all rows, one character each
     count, sum, minimum, maximum   over the non-null values of `column` (count of None: rows)
-    mean sum          the sum from which an average is made: of doubles, but for decimals
-    values            the different values
-    list              the values, as they came
+    mean sum          the sum for an average: of doubles, except for decimals
+    values            the distinct values
+    list              the values, in order of arrival
     max_by, min_by    the greatest or least value of `by`
     max_by value, min_by value   the value of `column` in the last row that has it
-    checked sum       the sum, infinite once it was beyond a BIGINT
-    distinct sum, distinct mean sum, distinct checked sum   the sums of the different values, as they came
+    checked sum       the sum, infinite once it was out of the range of BIGINT
+    distinct sum, distinct mean sum, distinct checked sum   the sums of the distinct values, in order of arrival
     """
 
     kind: str
@@ -43,7 +43,7 @@ NUMBER, START, LABELS = Register("number"), Register("start"), Register("labels"
 
 
 def registers_of(leaf: Scalar) -> tuple[Register, ...]:
-    """Return the registers from which a leaf of a condition is computed."""
+    """Return the registers of a leaf of a condition."""
     match leaf:
         case MatchNumber():
             return (NUMBER,)
@@ -52,7 +52,7 @@ def registers_of(leaf: Scalar) -> tuple[Register, ...]:
         case Navigation(_, variables, first, offset, _):
             return _row_registers(variables, first, offset)
         case Classifier(None, False, offset, shift):
-            # The row `offset` back must exist even where the label is read nearer to the row under test.
+            # The row `offset` back must exist even if the label is read nearer to the row under test.
             steps = {offset, offset - shift} if shift > 0 else {offset - shift}
             return tuple(Register("last label", None, k) for k in sorted(steps) if k >= 0)
         case Classifier(variables, first, offset, 0):
@@ -95,17 +95,17 @@ def _aggregate_registers(
 
 
 def registers(conditions: Iterable[Scalar | None]) -> tuple[Register, ...]:
-    """Return all registers that the conditions need, each once."""
-    found: dict[Register, None] = {}
+    """Return the distinct registers of the conditions."""
+    needed: dict[Register, None] = {}
     for condition in conditions:
         for leaf in leaves(condition):
             for register in registers_of(leaf):
-                found.update(dict.fromkeys(_chain(register)))
-    return tuple(found)
+                needed.update(dict.fromkeys(_chain(register)))
+    return tuple(needed)
 
 
 def _chain(register: Register) -> list[Register]:
-    """Return the register and those that feed it: the row before the last is the last one of a moment ago."""
+    """Return the register and those that it is updated from: the row before the last was the last one before."""
     if register.kind.startswith("distinct"):
         return [register, Register("values", register.variables, 0, register.column)]
     if register.kind.endswith(" value"):
@@ -116,7 +116,7 @@ def _chain(register: Register) -> list[Register]:
 
 
 def live(code: Code, conditions: tuple[Scalar | None, ...], carried: tuple[Register, ...]) -> list[frozenset[int]]:
-    """Return for each instruction the positions in `carried` that a condition still ahead may read.
+    """Return for each instruction the positions in `carried` that a later condition may read.
 
     Two paths at one instruction and row that agree in these registers have the same future: one of them suffices. This
     is the condition under which Trino merges threads (ThreadEquivalence); the method is liveness analysis as in
@@ -143,7 +143,7 @@ def live(code: Code, conditions: tuple[Scalar | None, ...], carried: tuple[Regis
 def _before_row(
     after: Set[int], variable: int, carried: tuple[Register, ...], places: dict[Register, int]
 ) -> frozenset[int]:
-    """Return the registers from which those in `after` are made when a row is mapped to the variable."""
+    """Return the registers from which those in `after` are updated when a row is mapped to the variable."""
     needed = set()
     for place in after:
         register = carried[place]

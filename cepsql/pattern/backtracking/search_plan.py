@@ -1,4 +1,4 @@
-"""A match program made ready for the search: numbered instructions, condition functions, how states are told apart."""
+"""A match program compiled for the search: numbered instructions, condition functions, and the state of each."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ _OPERATIONS = {"row": ROW, "split": SPLIT, "jump": JUMP, "begin": BEGIN, "end": 
 
 
 def search_plan(program: MatchProgram, rows: pa.Table) -> "SearchPlan":
-    """Return the plan of a program for rows with these columns; it is made once in a process."""
+    """Return the plan of a program for rows with these columns, made once in a process."""
     return _search_plan(program, column_types(program, rows.schema), program.cache_key())
 
 
@@ -31,16 +31,16 @@ def _search_plan(program: MatchProgram, types: ColumnTypes, key: str) -> "Search
 
 
 class SearchPlan:
-    """A program made ready to run: lists with one entry an instruction, and one more that means failure.
+    """A program ready to run: lists with one entry an instruction, and one more for failure.
 
-    flat: it has several ways in, and the row alone is the state there.
-    deep: it has several ways in, and the state is more than the row.
-    pickers: what picks the live registers, None where there are none.
+    flat: several ways lead to it, and the row alone is the state there.
+    deep: several ways lead to it, and the state is more than the row.
+    pickers: the function that picks the live registers, None without any.
     marks: the label of a row consumed there, as in `Matches.labels`.
     leaps: for LEAP, the variable to look for, and the label of the rows before it.
 
-    A LEAP is the split of `X*? Y` where X takes every row and changes nothing that is kept: it may go straight to the
-    next row that can be Y.
+    A LEAP is the split of `X*? Y` where X accepts every row and changes no register: it may go straight to the next row
+    that can be Y.
     """
 
     def __init__(self, program: MatchProgram, types: ColumnTypes, key: str):
@@ -68,7 +68,7 @@ class SearchPlan:
         self.pickers: list[Any] = [_picker(sorted(places), nested) if places else None for places in needed]
 
     def _leap(self, program: MatchProgram, pc: int) -> tuple[int, int] | None:
-        """Return the variable Y and the instruction of X if a split is that of `X*? Y` as described, else None."""
+        """Return the variable Y and the instruction of X if a split is a LEAP, otherwise None."""
         code = self.code.instructions
         if code[pc].operation != "split" or code[pc].y != pc + 1:
             return None
@@ -80,14 +80,14 @@ class SearchPlan:
 
 
 def _nested_places(registers: Sequence[Register], types: ColumnTypes) -> frozenset[int]:
-    """Return the places of the registers whose values Python keeps in no set: arrays, structs and the like."""
-    known = dict(types)
+    """Return the places of the registers whose values are not hashable in Python: arrays, structs and the like."""
+    types_by_column = dict(types)
     read = [(place, column) for place, r in enumerate(registers) for column in (r.column, r.by) if column is not None]
-    return frozenset(place for place, column in read if not is_plain(value_type(column, known)))
+    return frozenset(place for place, column in read if not is_plain(value_type(column, types_by_column)))
 
 
 def _picker(places: Sequence[int], nested: frozenset[int]) -> Callable:
-    """Return what picks registers at these places, by which states are told apart."""
+    """Return the function that picks the registers at these places, which identify a state."""
     if nested.isdisjoint(places):
         return itemgetter(*places)
 

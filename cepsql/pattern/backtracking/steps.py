@@ -1,4 +1,4 @@
-"""Generate, for every variable, the function that maps a row to it and tests the rest of its condition."""
+"""Generate for every variable the function that maps a row to it and tests the rest of its condition."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from cepsql.scalar.typing import typed
 
 
 class UnknownRow(Exception):
-    """A condition reads a row that has not come yet."""
+    """A condition reads a row that has not arrived."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What tests conditions on the match so far.
+    """The compiled conditions on the match so far.
 
-    registers: what a path carries, in order.
-    columns:   the columns that are read, as lists of plain Python values.
-    physical:  rows outside the match are read, so that `bind` needs the limits of the partition.
-    bind:      (lists by column, first row, one past the last row, open) -> one function a variable, or None where
-               nothing changes and nothing is tested. A function takes (registers, row) and returns the registers with
-               that row mapped to the variable, or None if its condition does not hold. It raises UnknownRow for a row
-               past the last if `open`.
+    registers: the registers of a path, in order.
+    columns:   the columns to read, as lists of plain Python values.
+    physical:  whether rows outside the match are read, so that `bind` needs the limits of the partition.
+    bind:      (lists by column, first row, one past the last row, open) -> one function a variable, or None if it
+               changes and tests nothing. A function takes (registers, row) and returns the registers with that row
+               mapped to the variable, or None if its condition does not hold. It raises UnknownRow for a row past the
+               last if `open`.
     text:      the source of `bind`.
     """
 
@@ -64,10 +64,10 @@ def compile_steps(
 ) -> Steps:
     """Compile the parts of conditions that read the match so far.
 
-    types:   of every column.
-    session: by whose rules they compute.
-    key:     tells apart what Python takes as equal, like the constants 1 and 1.0.
-    Raises NotSupportedError for what is not known to compute as in Spark on these types.
+    types:   the types of all columns.
+    session: its rules of computation apply.
+    key:     distinguishes values that are equal in Python, like the constants 1 and 1.0.
+    Raises NotSupportedError for an operation that might not compute as in Spark on these types.
     """
     carried = registers(conditions)
     writer = _Writer(carried, variables, dict(types), session)
@@ -106,7 +106,7 @@ def _initial(register: Register, start: int, number: int) -> object:
 
 
 class _Writer:
-    """The functions while they are written."""
+    """The writer of the functions' source."""
 
     def __init__(
         self, carried: tuple[Register, ...], variables: tuple[str, ...], types: Mapping[str, Type], session: Session
@@ -121,7 +121,7 @@ class _Writer:
         self.source.globals["names"] = variables
 
     def function(self, variable: int, condition: Scalar | None) -> str:
-        """Append the function of a variable and return its name, or None if there is nothing to do."""
+        """Append the function of a variable and return its name, or "None" if it has nothing to do."""
         changed = [register for register in self.places if register.changed_by(variable)]
         if not changed and condition is None:
             return "None"
@@ -131,8 +131,8 @@ class _Writer:
         source.depth += 1
         if self.places:
             source.line(f"{', '.join(self.places.values())}, = registers")
-        # Later rows of a chain move before the row that they take over from is overwritten.
-        # So do sums of different values before the values that are known.
+        # A register of a chain is updated before the register that it copies from, and sums of distinct values before
+        # the set of values.
         for register in sorted(changed, key=lambda r: (-r.k, r.kind in ("values", "max_by", "min_by"))):
             self.change(register)
         for part in _parts(condition):
@@ -143,7 +143,7 @@ class _Writer:
         return f"step_{variable}"
 
     def change(self, register: Register) -> None:
-        """Append what a row of the variable does to a register."""
+        """Append the update of a register by a row of the variable."""
         source, name = self.source, self.places[register]
         match register.kind:
             case "depth":
@@ -165,7 +165,7 @@ class _Writer:
                 self.accumulate(register, name)
 
     def accumulate(self, register: Register, name: str) -> None:
-        """Append what the value of the row does to an aggregate."""
+        """Append the update of an aggregate by the value of the row."""
         source = self.source
         if register.by is not None:
             self.follow(register, name)
@@ -189,7 +189,7 @@ class _Writer:
             source.line(f"if {value} is not None: {name} = {value} if {name} is None else {combined}")
 
     def follow(self, register: Register, name: str) -> None:
-        """Append what the row does to MAX_BY and MIN_BY: of rows with the best value the last one counts."""
+        """Append the update of MAX_BY or MIN_BY by the row: of rows with the best value the last one counts."""
         kind = register.kind.removesuffix(" value")
         best = self.places[Register(kind, register.variables, 0, None, register.by)]
         value = self.source.assign(self.of_row(register.by))
@@ -204,7 +204,7 @@ class _Writer:
         if is_decimal(kind):
             return value, f"add_exactly({name}, {value})"
         if kind in FRACTIONS or register.kind.endswith("mean sum"):
-            # Spark begins at zero, which makes zero of minus zero.
+            # Spark begins at 0.0, which turns -0.0 into 0.0.
             return f"0.0 + {value}", f"{name} + {value}"
         if _is_checked(register, self.source.session):
             return value, f"bounded({name} + {value})"
@@ -218,7 +218,7 @@ class _Writer:
         return self.source.constant(value.value) if isinstance(value, Literal) else self.of_row(value)
 
     def of_row(self, column: object) -> str:
-        """Return the expression of the value of a column, of which only a name will do, in the row under test."""
+        """Return the expression of a column's value in the row under test; `column` must be a name."""
         assert isinstance(column, str)
         return f"{self.column(column)}[row]"
 
@@ -228,7 +228,7 @@ class _Writer:
         return f"column_{name}"
 
     def read(self, source: PythonSource, node: Input) -> str:
-        """Append what a leaf needs and return the expression of its value."""
+        """Append the statements that a leaf needs, and return the expression of its value."""
         leaf = node.leaf
         match leaf:
             case Bit(index):
@@ -245,7 +245,7 @@ class _Writer:
         raise InternalError(f"no condition can read {leaf!r}")
 
     def find(self, variables: frozenset[int] | None, first: bool, offset: int) -> tuple[str, list[str]]:
-        """Return expressions for a row of the match, and for what must be true if there is one."""
+        """Return expressions for a row of the match, and for the conditions under which it exists."""
         if variables is None and first:
             row = f"{self.places[START]} + {offset}" if offset else self.places[START]
             return row, [f"{row} <= row"] if offset else []
@@ -258,7 +258,7 @@ class _Writer:
         return name, [f"{name} >= 0"]
 
     def shifted(self, row: str, exists: list[str], shift: int, frame: int | None) -> str:
-        """Return the expression of the row `shift` rows away and extend what must be true of it."""
+        """Return the expression of the row `shift` rows away, and extend the conditions under which it exists."""
         if not shift:
             return row
         self.physical = True
@@ -267,15 +267,15 @@ class _Writer:
             start = self.places[START]
             exists.append(f"{place} >= {start}" if shift < 0 else f"{place} <= {start} + {frame}")
         if shift > 0:
-            known = " and ".join([*exists, f"{place} >= high", "open"])
-            self.source.line(f"if {known}: raise UnknownRow")
+            conditions = " and ".join([*exists, f"{place} >= high", "open"])
+            self.source.line(f"if {conditions}: raise UnknownRow")
             exists.append(f"{place} < high")
         else:
             exists.append(f"{place} >= low")
         return place
 
     def label(self, leaf: Classifier) -> str:
-        """Return the expression of the name of the variable that a row was mapped to."""
+        """Return the expression of the name of a row's variable."""
         variables, first, offset, shift = leaf.variables, leaf.first, leaf.offset, leaf.shift
         if variables is None and not first:
             if offset - shift < 0:
@@ -289,8 +289,8 @@ class _Writer:
         row, exists = self.find(variables, first, offset)
         start = self.places[START]
         place = self.source.assign(_guarded(f"{row} + {shift}", exists))
-        known = [f"{place} is not None", f"{start} <= {place} <= row"]
-        return _guarded(f"names[ord({self.places[LABELS]}[{place} - {start}])]", known)
+        in_match = [f"{place} is not None", f"{start} <= {place} <= row"]
+        return _guarded(f"names[ord({self.places[LABELS]}[{place} - {start}])]", in_match)
 
     def aggregate(self, leaf: Aggregate) -> str:
         """Return the expression of an aggregate's value so far."""
@@ -320,7 +320,7 @@ class _Writer:
         return _guarded(sized, [f"{name} is not None"])
 
     def average(self, leaf: Aggregate, total: str, count: str) -> str:
-        """Return the expression of a mean, which for decimals is made of a sum that must fit its type."""
+        """Return the expression of a mean; for decimals the sum must fit its type."""
         kind = self.leaf_type(leaf)
         if not is_decimal(kind):
             return f"{total} / {count}"
@@ -329,18 +329,18 @@ class _Writer:
         return self.checked(leaf, f"mean({total}, {count}, {kind.precision}, {kind.scale})")
 
     def checked(self, leaf: Aggregate, value: str) -> str:
-        """Return the expression of a value that is None for what is beyond its type: an error in ANSI mode."""
+        """Return the expression of a value that is None out of the range of its type; in ANSI mode that is an error."""
         strict = self.source.session.ansi and not leaf.function.startswith("try_")
         return f"not_null({value}, 'a sum is beyond the range of its type')" if strict else value
 
 
 def _is_checked(register: Register, session: Session) -> bool:
-    """Tell whether a sum of integers that was beyond a BIGINT once stays so."""
+    """Tell whether a sum of integers stays out of range once it was beyond BIGINT."""
     return session.ansi or register.kind.endswith("checked sum")
 
 
 def _parts(condition: Scalar | None) -> list[Scalar]:
-    """Return the sides of a top-level AND, those that look ahead last: they may have to wait."""
+    """Return the sides of a top-level AND, those that look ahead last, because they may have to wait."""
     if condition is None:
         return []
     parts = condition.arguments if isinstance(condition, Call) and condition.operation == "and" else (condition,)

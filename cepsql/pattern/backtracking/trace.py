@@ -1,4 +1,4 @@
-"""What each attempt to match a row pattern did: how far it came, and what stopped it there."""
+"""A trace of each attempt to match a row pattern: how far it came, and what stopped it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from functools import partial
 
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.backtracking.budget import Budget
-from cepsql.pattern.backtracking.match_arrays import FoundBuilder
+from cepsql.pattern.backtracking.match_arrays import ScanResultBuilder
 from cepsql.pattern.backtracking.search import UNKNOWN, Outcome, Search
 from cepsql.pattern.backtracking.steps import UnknownRow
 from cepsql.pattern.ordered_rows import Partitions
@@ -16,7 +16,7 @@ from cepsql.pattern.vector import test_rows
 
 @dataclass(frozen=True)
 class Trial:
-    """A variable that could take the row after a path; `holds` is None if its condition reads a row to come."""
+    """A variable that could take the row after a path; `holds` is None if its condition reads a later row."""
 
     variable: int
     holds: bool | None
@@ -26,16 +26,16 @@ class Trial:
 class Attempt:
     """One attempt to match, from the row `start` of `Partitions.rows` on.
 
-    number:   what MATCH_NUMBER() was.
+    number:   the value of MATCH_NUMBER().
     outcome:  how it ended.
-    labels:   the variable of each row: of the match; of the partial match that timed out; else of the path that came
-              furthest, the most preferred of those. An undecided attempt's path is the one that waits.
+    labels:   the variable of each row: of the match; of the partial match that timed out; otherwise of the preferred
+              one of the longest paths. For an undecided attempt, of the path that waits.
     stop:     why that path ended: "row" (no variable takes the next row), "within" (the next row is past the deadline),
-              "end" (the partition has no further row), "future" (rows to come decide), "^" or "$" (the anchor does not
+              "end" (the partition has no further row), "future" (later rows decide), "^" or "$" (the anchor does not
               hold); "steps" if the attempt was given up; None for a match.
     trials:   the variables that could come next on that path, with the verdict on the next row if that was read.
-    fallback: the labels of the less preferred match that an undecided attempt gives if nothing better comes, or None.
-    jumped:   AFTER MATCH SKIP passed over its start, so that it was not made: this is how it would have ended.
+    fallback: the labels of the less preferred match that an undecided attempt falls back to, or None.
+    jumped:   AFTER MATCH SKIP jumped over its start: the search did not make it, and would have ended like this.
     """
 
     start: int
@@ -51,7 +51,7 @@ class Attempt:
 @dataclass(frozen=True)
 class Trace:
     """All attempts in order of their starts, and for each variable how often the part of its condition that reads the
-    match so far was tried in those that were made, and how often it held."""
+    match so far was tried, and how often it held, without the jumped attempts."""
 
     attempts: tuple[Attempt, ...]
     tried: tuple[int, ...]
@@ -59,14 +59,14 @@ class Trace:
 
 
 def trace(program: MatchProgram, partition: Partitions) -> Trace:
-    """Search one partition as `find_matches` does, and tell what every attempt did.
+    """Search one partition as `find_matches` does, and trace every attempt.
 
-    The attempts that matched are the matches of `find_matches`. What has failed once is not explored again, so that of
-    the attempts that fail only those that came furthest are told in full; see `trace_attempt`. An attempt is given up
-    when it takes too many steps, of which fewer are needed here than where nothing is remembered.
+    The attempts that matched are the matches of `find_matches`. A state that failed once is not explored again, so that
+    later attempts through it are not traced in full; see `trace_attempt`. An attempt is given up when it takes too many
+    steps; memory of failed states saves steps.
     """
     search = _WatchedSearch(program, partition)
-    builder = FoundBuilder(partition)
+    builder = ScanResultBuilder(partition)
     attempts: list[Attempt] = []
     start, end, number = int(partition.scan[0]), int(partition.ends[0]), int(partition.numbers[0]) + 1
     while start < end:
@@ -89,7 +89,7 @@ def trace(program: MatchProgram, partition: Partitions) -> Trace:
 
 
 def trace_attempt(program: MatchProgram, partition: Partitions, start: int, number: int) -> Attempt:
-    """Tell in full what the attempt from one row of a partition does."""
+    """Trace the attempt from one row of a partition in full."""
     return _WatchedSearch(program, partition).describe(start, number)
 
 
@@ -103,23 +103,23 @@ class _Path:
 
 
 class _BudgetOfOneRowLess(Budget):
-    """The budget of a search that is asked about the row at its limit, too."""
+    """The budget of a search that also tests the row at its limit."""
 
     def __init__(self, steps: int, of_row: int):
         super().__init__(steps)
         self._of_row = of_row
 
     def allowed(self, needed: int) -> int:
-        """Return how many steps the next attempt may take; `needed` counts one row too many."""
+        """Return the number of steps of the next attempt; `needed` counts one row too many."""
         return super().allowed(needed - self._of_row)
 
 
 class _WatchedSearch(Search):
-    """The search of one partition, which notes where paths end. Where rows to come may decide otherwise it goes on for
-    what would be the match without them.
+    """The search of one partition, which records where paths end. If later rows may decide, it continues to find the
+    match without them.
 
-    tried, held: as of `Trace`.
-    jumped_steps: how many steps were taken from rows that AFTER MATCH SKIP passed over.
+    tried, held: as in `Trace`.
+    jumped_steps: the number of steps from rows that AFTER MATCH SKIP jumped over.
     """
 
     def __init__(self, program: MatchProgram, partition: Partitions):
@@ -130,20 +130,20 @@ class _WatchedSearch(Search):
         self._verdicts = self._tests
         self._budget = _BudgetOfOneRowLess(program.step_budget, len(self._plan.operations))
         self.enter(0)
-        # A function of ours is asked about each row, and about the one at the limit, too.
+        # `_test` is called for each row, and for the one at the limit, too.
         self._tests = [b"\1" * (partition.rows.num_rows + 1)] * len(program.variables)
         self._functions = [partial(self._test, v, function) for v, function in enumerate(self._functions)]
         self._leaping = False
         self._watch = self._note
 
     def describe(self, start: int, number: int, jumped: bool = False) -> Attempt:
-        """Try to match from a row, and tell what happened."""
+        """Try to match from a row, and trace the attempt."""
         self._begin(start, counting=not jumped)
         steps = self.steps
         attempt = self._attempt(number, self.attempt(start, number))
         self.jumped_steps += self.steps - steps if jumped else 0
         if attempt.outcome is not Outcome.NONE or self._cut_off:
-            # The states on the path of a match did not fail, and those cut off by a deadline may not fail elsewhere.
+            # States on the path of a match did not fail; those cut off by a deadline may succeed from another start.
             self.forget(start)
         return replace(attempt, jumped=jumped)
 
@@ -152,11 +152,11 @@ class _WatchedSearch(Search):
         self._forget_all(start)
 
     def _begin(self, start: int, counting: bool) -> None:
-        """Begin an attempt, of which nothing is known.
+        """Reset the record of an attempt.
 
-        _deepest: the most preferred of the paths that came furthest; once one waits for rows to come, that one.
+        _deepest: the preferred one of the longest paths; once a path waits for later rows, that one.
         _partial_path: the first path that the deadline or the end of the partition cut off after a row.
-        _cut_off: whether WITHIN cut a path off.
+        _cut_off: whether WITHIN cut off a path.
         """
         self._start, self._counting, self._waits, self._cut_off = start, counting, False, False
         self._limit, self._closed = super()._reach(start)
@@ -164,7 +164,7 @@ class _WatchedSearch(Search):
         self._partial_path: _Path | None = None
 
     def _test(self, variable: int, function: Callable | None, registers: tuple, row: int) -> tuple | None:
-        """Return the registers if a row can be mapped to a variable, else None."""
+        """Return the registers if a row can be mapped to a variable, otherwise None."""
         if row == self._limit:
             self._note(row, self._reason_of_limit(), Trial(variable, None))
             return None
@@ -187,7 +187,7 @@ class _WatchedSearch(Search):
         return changed
 
     def _reach(self, start: int) -> tuple[int, bool]:
-        # No path comes past the limit.
+        # No path goes beyond the limit.
         return self._limit + 1, True
 
     def _reason_of_limit(self) -> str:
@@ -198,7 +198,7 @@ class _WatchedSearch(Search):
         return "within" if self._limit < self._high or self.partitions.bound != END_OF_TIME else "end"
 
     def _note(self, row: int, stop: str, trial: Trial | None = None) -> None:
-        """Note that the path ends before a row."""
+        """Record that the path ends before a row."""
         depth, waits = row - self._start, stop == "future" and not self._waits
         if waits or self._deepest is None or (depth > len(self._deepest.labels) and not self._waits):
             self._deepest = _Path(self._path(row), stop)
@@ -212,12 +212,12 @@ class _WatchedSearch(Search):
                     path.trials.append(trial)
 
     def _path(self, row: int) -> tuple[int, ...]:
-        """Return the variables of the rows of the present path, which ends before `row`."""
+        """Return the variables of the rows of the current path, which ends before `row`."""
         # A row in an exclusion has another label.
         return tuple(label % len(self.program.variables) for label in self._labels[self._start : row])
 
     def _attempt(self, number: int, outcome: Outcome) -> Attempt:
-        """Tell how an attempt ended whose search had this outcome."""
+        """Return the attempt whose search had this outcome."""
         path, program = self._deepest or _Path((), "row"), self.program
         if outcome is Outcome.GIVEN_UP:
             return self._along(number, outcome, replace(path, stop="steps"))

@@ -1,4 +1,4 @@
-"""Navigation that always reads the same number of rows back becomes PREV, where the pattern proves it."""
+"""Rewrite navigation as PREV if the pattern proves that it always reads the same number of rows back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,10 +12,10 @@ from cepsql.pattern.scanning.pattern_regex import is_expressible
 from cepsql.scalar.expressions import Call, Literal, Null, leaves
 
 MAX_POSITIONS = 60
-"""How many times variables may stand in an unfolded pattern."""
+"""The most occurrences of variables in an unfolded pattern."""
 
 MAX_DISTANCE = 16
-"""How many rows back a PREV may read in place of other navigation."""
+"""The most rows back that a PREV may read in place of other navigation."""
 
 _VARIES = -1
 
@@ -23,7 +23,7 @@ _Reference = tuple[str, frozenset[int] | None, int]
 """`last` or `first`, variables, offset: as in `Navigation`."""
 
 _Distances = dict[_Reference, int | None]
-"""How many rows before the next row of the match each reference is: None for no such row, or _VARIES."""
+"""How many rows before the next row of the match each reference is; None without such a row, or _VARIES."""
 
 
 @dataclass(frozen=True)
@@ -39,23 +39,23 @@ class ByPosition:
 
 
 class _Unresolved(Exception):
-    """A condition reads a row whose distance differs from match to match, or more than a row."""
+    """A condition reads a row at varying distances, or more than one row."""
 
 
 def by_position(program: MatchProgram, never_null: frozenset[str]) -> ByPosition | None:
-    """Return the program with its conditions on the match so far resolved by position; None if that cannot be done
-    or no regular expression could find them.
+    """Return the program with its conditions on the match so far resolved by position; None if that is impossible, or
+    no regular expression can find the matches.
 
-    never_null: the columns without a NULL in the rows at hand.
-    The first iteration of every loop is written before the loop: in `S D+ E` the first D has S before it and no D, each
-    further one has a D before it. So LAST(D.x, 1) is no row for the first and PREV(x) for the others.
+    never_null: the columns without a NULL in these rows.
+    The first iteration of every loop is unrolled: in `S D+ E` the first D has S before it and no D, each further one
+    has a D before it. So LAST(D.x, 1) is no row for the first and PREV(x) for the others.
     """
     return _by_position(program, never_null, program.cache_key())
 
 
 @lru_cache(maxsize=256)
 def _by_position(program: MatchProgram, never_null: frozenset[str], key: str) -> ByPosition | None:
-    """Resolve a program once in a process; `key` tells apart what Python takes as equal, like constants 1 and 1.0."""
+    """Resolve a program once in a process; `key` distinguishes values that are equal in Python, like 1 and 1.0."""
     if not is_expressible(program.pattern):
         return None
     unfolded = _unfolded(program.pattern)
@@ -86,7 +86,7 @@ def needs_match(program: MatchProgram) -> bool:
 
 
 def _unfolded(pattern: Pattern) -> Pattern:
-    """Return the pattern with every loop's first iteration apart and every variable under a name of its own."""
+    """Return the pattern with the first iteration of every loop unrolled, and a new name for every variable."""
     numbers = count()
 
     def unfold(node: Pattern) -> Pattern:
@@ -117,18 +117,18 @@ def _original(name: str) -> str:
 
 
 def _references(program: MatchProgram) -> list[_Reference]:
-    """Return what the conditions refer to, and all that it is found from: the row before the last, from the last."""
-    found: dict[_Reference, None] = {}
+    """Return the references of the conditions, and those from which they are derived: last k from last k - 1."""
+    references: dict[_Reference, None] = {}
     for condition in program.conditions:
         for leaf in leaves(condition):
             if isinstance(leaf, Navigation):
                 kind = "first" if leaf.first else "last"
-                found.update(((kind, leaf.variables, k), None) for k in range(leaf.offset + 1))
-    return list(found)
+                references.update(((kind, leaf.variables, k), None) for k in range(leaf.offset + 1))
+    return list(references)
 
 
 def _distances(code: Code, variable_of: list[int], references: list[_Reference]) -> list[_Distances | None]:
-    """Return the distances before each instruction, None where no path leads."""
+    """Return the distances before each instruction, None for an unreachable one."""
     before: list[_Distances | None] = [None] * len(code.instructions)
     before[0] = dict.fromkeys(references)
     waiting = [0]
@@ -140,9 +140,9 @@ def _distances(code: Code, variable_of: list[int], references: list[_Reference])
         if instruction.operation == "row":
             after = _after_row(after, variable_of[instruction.x])
         for target in successors(code, pc):
-            known = before[target]
-            merged = after if known is None else _merged(known, after)
-            if merged != known:
+            current = before[target]
+            merged = after if current is None else _merged(current, after)
+            if merged != current:
                 before[target] = merged
                 waiting.append(target)
     return before
@@ -153,7 +153,7 @@ def _merged(a: _Distances, b: _Distances) -> _Distances:
 
 
 def _after_row(before: _Distances, variable: int) -> _Distances:
-    """Return the distances after a row of the variable: it is 1 row back itself."""
+    """Return the distances after a row of the variable, which is 1 row back itself."""
     return {reference: _moved(reference, before, variable) for reference in before}
 
 
@@ -200,21 +200,21 @@ def _resolve(node: Scalar | None, at_row: _Distances, never_null: frozenset[str]
 
 
 def _coalesce(node: Call, arguments: tuple[Scalar, ...], at_row: _Distances, never_null: frozenset[str]) -> Scalar:
-    """Resolve COALESCE up to the first argument that is a value for certain; of the others only the types matter."""
-    kept: list[Scalar | None] = []
+    """Resolve COALESCE up to the first argument that is never NULL; only the types of the others matter."""
+    remaining: list[Scalar | None] = []
     for argument in arguments:
         inner = _resolve(argument, at_row, never_null)
         if not _is_null(inner):
-            kept.append(inner)
+            remaining.append(inner)
         if _never_null(argument, inner, never_null):
             break
-    known = {Null(Navigation(value.column)) for value in kept if isinstance(value, Navigation)}
+    typed_nulls = {Null(Navigation(value.column)) for value in remaining if isinstance(value, Navigation)}
     types = dict.fromkeys(map(_null_of, arguments))
-    return replace(node, arguments=(*kept, *(null for null in types if null not in known)))
+    return replace(node, arguments=(*remaining, *(null for null in types if null not in typed_nulls)))
 
 
 def _null_of(node: Scalar) -> Scalar:
-    """Return NULL of the type of an expression."""
+    """Return a NULL of the type of an expression."""
     match node:
         case Literal() | Null():
             return node
@@ -224,12 +224,12 @@ def _null_of(node: Scalar) -> Scalar:
 
 
 def _is_null(node: Scalar | None) -> bool:
-    """Tell whether an expression is NULL for certain."""
+    """Tell whether an expression is always NULL."""
     return isinstance(node, Null) or node == Literal(None)
 
 
 def _never_null(original: Scalar, resolved: Scalar | None, never_null: frozenset[str]) -> bool:
-    """Tell whether an expression is a value for certain: a column without NULL, in a row that the match has."""
+    """Tell whether an expression is never NULL: a column without NULL, in a row of the match."""
     if isinstance(resolved, Literal):
         return resolved.value is not None
     if not isinstance(resolved, Navigation) or not isinstance(original, Navigation):
@@ -243,7 +243,7 @@ def _joined(
     names: tuple[str, ...],
     resolved: Mapping[int, tuple[int, Scalar | None]],
 ) -> ByPosition:
-    """Make positions of one variable with equal conditions one variable again."""
+    """Merge positions of one variable with equal conditions into one variable."""
     kinds = list(dict.fromkeys(resolved.values()))
     new_names = {names[x]: f"{program.variables[kind[0]]} {kinds.index(kind)}" for x, kind in resolved.items()}
     order = [f"{program.variables[variable]} {i}" for i, (variable, _) in enumerate(kinds)]

@@ -1,4 +1,4 @@
-"""Which variable each row of a match was mapped to, from the spans that a regular expression captured."""
+"""The variable of each row of a match, from the capture groups of a regular expression."""
 
 from collections.abc import Sequence
 
@@ -15,11 +15,11 @@ def label(
     """Return the variable index of every row of every match, concatenated.
 
     names:  the variables; position = index.
-    spans:  [matches, groups + 1, 2], where the whole match and each capture group begin and end.
+    spans:  [matches, groups + 1, 2], the begin and end of the whole match and of each capture group.
     starts: the first row of each match.
     holds:  bool, [variables, rows].
-    Captures tell where each element of the pattern begins and ends. What a quantified group did inside its rows is
-    what it prefers among all ways to match exactly these rows.
+    Captures give the begin and end of each element of the pattern. Inside its rows, a quantified group takes the
+    preferred way among all that match exactly these rows.
     """
     lengths = _lengths(elements, spans)
     ends = np.cumsum(lengths).reshape(lengths.shape)
@@ -56,7 +56,7 @@ def ranges(begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _lengths(elements: Sequence[Element], spans: np.ndarray) -> np.ndarray:
-    """Return how many rows each element has in each match, [matches, elements]."""
+    """Return the number of rows of each element in each match, [matches, elements]."""
     lengths = np.zeros((len(spans), len(elements)), np.int64)
     rest = spans[:, 0, 1] - spans[:, 0, 0]
     others = None
@@ -73,7 +73,7 @@ def _lengths(elements: Sequence[Element], spans: np.ndarray) -> np.ndarray:
 
 
 def _word(part: Pattern) -> tuple[str, ...] | None:
-    """Return the variables that an element's rows are mapped to again and again, None if that is not fixed."""
+    """Return the sequence of variables that repeats over an element's rows, None if it varies."""
     names = variables(part)
     if len(names) == 1:
         return names
@@ -92,8 +92,8 @@ def _fixed(part: Pattern) -> tuple[str, ...] | None:
             return _fixed(inner)
         case Concat(parts):
             words = [_fixed(inner) for inner in parts]
-            known = [word for word in words if word is not None]
-            return tuple(name for word in known for name in word) if len(known) == len(words) else None
+            fixed = [word for word in words if word is not None]
+            return tuple(name for word in fixed for name in word) if len(fixed) == len(words) else None
         case Repeat(inner, low, high) if low == high:
             word = _fixed(inner)
             return None if word is None else word * low
@@ -101,7 +101,7 @@ def _fixed(part: Pattern) -> tuple[str, ...] | None:
 
 
 def _choices(part: Pattern) -> tuple[str, ...] | None:
-    """Return the variables of which each row of the element has the first that holds, None if it is not so simple."""
+    """Return the variables if each row of the element is mapped to the first one that holds, None otherwise."""
     while isinstance(part, Repeat | Exclude):
         part = part.part
     return _single_row(part)
@@ -115,8 +115,8 @@ def _single_row(part: Pattern) -> tuple[str, ...] | None:
             return _single_row(inner)
         case Alternate(parts):
             choices = [_single_row(inner) for inner in parts]
-            known = [names for names in choices if names is not None]
-            return tuple(name for names in known for name in names) if len(known) == len(choices) else None
+            single = [names for names in choices if names is not None]
+            return tuple(name for names in single for name in names) if len(single) == len(choices) else None
     return None
 
 
@@ -128,9 +128,9 @@ def _first_that_holds(order: list[int], holds: np.ndarray, rows: np.ndarray) -> 
 
 
 def _preferred_path(code: Code, holds: np.ndarray) -> list[int]:
-    """Return the labels of the most preferred path through all the rows; there is one.
+    """Return the labels of the preferred path through all the rows, which exists.
 
-    A state that failed once at a row fails there again, so each is tried once: time is code times rows at most.
+    A state that failed at a row fails there again, so each is tried once: time is at most code times rows.
     """
     rows = holds.T.tolist()
     labels = [0] * len(rows)

@@ -16,12 +16,12 @@ RE2_MEMORY = 64 << 20
 
 @dataclass(frozen=True)
 class Element:
-    """A part of the pattern whose rows stand together in a match.
+    """A part of the pattern whose rows are adjacent in a match.
 
     part:    a variable, or a quantified variable or group.
-    length:  how many rows it has in every match, or None.
-    leading: nothing can come before it in a match.
-    group:   the capture group with its rows, or None.
+    length:  its number of rows in every match, or None.
+    leading: nothing can precede it in a match.
+    group:   the capture group of its rows, or None.
     """
 
     part: Pattern
@@ -34,7 +34,7 @@ class Element:
 class Expression:
     """An RE2 expression and the elements of the pattern in order.
 
-    At most one element has neither a length nor a group: it has the rows that the others leave.
+    At most one element has neither a length nor a group: it has the remaining rows.
     """
 
     text: bytes
@@ -50,10 +50,10 @@ def is_expressible(pattern: Pattern) -> bool:
 
 
 def translate(pattern: Pattern, classes: Mapping[str, bytes]) -> Expression:
-    """Write an expressible pattern for RE2.
+    """Translate an expressible pattern for RE2.
 
-    classes: for every variable the codes that it accepts. It accepts FUTURE too, unless nothing can come before it:
-    a match begins with a row.
+    classes: for every variable the codes that it accepts. It accepts FUTURE, too, unless nothing can precede it,
+    because a match begins with a row.
     """
     tokens = list(_tokens(pattern, leading=True, certain=True))
     free = sum(isinstance(token, Element) and token.length is None for token in tokens)
@@ -74,7 +74,7 @@ def translate(pattern: Pattern, classes: Mapping[str, bytes]) -> Expression:
 
 @lru_cache(maxsize=256)
 def compile_expression(text: bytes) -> Any:
-    """Compile an expression over row codes; it is made once in a process.
+    """Compile an expression over row codes, once in a process.
 
     Raises re2.error if it is too large.
     """
@@ -86,12 +86,12 @@ def compile_expression(text: bytes) -> Any:
 
 
 def futures_needed(pattern: Pattern) -> int:
-    """Return how many rows at most a match in progress needs at least to become complete."""
+    """Return the greatest number of further rows that a partial match may need to complete."""
     return _completion(pattern)[1]
 
 
 def _completion(pattern: Pattern) -> tuple[int, int]:
-    """Return the rows of the shortest match, and the most rows that one of its positions needs, itself included."""
+    """Return the length of the shortest match, and the most rows that a position needs to complete, itself included."""
     match pattern:
         case Variable():
             return 1, 1
@@ -167,7 +167,7 @@ def _class(codes: bytes, leading: bool) -> bytes:
 
 
 def _length(pattern: Pattern) -> int | None:
-    """Return the number of rows of every match of the pattern, None if matches differ."""
+    """Return the number of rows of every match of the pattern, None if it varies."""
     match pattern:
         case Variable():
             return 1
@@ -177,8 +177,8 @@ def _length(pattern: Pattern) -> int | None:
             return _length(part)
         case Concat(parts):
             lengths = [_length(part) for part in parts]
-            known = [length for length in lengths if length is not None]
-            return sum(known) if len(known) == len(lengths) else None
+            fixed = [length for length in lengths if length is not None]
+            return sum(fixed) if len(fixed) == len(lengths) else None
         case Alternate(parts):
             choices = {_length(part) for part in parts}
             return choices.pop() if len(choices) == 1 else None

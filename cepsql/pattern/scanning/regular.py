@@ -1,4 +1,4 @@
-"""Matches of patterns whose conditions read rows only: a regular expression scans the rows, one byte each."""
+"""Matches of patterns whose conditions read single rows: a regular expression scans the rows, one byte each."""
 
 from bisect import bisect_left
 
@@ -8,7 +8,7 @@ import re2
 from cepsql.pattern.compile import compile_pattern, first_variables
 from cepsql.pattern.conditions import RowTests, split
 from cepsql.pattern.ir import Exclude, walk
-from cepsql.pattern.ordered_rows import Found, Matches, Partitions
+from cepsql.pattern.ordered_rows import Matches, Partitions, ScanResult
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.scanning.alphabet import FUTURE, SEPARATOR, Alphabet, encode
 from cepsql.pattern.scanning.labels import label, ranges
@@ -23,7 +23,7 @@ from cepsql.pattern.scanning.row_codes import Layout, lay_out, read_limits
 
 MAX_FUTURES = 64
 BLOCK = 64
-"""How many starts one search serves at least where WITHIN or a frame limits matches."""
+"""The least number of starts of one search if WITHIN or a frame limits matches."""
 
 
 def is_regular(program: MatchProgram, partitions: Partitions, tests: RowTests) -> bool:
@@ -44,16 +44,16 @@ def is_regular(program: MatchProgram, partitions: Partitions, tests: RowTests) -
     return True
 
 
-def find_regular(program: MatchProgram, partitions: Partitions, tests: RowTests) -> Found:
-    """Find the decided matches of a program that `is_regular` accepts; time is linear in the rows but for overlaps.
+def find_regular(program: MatchProgram, partitions: Partitions, tests: RowTests) -> ScanResult:
+    """Find the decided matches of a program that `is_regular` accepts; time is linear in the rows except for overlaps.
 
-    After the rows that may be read come FUTURE codes, which every variable accepts. The preferred match of such a
-    text is final if it has none of them: otherwise rows to come may complete something that is preferred, and the
-    partition's scan stays at its start. A row that satisfies a variable perhaps (`RowTests.unknown`) is taken to do so,
-    and a match that relies on it is not final either.
+    The readable rows are followed by FUTURE codes, which every variable accepts. The preferred match of such a text is
+    final if it has none of them: otherwise later rows may complete a preferred match, and the partition's scan stays at
+    its start. A row that may satisfy a variable (`RowTests.unknown`) is treated as if it did, and a match that relies
+    on it is not final, either.
     """
     alphabet = _alphabet(program, tests)
-    # Else the program would not be regular.
+    # `is_regular` has checked it.
     assert alphabet is not None
     expression = _expression(program, alphabet)
     layout = lay_out(partitions, alphabet, futures_needed(program.pattern), program.within)
@@ -78,18 +78,18 @@ def _expression(program: MatchProgram, alphabet: Alphabet) -> Expression:
 
 
 def _search(expression, layout: Layout, skip: str) -> np.ndarray:
-    """Return the spans of the matches, [matches, groups + 1, 2], without regard to time."""
-    # The method under re2's own: it gives all spans at once, in a third of the time.
+    """Return the spans of the matches, [matches, groups + 1, 2], without time limits."""
+    # re2's internal method returns all spans at once, in a third of the time.
     match, anchor = expression._regexp.Match, re2._re2.RE2.Anchor.UNANCHORED
-    found: list[int] = []
+    bounds: list[int] = []
     text, position = layout.text.tobytes(), 0
     while True:
         spans = match(anchor, text, position, len(text))
         start, end = spans[0]
         if end < 0:
-            return _stacked(found, expression.groups)
+            return _stacked(bounds, expression.groups)
         for span in spans:
-            found += span
+            bounds += span
         if text[end - 1] == FUTURE:
             position = text.index(SEPARATOR, end)
         else:
@@ -97,11 +97,11 @@ def _search(expression, layout: Layout, skip: str) -> np.ndarray:
 
 
 def _search_limited(program: MatchProgram, partitions: Partitions, expression, layout: Layout) -> np.ndarray:
-    """Return the spans of the matches, [matches, groups + 1, 2], where WITHIN or a frame limits what a match may read.
+    """Return the spans of the matches, [matches, groups + 1, 2], if WITHIN or a frame limits what a match may read.
 
     One search serves a block of starts: with the limit of the block's last start it finds the first start that may
-    have a match, or that none has. So starts without a match cost next to nothing, and blocks as long as a window keep
-    the time linear.
+    have a match, or none. So starts without a match cost almost nothing, and blocks as long as a window keep the time
+    linear.
     """
     match, anchors = expression._regexp.Match, re2._re2.RE2.Anchor
     starts = _possible_starts(program, layout)
@@ -109,7 +109,7 @@ def _search_limited(program: MatchProgram, partitions: Partitions, expression, l
     blocks = np.maximum(np.searchsorted(starts, limits), np.arange(BLOCK, BLOCK + len(starts)))
     blocks = np.minimum(blocks, len(starts))
     starts, limits, blocks, reach = starts.tolist(), limits.tolist(), blocks.tolist(), limits[blocks - 1].tolist()
-    text, found, i = layout.text.tobytes(), [], 0
+    text, bounds, i = layout.text.tobytes(), [], 0
     while i < len(starts):
         block = blocks[i]
         spans = match(anchors.UNANCHORED, text, starts[i], reach[i])
@@ -124,19 +124,19 @@ def _search_limited(program: MatchProgram, partitions: Partitions, expression, l
             i += 1
             continue
         for span in spans:
-            found += span
+            bounds += span
         resume = start + 1
         if text[end - 1] == FUTURE:
             resume = text.index(SEPARATOR, end)
         elif program.skip == "past last row":
             resume = end
-        # Starts are distinct, so there are no more of them than positions in between.
+        # Starts are distinct, so there are at most as many as positions in between.
         i = bisect_left(starts, resume, i, min(i + resume - start, len(starts)))
-    return _stacked(found, expression.groups)
+    return _stacked(bounds, expression.groups)
 
 
 def _possible_starts(program: MatchProgram, layout: Layout) -> np.ndarray:
-    """Return the text's positions with a row that the pattern's first variables accept, ascending."""
+    """Return the positions in the text of rows that the pattern's first variables accept, ascending."""
     first = first_variables(compile_pattern(program.pattern, program.variables))
     starts = np.zeros(256, bool)
     for variable in first:
@@ -144,8 +144,8 @@ def _possible_starts(program: MatchProgram, layout: Layout) -> np.ndarray:
     return np.flatnonzero(starts[layout.text])
 
 
-def _stacked(found: list[int], groups: int) -> np.ndarray:
-    return np.array(found, np.int64).reshape(-1, groups + 1, 2)
+def _stacked(bounds: list[int], groups: int) -> np.ndarray:
+    return np.array(bounds, np.int64).reshape(-1, groups + 1, 2)
 
 
 def _final(
@@ -155,25 +155,25 @@ def _final(
     expression: Expression,
     layout: Layout,
     spans: np.ndarray,
-) -> Found:
-    """Keep the matches that are final, up to the first of its partition that is not."""
+) -> ScanResult:
+    """Return the final matches, in each partition up to the first that is not final."""
     spans = spans[layout.text[spans[:, 0, 0]] != FUTURE]
     partition, start = layout.locate(spans[:, 0, 0])
     scan = partitions.ends.copy()
     unfinished = layout.text[spans[:, 0, 1] - 1] == FUTURE
     np.minimum.at(scan, partition[unfinished], start[unfinished])
-    kept = start < scan[partition]
-    spans, partition, start = spans[kept], partition[kept], start[kept]
+    is_final = start < scan[partition]
+    spans, partition, start = spans[is_final], partition[is_final], start[is_final]
     length = spans[:, 0, 1] - spans[:, 0, 0]
     labels = label(expression.elements, program.variables, spans, start, _possible(tests))
     if tests.unknown is not None:
         doubtful = np.repeat(np.arange(len(start)), length)[tests.unknown[labels, ranges(start, length)]]
         np.minimum.at(scan, partition[doubtful], start[doubtful])
-        kept = start < scan[partition]
-        labels = labels[np.repeat(kept, length)]
-        partition, start, length = partition[kept], start[kept], length[kept]
+        is_final = start < scan[partition]
+        labels = labels[np.repeat(is_final, length)]
+        partition, start, length = partition[is_final], start[is_final], length[is_final]
     counts = np.bincount(partition, minlength=len(scan))
     before = np.cumsum(counts) - counts
     number = partitions.numbers[partition] + 1 + np.arange(len(start)) - before[partition]
     matches = Matches(partition, start, length, number, np.ones(len(start), bool), labels)
-    return Found(matches, scan, partitions.numbers + counts)
+    return ScanResult(matches, scan, partitions.numbers + counts)

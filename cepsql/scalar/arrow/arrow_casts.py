@@ -17,27 +17,27 @@ _WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
 def castable(node: Apply) -> bool:
     """Tell whether a cast gives what Spark's gives."""
-    given, target = node.arguments[0].type, node.type
+    source, target = node.arguments[0].type, node.type
     if is_decimal(target):
-        if given in INTEGERS:
-            return target.precision - target.scale >= _WHOLE_DIGITS[given.name]
-        return is_decimal(given) and (
-            target.scale >= given.scale and target.precision - target.scale >= given.precision - given.scale
+        if source in INTEGERS:
+            return target.precision - target.scale >= _WHOLE_DIGITS[source.name]
+        return is_decimal(source) and (
+            target.scale >= source.scale and target.precision - target.scale >= source.precision - source.scale
         )
-    if given in DATETIMES:
+    if source in DATETIMES:
         return target in DATETIMES
-    if is_interval(given):
+    if is_interval(source):
         return is_interval(target)
     if target == STRING:
-        return given in INTEGERS or given == BOOLEAN
-    return given in (BOOLEAN, *_NUMBERS) and target in (BOOLEAN, *_NUMBERS)
+        return source in INTEGERS or source == BOOLEAN
+    return source in (BOOLEAN, *_NUMBERS) and target in (BOOLEAN, *_NUMBERS)
 
 
 def always_castable(node: Apply) -> bool:
     """Tell whether TRY_CAST is a cast that never fails."""
     order = (*INTEGERS, *FRACTIONS)
-    given, target = node.arguments[0].type, node.type
-    return given in order and target in order and order.index(given) <= order.index(target)
+    source, target = node.arguments[0].type, node.type
+    return source in order and target in order and order.index(source) <= order.index(target)
 
 
 def cast_column(node: Apply, session: Session, a: Value) -> Value:
@@ -45,20 +45,20 @@ def cast_column(node: Apply, session: Session, a: Value) -> Value:
 
     Raises OperationalError for a date beyond the ends of TIMESTAMP.
     """
-    given, kind = node.arguments[0].type, arrow_type(node.type)
-    if is_interval(given):
+    source, kind = node.arguments[0].type, arrow_type(node.type)
+    if is_interval(source):
         return a
-    if given in DATETIMES:
-        return _between_times(given, node.type, session, a)
+    if source in DATETIMES:
+        return _between_times(source, node.type, session, a)
     if node.type == BOOLEAN:
         return pc.not_equal(a, pa.scalar(0, a.type))
-    if given in FRACTIONS and node.type in INTEGERS:
+    if source in FRACTIONS and node.type in INTEGERS:
         return _truncated(kind, a)
     return pc.cast(a, kind, safe=False)
 
 
 def _truncated(type: pa.DataType, a: Value) -> Value:
-    """Java's conversion: towards zero, NaN is 0, what is too great is the greatest INT or BIGINT, then bits are cut."""
+    """Convert as Java does: towards zero, NaN to 0, saturated as INT or BIGINT, then reduced to the low bits."""
     values = all_rows(a, 1)
     numbers = np.nan_to_num(values.fill_null(0).to_numpy().astype(np.float64), nan=0.0)
     bits = 64 if type == pa.int64() else 32
@@ -70,17 +70,17 @@ def _truncated(type: pa.DataType, a: Value) -> Value:
     return one_for_all(result, a)
 
 
-def _between_times(given: Type, target: Type, session: Session, a: Value) -> Value:
-    """Return dates, instants and local times as one another."""
+def _between_times(source: Type, target: Type, session: Session, a: Value) -> Value:
+    """Convert between dates, instants and local times."""
     values = all_rows(a, 1)
     null = values.is_null().to_numpy(zero_copy_only=False)
-    numbers = values.view(pa.int32() if given == DATE else pa.int64()).fill_null(0).to_numpy().astype(np.int64)
-    if given == DATE:
+    numbers = values.view(pa.int32() if source == DATE else pa.int64()).fill_null(0).to_numpy().astype(np.int64)
+    if source == DATE:
         if np.any(np.abs(numbers) > (2**63 - 1) // DAY):
             raise OperationalError("a date is beyond what a TIMESTAMP can hold")
         local = numbers * DAY
     else:
-        local = session.zone.clocks(numbers) if given == TIMESTAMP else numbers
+        local = session.zone.clocks(numbers) if source == TIMESTAMP else numbers
     if target == DATE:
         result = pa.array((local // DAY).astype(np.int32), mask=null)
     else:

@@ -1,7 +1,7 @@
 """The rows in which an operation over Arrow columns may be an error in ANSI mode, and their values one by one.
 
-A kernel gives what Spark gives without ANSI mode. Whether a row is an error after all depends on what is around the
-operation: of CASE and AND not all is computed.
+A kernel computes as Spark does without ANSI mode. Whether a row is an error depends on the expression around the
+operation: CASE and AND do not evaluate all of their arguments.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _CHECKED = {"add": pc.add_checked, "sub": pc.subtract_checked, "mul": pc.multipl
 
 
 def doubtful(node: Apply, values: list[Value]) -> Value | None:
-    """Return in which rows an operation on these values may be an error in ANSI mode, NULL for none; None if in no
+    """Return the rows in which an operation may be an error in ANSI mode, where NULL means no error; None if in no
     row."""
     if node.operation in _CHECKED and node.type in INTEGERS:
         try:
@@ -44,34 +44,34 @@ def doubtful(node: Apply, values: list[Value]) -> Value | None:
 
 
 def one_by_one(node: Node, columns: Mapping[Leaf, pa.Array], places: np.ndarray, session: Session) -> pa.Array:
-    """Return the values of an expression in some rows, of the Arrow type of its Spark type.
+    """Return the values of an expression in some rows, in the Arrow type of its Spark type.
 
     Raises DataError where Spark raises an error.
     """
     leaves = tuple(dict.fromkeys(part.leaf for part in nodes(node) if isinstance(part, Input)))
     table = pa.table([columns[leaf].take(pa.array(places)) for leaf in leaves], list(map(str, range(len(leaves)))))
-    given = plain_values(table, table.column_names)
-    found = compile_rows(node, leaves, session)([given[name] for name in table.column_names], len(places))
+    values_by_name = plain_values(table, table.column_names)
+    values = compile_rows(node, leaves, session)([values_by_name[name] for name in table.column_names], len(places))
     kind = arrow_type(node.type)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return pa.array(found, pa.int64() if pa.types.is_timestamp(kind) else pa.int32()).view(kind)
-    return pa.array(found, kind)
+        return pa.array(values, pa.int64() if pa.types.is_timestamp(kind) else pa.int32()).view(kind)
+    return pa.array(values, kind)
 
 
 def _is_harmless(node: Apply) -> bool:
-    """Tell whether an operation divides by a constant for which it is no error."""
+    """Tell whether an operation divides by a constant that cannot cause an error."""
     divisor = node.arguments[-1]
     dividing = node.operation in ("div", "mod", "intdiv")
     return dividing and isinstance(divisor, Constant) and divisor.value not in (0, -1)
 
 
 def _least(node: Apply, a: Value) -> Value:
-    """The least of all has no opposite."""
+    """The least integer has no negation."""
     return pc.equal(a, pa.scalar(-LIMITS[node.type.name], a.type))
 
 
 def _overflown(node: Apply, a: Value, b: Value) -> Value:
-    """Of NULLs the product is NULL, too, and no error."""
+    """A product of NULLs is NULL, too, and no error."""
     return pc.and_(pc.is_null(rounded_product(node, a, b)), pc.and_(pc.is_valid(a), pc.is_valid(b)))
 
 
@@ -80,10 +80,10 @@ def _divided_whole(node: Apply, a: Value, b: Value) -> Value:
 
 
 def _narrowed(node: Apply, a: Value) -> Value | None:
-    given, limit = node.arguments[0].type, LIMITS[node.type.name]
-    if given in INTEGERS:
-        if LIMITS[given.name] <= limit:
+    source, limit = node.arguments[0].type, LIMITS[node.type.name]
+    if source in INTEGERS:
+        if LIMITS[source.name] <= limit:
             return None
         return pc.or_(pc.less(a, -limit), pc.greater_equal(a, limit))
-    # NaN lies between no two numbers, and what is between -limit - 1 and -limit is told one by one.
+    # NaN is in no range; values between -limit - 1 and -limit are decided one by one.
     return pc.invert(pc.and_(pc.greater(a, float(-limit)), pc.less(a, float(limit))))

@@ -1,4 +1,4 @@
-"""Evaluate typed expressions over Arrow columns, where that gives exactly what Spark gives."""
+"""Evaluate typed expressions over Arrow columns with exactly Spark's results."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,34 +14,34 @@ from cepsql.scalar.typed_sql import spark_sql
 
 
 def arrow_obstacle(node: Node, session: Session) -> str | None:
-    """Return what of a typed expression Arrow does not compute as Spark does, None if there is nothing."""
+    """Return the SQL of a subexpression that Arrow does not compute as Spark does, None without one."""
     if not isinstance(node, Apply):
         return None
     for argument in node.arguments:
-        found = arrow_obstacle(argument, session)
-        if found:
-            return found
+        obstacle = arrow_obstacle(argument, session)
+        if obstacle:
+            return obstacle
     return spark_sql(node) if kernel_of(node) is None else None
 
 
 def evaluate(node: Node, columns: Mapping[Leaf, pa.Array], rows: int, session: Session) -> pa.Array:
-    """Return the values of an expression, of the Arrow type of its Spark type, one for each of the rows.
+    """Return the values of an expression, one for each row, in the Arrow type of its Spark type.
 
-    node:    one without `arrow_obstacle`, whose inputs are keys of `columns`.
+    node:    an expression without `arrow_obstacle`, whose inputs are keys of `columns`.
     columns: the columns that it reads.
-    Raises OperationalError where Spark fails, too: an instant beyond 64 bits. In ANSI mode DataError where Spark
-    raises an error.
+    Raises OperationalError where Spark fails in both modes, such as for an instant beyond 64 bits; in ANSI mode
+    DataError where Spark raises an error.
     """
     doubts: list[Value] = []
     with np.errstate(all="ignore"):
-        found = all_rows(_value(node, lambda leaf: columns[leaf.leaf], session, doubts), rows)
+        values = all_rows(_value(node, lambda leaf: columns[leaf.leaf], session, doubts), rows)
     if not doubts:
-        return found
+        return values
     asked = np.logical_or.reduce([_is_true(all_rows(doubt, rows)) for doubt in doubts])
     if not asked.any():
-        return found
+        return values
     exact = one_by_one(node, columns, np.flatnonzero(asked), session)
-    return pc.replace_with_mask(found, pa.array(asked), exact)
+    return pc.replace_with_mask(values, pa.array(asked), exact)
 
 
 def _is_true(doubt: pa.Array) -> np.ndarray:
@@ -49,8 +49,8 @@ def _is_true(doubt: pa.Array) -> np.ndarray:
 
 
 def _value(node: Node, read: Callable[[Input], pa.Array], session: Session, doubts: list[Value]) -> Value:
-    """Return the values of an expression as they are without ANSI mode; with it `doubts` gets the rows that may be an
-    error."""
+    """Return the values of an expression as without ANSI mode; in ANSI mode, append the rows that may be an error to
+    `doubts`."""
     match node:
         case Constant(value, type):
             return pa.scalar(value, arrow_type(type))

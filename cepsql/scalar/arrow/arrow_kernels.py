@@ -66,7 +66,7 @@ class Kernel:
     """An operation over columns.
 
     compute: (operation, session, values of its arguments) -> its values.
-    takes:   tells whether it gives exactly what Spark gives, on arguments of these types.
+    takes:   tells whether the results are exactly Spark's on arguments of these types.
     """
 
     compute: Callable[..., Value]
@@ -166,12 +166,12 @@ def _one_of(node: Apply, session: Session, a: Value, *members: Value) -> Value:
         for verdict in verdicts[1:]:
             result = pc.or_kleene(result, verdict)
         return result
-    given = [_constant(member) for member in node.arguments[1:]]
-    known = pa.array([value for value in given if value is not None], a.type)
-    found = pc.is_in(a, value_set=known)
-    if len(known) < len(given):
-        found = pc.if_else(found, True, pa.scalar(None, pa.bool_()))
-    return pc.if_else(pc.is_valid(a), found, pa.scalar(None, pa.bool_()))
+    constants = [_constant(member) for member in node.arguments[1:]]
+    value_set = pa.array([value for value in constants if value is not None], a.type)
+    is_member = pc.is_in(a, value_set=value_set)
+    if len(value_set) < len(constants):
+        is_member = pc.if_else(is_member, True, pa.scalar(None, pa.bool_()))
+    return pc.if_else(pc.is_valid(a), is_member, pa.scalar(None, pa.bool_()))
 
 
 def _folded(function: Callable) -> Callable:
@@ -191,7 +191,7 @@ def _arithmetic_takes(node: Apply) -> bool:
         left, right = map(decimal_size, node.arguments)
         if left is None or right is None:
             return False
-        # With fewer digits than there may be nothing is rounded, and nothing overflows.
+        # Below the limit of digits nothing is rounded, and nothing overflows.
         most = MOST_EXACT_DIGITS if node.operation == "mul" else MOST_DIGITS
         return unlimited_digits(node.operation, left, right) <= most
     return _of_numbers(node) or (node.operation != "mul" and is_of_times(node))
@@ -223,7 +223,7 @@ def _divide(node: Apply, session: Session, a: Value, b: Value) -> Value:
 
 
 def _whole_divide(node: Apply, session: Session, a: Value, b: Value) -> Value:
-    """The quotient of BIGINTs towards zero; the least one by -1 is itself again."""
+    """Divide BIGINTs towards zero; the least BIGINT divided by -1 wraps around to itself."""
     negative = pc.equal(b, -1)
     none = pa.scalar(None, pa.int64())
     quotient = pc.divide(a, pc.if_else(pc.or_(pc.equal(b, 0), negative), none, b))
@@ -231,7 +231,7 @@ def _whole_divide(node: Apply, session: Session, a: Value, b: Value) -> Value:
 
 
 def _modulo(node: Apply, session: Session, a: Value, b: Value) -> Value:
-    """The remainder with the sign of the dividend."""
+    """Return the remainder, with the sign of the dividend."""
     rows = next((len(v) for v in (a, b) if isinstance(v, pa.Array)), 1)
     x, y = all_rows(a, rows), all_rows(b, rows)
     null = pc.or_(pc.or_(pc.is_null(x), pc.is_null(y)), pc.equal(pc.fill_null(y, 0), 0)).to_numpy(zero_copy_only=False)
@@ -242,7 +242,7 @@ def _modulo(node: Apply, session: Session, a: Value, b: Value) -> Value:
 
 
 def _whole(toward: Callable[[np.ndarray], np.ndarray]) -> Kernel:
-    """FLOOR and CEIL of DOUBLE: NaN gives 0, what a BIGINT cannot hold the nearest one that it can."""
+    """Return the kernel of FLOOR or CEIL of DOUBLE: NaN becomes 0, and the result saturates as a BIGINT."""
 
     def kernel(node: Apply, session: Session, a: Value) -> Value:
         column = all_rows(a, 1)
@@ -264,7 +264,7 @@ def _case(node: Apply, session: Session, *arguments: Value) -> Value:
 
 def _extreme(greater: bool) -> Callable:
     def better(a: Value, b: Value) -> Value:
-        """Return the greater or smaller one, of a value and NULL the value."""
+        """Return the greater or smaller one; NULL loses to a value."""
         beyond = _less(a, b) if greater else _less(b, a)
         return pc.if_else(pc.or_(pc.is_null(a), pc.fill_null(beyond, False)), pc.if_else(pc.is_null(b), a, b), a)
 
@@ -291,7 +291,7 @@ def _like(node: Apply, session: Session, text: Value, pattern: Value) -> Value:
 
 
 def _part(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
-    """A part of a date or of a local time, such as its year."""
+    """Return the kernel of a part of a date or of a local time, such as its year."""
 
     def kernel(node: Apply, session: Session, a: Value) -> Value:
         column = all_rows(a, 1)
@@ -307,9 +307,9 @@ def _date_format(node: Apply, session: Session, a: Value, pattern: Value) -> Val
     column, text = all_rows(a, 1), pattern.as_py()
     size = smallest(text)
     units = pa.array(column.view(pa.int64()).fill_null(0).to_numpy() // size, mask=np.asarray(column.is_null()))
-    found, write = units.dictionary_encode(), writer(text)
-    texts = pa.array([write(unit * size) for unit in found.dictionary.to_pylist()], pa.string())
-    return one_for_all(texts.take(found.indices), a)
+    encoded, write = units.dictionary_encode(), writer(text)
+    texts = pa.array([write(unit * size) for unit in encoded.dictionary.to_pylist()], pa.string())
+    return one_for_all(texts.take(encoded.indices), a)
 
 
 def _plain(function: Callable) -> Callable:
@@ -377,6 +377,6 @@ ARROW_KERNELS: dict[str, Kernel] = {
 
 
 def kernel_of(node: Apply) -> Kernel | None:
-    """Return what computes an operation just as Spark does, None if nothing does."""
+    """Return the kernel that computes an operation exactly as Spark does, None without one."""
     kernel = ARROW_KERNELS.get(node.operation)
     return kernel if kernel is not None and kernel.takes(node) else None

@@ -1,4 +1,4 @@
-"""Functions of texts on Arrow columns, with the results that those of `cepsql.scalar.strings` give one by one."""
+"""Functions of texts on Arrow columns, with the results of the functions in `cepsql.scalar.strings`."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from cepsql.scalar.arrow.column_values import Value, all_rows, one_for_all
 from cepsql.scalar.expressions import Apply, Constant, Session
-from cepsql.scalar.regexes import known_regex
+from cepsql.scalar.regexes import supported_regex
 from cepsql.scalar.strings import STRING_FUNCTIONS
 from cepsql.scalar.types import STRING
 
@@ -19,14 +19,14 @@ def of_texts(node: Apply) -> bool:
 
 
 def then_constants(node: Apply) -> bool:
-    """Tell whether a text is followed by constants, none of them NULL, the first no empty text."""
+    """Tell whether the arguments are a text and non-NULL constants, of which the first is not empty."""
     first, *others = node.arguments
     values = [other.value if isinstance(other, Constant) else None for other in others]
     return first.type == STRING and None not in values and values[:1] != [""]
 
 
 def is_slice(node: Apply) -> bool:
-    """Tell whether the place and the length of a part are constants that Arrow counts as Spark does."""
+    """Tell whether the start and the length are constants that Arrow counts as Spark does."""
     if not then_constants(node):
         return False
     numbers = [argument.value for argument in node.arguments[1:] if isinstance(argument, Constant)]
@@ -34,18 +34,17 @@ def is_slice(node: Apply) -> bool:
 
 
 def is_split(node: Apply) -> bool:
-    """Tell whether it is a constant which part of a text is asked for."""
+    """Tell whether the delimiter and the number of the part are constants, and the number is not 0."""
     return then_constants(node) and node.arguments[2] != Constant(0, node.arguments[2].type)
 
 
 def of_regex(node: Apply) -> bool:
-    """Tell whether it is a text that a regular expression is held against; that is a constant for which there is one of
-    RE2's."""
+    """Tell whether the first argument is a text; the pattern is always a constant that RE2 supports."""
     return node.arguments[0].type == STRING
 
 
 def changed_case(node: Apply, session: Session, text: Value) -> Value:
-    """UPPER and LOWER: Arrow changes letters one by one, so that others than ASCII's are left to Python."""
+    """UPPER and LOWER: Arrow maps letters one by one, so that Python converts texts beyond ASCII."""
     column = all_rows(text, 1)
     result = pc.ascii_upper(column) if node.operation == "upper" else pc.ascii_lower(column)
     ascii = pc.fill_null(pc.string_is_ascii(column), True)
@@ -89,22 +88,22 @@ def split(node: Apply, session: Session, text: Value, delimiter: Value, number: 
     places = np.full(len(column), wanted - 1) if wanted > 0 else lengths + wanted
     inside = (places >= 0) & (places < lengths)
     begins = parts.offsets.to_numpy()[:-1].astype(np.int64)
-    found = parts.values.take(pa.array(begins + places, mask=~inside))
-    return one_for_all(pc.if_else(column.is_valid(), pc.fill_null(found, ""), None), text)
+    part = parts.values.take(pa.array(begins + places, mask=~inside))
+    return one_for_all(pc.if_else(column.is_valid(), pc.fill_null(part, ""), None), text)
 
 
 def matched(node: Apply, session: Session, text: Value, pattern: Value) -> Value:
     """RLIKE."""
-    return pc.match_substring_regex(text, known_regex(pattern.as_py()).source)
+    return pc.match_substring_regex(text, supported_regex(pattern.as_py()).source)
 
 
 def extracted(node: Apply, session: Session, text: Value, pattern: Value, group: Value) -> Value:
     """REGEXP_EXTRACT."""
     column = all_rows(text, 1)
-    found = pc.struct_field(pc.extract_regex(column, known_regex(pattern.as_py()).source), f"g{group.as_py()}")
-    return one_for_all(pc.if_else(column.is_valid(), pc.fill_null(found, ""), None), text)
+    captured = pc.struct_field(pc.extract_regex(column, supported_regex(pattern.as_py()).source), f"g{group.as_py()}")
+    return one_for_all(pc.if_else(column.is_valid(), pc.fill_null(captured, ""), None), text)
 
 
 def replaced_matches(node: Apply, session: Session, text: Value, pattern: Value, replacement: Value) -> Value:
     """REGEXP_REPLACE."""
-    return pc.replace_substring_regex(text, known_regex(pattern.as_py()).source, replacement.as_py())
+    return pc.replace_substring_regex(text, supported_regex(pattern.as_py()).source, replacement.as_py())

@@ -1,4 +1,4 @@
-"""Differences of times, days that are added to dates, and day-time intervals, as Arrow columns."""
+"""Differences of times, dates plus days, and day-time intervals, as Arrow columns."""
 
 from collections.abc import Callable
 
@@ -13,12 +13,12 @@ from cepsql.scalar.types import DATE, DATETIMES, INT, Type
 
 
 def is_interval(kind: Type) -> bool:
-    """Tell whether a type is that of day-time intervals."""
+    """Tell whether a type is a day-time interval."""
     return kind.name == "interval"
 
 
 def is_of_times(node: Apply) -> bool:
-    """Tell whether + or - is one of times whose clocks do not matter, of dates and days, or of intervals."""
+    """Tell whether + or - takes times of one type, dates and days, or intervals, independently of the time zone."""
     kinds = [argument.type for argument in node.arguments]
     if is_interval(node.type):
         return all(map(is_interval, kinds)) or (kinds[0] in DATETIMES and kinds[0] == kinds[-1])
@@ -26,20 +26,20 @@ def is_of_times(node: Apply) -> bool:
 
 
 def of_times(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Return the kernel of an operation `is_of_times`, by what checks integers for overflow.
+    """Return the kernel of an operation that `is_of_times`; `function` is its checked arithmetic on integers.
 
-    It raises OperationalError for an interval that is too long, as Spark does.
+    The kernel raises OperationalError for an interval that is too long, as Spark does.
     """
 
     def kernel(node: Apply, session: Session, *values: Value) -> Value:
         days = node.type in (DATE, INT)
         numbers = [pc.cast(counted(value), pa.int64()) for value in values]
         try:
-            found = function(*numbers)
+            result = function(*numbers)
         except pa.ArrowInvalid as error:
             raise OperationalError("an interval is longer than what INTERVAL can hold") from error
         # Days wrap around, as Java's integers do.
-        return pc.cast(pc.cast(found, pa.int32(), safe=False) if days else found, arrow_type(node.type))
+        return pc.cast(pc.cast(result, pa.int32(), safe=False) if days else result, arrow_type(node.type))
 
     return kernel
 
@@ -51,7 +51,7 @@ def days_between(node: Apply, session: Session, a: Value, b: Value) -> Value:
 
 
 def counted(value: Value) -> Value:
-    """Return times and intervals as their microseconds, dates as their days; others as they are."""
+    """Return times and intervals in microseconds, dates in days, and other values unchanged."""
     kind = value.type
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return pc.cast(value, pa.int64())

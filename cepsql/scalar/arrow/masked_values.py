@@ -1,4 +1,4 @@
-"""Arrow columns of which some values are not known yet, because they depend on rows that have not come."""
+"""Arrow columns with unknown values: those that depend on rows that have not arrived."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from cepsql.scalar.expressions import Apply, Constant, Input, Node, Session
 
 
 class Unvectorised(Exception):
-    """These values or this operation have no form here: evaluate row by row."""
+    """These values or this operation are not supported here: evaluate row by row."""
 
 
 @dataclass(frozen=True)
 class Masked:
     """A value for each row, or one for all.
 
-    unknown: bool, for each row: it could be anything, whatever `value` has there; None if nowhere.
+    unknown: bool, for each row: whether `value` is meaningless there; None if nowhere.
     """
 
     value: Value
@@ -32,24 +32,24 @@ class Masked:
 
     @property
     def true(self) -> Any:
-        """Where a boolean is known to be true: bool, for each row or one for all."""
-        return self._known(_flags(self.value, False))
+        """Where a boolean is certainly true: bool, for each row or one for all."""
+        return self._unless_unknown(_flags(self.value, False))
 
     @property
     def false(self) -> Any:
-        """Where a boolean is known to be false."""
-        return self._known(~_flags(self.value, True))
+        """Where a boolean is certainly false."""
+        return self._unless_unknown(~_flags(self.value, True))
 
-    def _known(self, flags: Any) -> Any:
+    def _unless_unknown(self, flags: Any) -> Any:
         return flags if self.unknown is None else flags & ~self.unknown
 
 
 def masked_values(node: Node, read: Callable[[Input], Masked], session: Session) -> Masked:
     """Return the values of a typed expression.
 
-    read: what its leaves are; raises Unvectorised for those that are none of columns.
-    Raises Unvectorised for what Arrow does not compute as Spark does, and where a row may be an error in ANSI mode:
-    which rows are evaluated at all, and so do fail, is known where they are taken one by one.
+    read: returns the value of a leaf; raises Unvectorised for a leaf that is no column.
+    Raises Unvectorised for an operation that Arrow does not compute as Spark does, and if a row may be an error in
+    ANSI mode: only row by row is it known which rows are evaluated, and fail.
     """
     match node:
         case Constant(value, type):
@@ -86,7 +86,7 @@ def _has_true(doubt: Value | None) -> bool:
 
 
 def _flags(value: Value, null: bool) -> Any:
-    """Return booleans as NumPy has them, `null` for NULL."""
+    """Return booleans as a NumPy array, with `null` for NULL."""
     if isinstance(value, pa.Scalar):
         return np.bool_(value.as_py() if value.is_valid else null)
     if pa.types.is_null(value.type):
@@ -99,14 +99,14 @@ def _any_unknown(arguments: Sequence[Masked]) -> np.ndarray:
 
 
 def _unless_decided(arguments: Sequence[Masked], decided: Callable[[Masked], Any]) -> np.ndarray:
-    """Of AND and OR: one argument may decide what the unknown ones do not change."""
+    """Return where AND or OR is unknown: not where one argument decides."""
     return _any_unknown(arguments) & ~reduce(np.logical_or, map(decided, arguments))
 
 
 def _of_choice(chosen: Any, first: Masked, doubt: np.ndarray | None, other: Any) -> Any:
-    """Return where a choice is unknown: where what is chosen is, or what it hangs on."""
-    found = np.where(chosen, _mask(first), other)
-    return found if doubt is None else found | doubt
+    """Return where a choice is unknown: where the chosen value or the condition is."""
+    unknown = np.where(chosen, _mask(first), other)
+    return unknown if doubt is None else unknown | doubt
 
 
 def _of_case(arguments: Sequence[Masked]) -> np.ndarray:
@@ -133,4 +133,4 @@ _UNKNOWN: dict[str, Callable[[Sequence[Masked]], np.ndarray]] = {
     "case": _of_case,
     "coalesce": _of_first,
 }
-"""Of operations that do not need all of their arguments: where the result is unknown."""
+"""Where the result is unknown, for operations that do not need all of their arguments."""

@@ -58,7 +58,7 @@ def test_a_state_is_cut_down_to_a_key(batches, delay):
     for _, _, states in run(batches, delay):
         for bucket in range(BUCKETS):
             state = decode(states[bucket], STAGE.operator, STAGE.identity)
-            (all_held,), (all_waiting,) = state.kept.held, state.kept.waiting
+            (all_held,), (all_waiting,) = state.operator_state.held, state.operator_state.waiting
             for key in (key for key, where in KEYS if where == bucket):
                 one = [pa.array([key], pa.float64())]
                 cut = state_of_key(PROGRAM, state, one)
@@ -70,7 +70,9 @@ def test_a_state_is_cut_down_to_a_key(batches, delay):
                 assert shown(found.released) == [(r["t"], r["o0"], r["v0"], r["m"]) for r in held]
                 assert shown(found.waiting) == in_order(waiting)
                 assert found.scan == sum(row["context"] for row in held)
-                assert found.number == sum(row["number"] for row in rows_of(state.kept.sections.get("numbers"), key))
+                assert found.number == sum(
+                    row["number"] for row in rows_of(state.operator_state.sections.get("numbers"), key)
+                )
                 assert (found.late, found.bound, found.timeless) == (None, state.bound, 0)
                 assert not {"first", "context", "covered"} & set(found.released.column_names)
 

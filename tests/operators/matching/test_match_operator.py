@@ -134,7 +134,7 @@ def test_held_rows_are_the_undecided_ones_and_what_prev_reaches():
     rows = rows_of((1, 1, 0, "a"), (1, 2, 0, "b"), (1, 3, 0, "c"), (1, 4, 1, "d"), (2, 1, 0, "e"), (2, 9, 1, "f"))
     stage = stage_of(PROGRAM, 5, pairs)
     state = decode(advance(stage, None, packets(rows, 1)[0]).state, stage.operator, stage.identity)
-    (held,), (waiting,) = state.kept.held, state.kept.waiting
+    (held,), (waiting,) = state.operator_state.held, state.operator_state.waiting
     held = held.select(["v0", "first", "context"]).to_pylist()
     assert [tuple(row.values()) for row in held] == [
         ("b", True, True),
@@ -152,7 +152,10 @@ def test_columns_of_other_types_are_refused(part):
     table = pa.table({"k0": ["text"], "number": [1], **flags})
     old = first_state(STAGE.operator, 1)
     old = replace(
-        old, kept=replace(old.kept, **({"sections": {part: table}} if part == "numbers" else {part: (table,)}))
+        old,
+        operator_state=replace(
+            old.operator_state, **({"sections": {part: table}} if part == "numbers" else {part: (table,)})
+        ),
     )
     with pytest.raises(OperationalError, match="string in the stored state comes as double") as caught:
         advance(STAGE, encode(old, STAGE.operator, STAGE.identity), packets(rows_of((1, 6, 1, "a")), 1)[0])
