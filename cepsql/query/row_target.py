@@ -43,7 +43,7 @@ def row_target(
     target = open_sink(valued_sink(sink), writer, plan.changes, [part.changes for part in plan.parts])
     target.last_rows = None if last_rows is None else last_rows.of(checkpoint.id)
     place = target.place or ""
-    target.known = checkpoint.known_record(place, target.folder)
+    target.record_id = checkpoint.known_record(place, target.folder)
     target.mount = checkpoint.mounts.get(place)
     try:
         if target.folder is not None and place not in checkpoint.records:

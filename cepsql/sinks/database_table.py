@@ -86,7 +86,7 @@ class TableSink(FittedSink):
         taken = fitted_columns(self.sink, self.columns_to_write(columns))
         fitted = [(name, kind) for _, name, kind in taken]
         key = key_columns(self.sink, taken)
-        self._database.is_known = self.known is not None
+        self._database.is_known = self.record_id is not None
 
         def check(connection: sa.Connection) -> None:
             self._check_there(connection)
@@ -136,7 +136,7 @@ class TableSink(FittedSink):
 
         The row of an earlier checkpoint may have been removed with a dropped query.
         """
-        id = self.writer.checkpoint if self.recorded else self.known
+        id = self.writer.checkpoint if self.recorded else self.record_id
         if id is None:
             return
         there = sa.inspect(connection).has_table(WRITERS, self._schema)

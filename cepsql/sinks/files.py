@@ -148,7 +148,7 @@ class FileSink(FittedSink):
 
         Raises OperationalError if it does not, or cannot be created.
         """
-        if self.known is not None or self.recorded:
+        if self.record_id is not None or self.recorded:
             self._check_there()
             return
         check_mounted(self._folder, f"the folder of sink {self.sink.name}")
@@ -159,7 +159,7 @@ class FileSink(FittedSink):
 
     def _check_there(self) -> None:
         """Raise OperationalError if the folder lacks the query's record, which the checkpoint expects."""
-        id = self._record.stem if self.recorded or self.known is None else self.known
+        id = self._record.stem if self.recorded or self.record_id is None else self.record_id
         if not self._record.with_name(f"{id}.json").exists():
             raise self.lost(f"the folder {self._folder}")
 

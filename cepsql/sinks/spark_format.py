@@ -76,7 +76,7 @@ class SparkSink(FittedSink):
         spark, application = frame.sparkSession, f"{self.writer.query}/{self.writer.checkpoint}"
         if not self._checked:
             written = last_transaction(spark, self._path, application)
-            if written < 0 and self.known is not None:
+            if written < 0 and self.record_id is not None:
                 raise self.lost(f"the table {self._path}")
             self.check_last_batch(written)
             self.recorded = written >= 0

@@ -70,7 +70,7 @@ class ViewGroupTables(FittedSink):
 
     def _tell(self, table: ViewTable) -> None:
         """Copy to a table what the group knows of the checkpoint."""
-        table.known, table.planned, table.recorded = self.known, self.planned, self.recorded
+        table.record_id, table.planned, table.recorded = self.record_id, self.planned, self.recorded
 
     def _write(self, pieces: Pieces, batch: int) -> int:
         # Call Java before the transaction, so that nobody waits for it behind the database's lock.

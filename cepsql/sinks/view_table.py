@@ -66,7 +66,7 @@ class ViewTable(TableSink):
         """Refuse a table with the view's name that cepsql has not created."""
         taken = fitted_columns(self.sink, self.columns_to_write(columns))
         self._columns, self._key = [(name, kind) for _, name, kind in taken], key_columns(self.sink, taken)
-        self._database.is_known = self.known is not None
+        self._database.is_known = self.record_id is not None
         self._database.prepare_readers()
 
         def check(connection: sa.Connection) -> None:

@@ -80,7 +80,7 @@ def _started(table: Table, known: str | None) -> SparkSink:
     """Return the sink as a start of the query has it; `known` is the record that the checkpoint knows."""
     sink = Sink("pairs", (), "delta", options=(("path", str(table.folder)),))
     found = SparkSink(sink, WriterIdentity("rises", 1, "checkpoint"))
-    found.known, found.planned = known, 10
+    found.record_id, found.planned = known, 10
     return found
 
 
@@ -115,7 +115,7 @@ def test_a_table_on_an_object_store_is_refused_by_its_record(tmp_path, monkeypat
     table = Table(tmp_path / "pairs", monkeypatch)
     sink = Sink("pairs", (), "delta", options=(("path", "s3a://bucket/pairs"),))
     found = SparkSink(sink, WriterIdentity("rises", 1, "checkpoint"))
-    found.known = "checkpoint"
+    found.record_id = "checkpoint"
     with pytest.raises(OperationalError, match="the table s3a://bucket/pairs lacks the record"):
         found.write(FRAME, 2)
     assert found.place == "delta s3a://bucket/pairs" and not table.folder.exists()

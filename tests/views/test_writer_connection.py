@@ -20,7 +20,7 @@ def written(tmp_path):
     file = tmp_path / "v.db"
     with cepsql.connect() as engine:
         view = WrittenView(engine, f"sqlite:///{file}", "v", COLUMNS, ["city"])
-        view.table.known, view.table.recorded = "first", True
+        view.table.record_id, view.table.recorded = "first", True
         view.write(0, [("+I", "Rome", 1)])
         yield view, file
         view.table.close()

@@ -82,7 +82,7 @@ class BatchSink:
     place:   the name, in a checkpoint, of the place with a record of the query, or None.
     folder:  the local file or folder of that place, or None.
     mount:   the mount point of the folder when the query began to write there; None: unknown.
-    known:   the id, in the checkpoint, of the record in that place, or None.
+    record_id: the id, in the checkpoint, of the record in that place, or None.
     recorded: whether the place has the record.
     """
 
@@ -101,7 +101,7 @@ class BatchSink:
         self.place: str | None = None
         self.folder: Path | None = None
         self.mount: str | None = None
-        self.known: str | None = None
+        self.record_id: str | None = None
         self.recorded = False
         self.position: Callable[[int], Position] = lambda batch: Position(None, ())
         self.thread: int | None = None

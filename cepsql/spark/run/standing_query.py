@@ -586,9 +586,9 @@ class StandingQuery:
     def _keep_record(self) -> None:
         """Store in the checkpoint that the sink has the query's record, before another batch is written there."""
         sink, id = self._sink, self._checkpoint.id
-        if sink.place is not None and sink.recorded and sink.known != id:
+        if sink.place is not None and sink.recorded and sink.record_id != id:
             self._checkpoint = keep_records(self._checkpoint, {sink.place: id}, {sink.place: sink.folder})
-            sink.known = id
+            sink.record_id = id
 
     def _is_ending(self) -> bool:
         return self._stopping.is_set() or self._enough.is_set()
