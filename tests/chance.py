@@ -43,8 +43,8 @@ def is_night() -> bool:
 
 def everyday(cases: Iterable[_Case], share: int = 2) -> list[_Case]:
     """Return which of some cases that are alike this run tries: one of `share`, or by night all."""
-    found = list(cases)
-    return found if _nightly else found[::share]
+    all_cases = list(cases)
+    return all_cases if _nightly else all_cases[::share]
 
 
 def rest_by_night(cases: list[ParameterSet], share: int) -> list[ParameterSet]:

@@ -89,7 +89,7 @@ def update(request) -> bool:
 def spark():
     from cepsql.spark.jvm.launching.session import session
 
-    found = session(
+    shared_session = session(
         master="local[2]",
         conf={
             "spark.sql.shuffle.partitions": "2",
@@ -98,5 +98,5 @@ def spark():
             "spark.sql.streaming.pollingDelay": "40ms",
         },
     )
-    yield found
-    found.stop()
+    yield shared_session
+    shared_session.stop()

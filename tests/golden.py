@@ -21,12 +21,12 @@ class Case:
 
 def params(folder: Path, pattern: str) -> list:
     """Return the cases of all files of a folder for pytest.mark.parametrize, named file:line."""
-    found = []
+    case_params = []
     for path in sorted(folder.glob(pattern)):
         _, cases = _read(path)
         for number, (line, text, expected) in enumerate(cases):
-            found.append(pytest.param(Case(path, number, text, expected), id=f"{path.stem}:{line}"))
-    return found
+            case_params.append(pytest.param(Case(path, number, text, expected), id=f"{path.stem}:{line}"))
+    return case_params
 
 
 def check(case: Case, actual: str, update: bool) -> None:

@@ -168,9 +168,9 @@ def _sql(engine):
 
 def _table(columns, tables, zone, ordered) -> list[str]:
     """Lay rows out as the shell does, in their order where the query has one, else in that of their text."""
-    found = pa.concat_tables(tables) if tables else None
-    form = renderer("table", columns, zone, found)
-    rows = [] if found is None else list(form.rows(found))
+    table = pa.concat_tables(tables) if tables else None
+    form = renderer("table", columns, zone, table)
+    rows = [] if table is None else list(form.rows(table))
     return [*form.header, *(rows if ordered else sorted(rows))]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import cepsql
 
-MODULES = [found.name for found in pkgutil.walk_packages(cepsql.__path__, "cepsql.") if "__main__" not in found.name]
+MODULES = [module.name for module in pkgutil.walk_packages(cepsql.__path__, "cepsql.") if "__main__" not in module.name]
 
 
 def has_examples(name: str) -> bool:

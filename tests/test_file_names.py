@@ -19,10 +19,10 @@ def test_names_differ_as_those_of_files_do():
     short = map("".join, itertools.product(parts, repeat=4))
     names = {*short, *("n" * count for count in range(100, 400)), *("-" * count for count in range(30, 200))}
     names |= {file_name("-" * 200), file_name("n" * 200)}
-    found = {file_name(name) for name in names}
-    assert len(found) == len({name.lower() for name in names})
-    assert max(len(name.encode()) for name in found) <= 120
-    assert not any(character in name for name in found for character in "-./")
+    file_names = {file_name(name) for name in names}
+    assert len(file_names) == len({name.lower() for name in names})
+    assert max(len(name.encode()) for name in file_names) <= 120
+    assert not any(character in name for name in file_names for character in "-./")
 
 
 @pytest.mark.parametrize("format", ["json", "parquet"])

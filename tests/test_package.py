@@ -98,9 +98,9 @@ def test_the_image_is_made_of_what_is_there():
     services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
     assert set(services) == {"kafka", "postgres", "server"}
     command = services["server"]["command"]
-    given = server_parser().parse_args(command[1:])
+    arguments = server_parser().parse_args(command[1:])
     # Nothing else makes the catalog before the server starts.
-    assert command[0] == "serve" and given.metrics_port == 9464 and given.create_catalog
+    assert command[0] == "serve" and arguments.metrics_port == 9464 and arguments.create_catalog
     assert "EXPOSE 9464" in steps and services["server"]["ports"] == ["127.0.0.1:9464:9464"]
 
 

@@ -28,9 +28,9 @@ def test_header_shows_the_output(file, spark, update):
         comment, statements = body.split("\n\n", 1)
         file.write_text(f"{comment}\n{header}\n{statements}", "utf-8")
     else:
-        found = OUTPUT.search(text)
-        assert found, f"{file.name} shows no output; pytest --update writes it"
-        assert found[0] == header
+        match = OUTPUT.search(text)
+        assert match, f"{file.name} shows no output; pytest --update writes it"
+        assert match[0] == header
 
 
 def output(engine, text: str) -> str:

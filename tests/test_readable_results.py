@@ -65,14 +65,14 @@ def test_a_notebook_shows_the_same_words(result):
 def test_an_explanation_shows_what_the_shell_says(spark):
     engine = connect(spark, catalog="")
     text = QUERY.format(times=2)
-    told = engine.query(text).explain_match("a")
+    explanation = engine.query(text).explain_match("a")
     answer = engine.sql(f"EXPLAIN MATCH {text} FOR KEY ('a')")
-    assert repr(told) == str(told) == str(answer)
-    assert "best attempt: 2 rows taken, then row 3 is not UP" in told._repr_html_()
-    assert repr(told.best) == "<from row 1: 2 rows taken, then row 3 is not UP>"
-    assert repr(told.best.rows) == "(<row 1: 1, 5, LOW>, <row 2: 2, 7, UP>)"
-    assert repr(told.best.trials) == "(<UP does not hold; value > PREV(value): 6 > 7 is false>,)"
-    assert repr(told.variables[1]) == "<UP: value > PREV(value), holds on 1 row>"
+    assert repr(explanation) == str(explanation) == str(answer)
+    assert "best attempt: 2 rows taken, then row 3 is not UP" in explanation._repr_html_()
+    assert repr(explanation.best) == "<from row 1: 2 rows taken, then row 3 is not UP>"
+    assert repr(explanation.best.rows) == "(<row 1: 1, 5, LOW>, <row 2: 2, 7, UP>)"
+    assert repr(explanation.best.trials) == "(<UP does not hold; value > PREV(value): 6 > 7 is false>,)"
+    assert repr(explanation.variables[1]) == "<UP: value > PREV(value), holds on 1 row>"
     assert repr(engine.query(QUERY.format(times=1)).explain_match("a").matches[0]) == "<1: rows 1 to 2, 1 to 2: LOW UP>"
 
 
@@ -80,10 +80,10 @@ def test_no_result_shows_its_fields():
     """A data class of the public API, or one that holds results, has a text of its own."""
     public = [getattr(cepsql, name) for name in cepsql.__all__]
     explained = inspect.getmembers(inspect.getmodule(cepsql.MatchExplanation), is_dataclass)
-    results = [*public, *(found for _, found in explained), *(type(result) for result, _ in SHOWN), Source]
+    results = [*public, *(kind for _, kind in explained), *(type(result) for result, _ in SHOWN), Source]
     shared = (Readable.__repr__, Brief.__repr__)
-    raw = [found for found in results if is_dataclass(found) and found.__repr__ not in shared]
-    bare = [found for found in results if is_dataclass(found) and found.__str__ is object.__str__]
+    raw = [kind for kind in results if is_dataclass(kind) and kind.__repr__ not in shared]
+    bare = [kind for kind in results if is_dataclass(kind) and kind.__str__ is object.__str__]
     assert (raw, bare) == ([], [])
 
 
@@ -102,13 +102,13 @@ def test_a_plan_shows_its_operators():
 
 def test_help_begins_with_what_users_call():
     shown = pydoc.plain(pydoc.render_doc(cepsql))
-    told, rest = shown.split("\nCLASSES\n")
+    overview, rest = shown.split("\nCLASSES\n")
     assert "PACKAGE CONTENTS" not in shown and "SUBMODULES" not in rest
     # All else that looks at a package finds its modules.
     assert {"engine", "testing"} <= {module.name for module in pkgutil.iter_modules(cepsql.__path__)}
     classes = ("Engine", "Query", "Answer", "StandingQuery", "MatchExplanation", "Error")
-    assert [name for name in (*classes, "connect()", "match_recognize(", "play(") if name not in told] == []
-    methods = re.findall(r"^ +(engine|query|standing)\.(\w+)", told, re.MULTILINE)
+    assert [name for name in (*classes, "connect()", "match_recognize(", "play(") if name not in overview] == []
+    methods = re.findall(r"^ +(engine|query|standing)\.(\w+)", overview, re.MULTILINE)
     kinds = {"engine": cepsql.Engine, "query": cepsql.Query, "standing": cepsql.StandingQuery}
     assert len(methods) > 8 and [name for kind, name in methods if not hasattr(kinds[kind], name)] == []
 

@@ -45,14 +45,14 @@ def test_the_pages_are_those_of_the_code(maker, update):
 def test_every_public_name_is_in_its_reference():
     api, errors = ((DOCS / name).read_text("utf-8") for name in ("api.md", "errors.md"))
     for name in cepsql.__all__:
-        found = getattr(cepsql, name)
+        public = getattr(cepsql, name)
         if name == "__version__":
             continue
-        if inspect.isclass(found) and issubclass(found, Exception):
+        if inspect.isclass(public) and issubclass(public, Exception):
             assert f"\n## {name}\n" in errors
             continue
         assert f"\n## cepsql.{name}\n" in api
-        members = vars(found) if inspect.isclass(found) else {}
+        members = vars(public) if inspect.isclass(public) else {}
         for member, value in members.items():
             if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
                 assert f"\n### {name}.{member}\n" in api, f"{name}.{member} has no docstring"
@@ -80,7 +80,9 @@ def test_every_function_setting_and_option_is_in_its_reference(maker):
 def test_every_error_has_an_anchor():
     page = (DOCS / "errors.md").read_text("utf-8")
     anchors = {name.lower() for name in re.findall(r"^## (\w+)$", page, re.MULTILINE)}
-    kinds = [found for _, found in inspect.getmembers(cepsql.errors, inspect.isclass) if issubclass(found, Exception)]
+    kinds = [
+        member for _, member in inspect.getmembers(cepsql.errors, inspect.isclass) if issubclass(member, Exception)
+    ]
     assert len(kinds) > 9
     assert [kind for kind in kinds if kind("odd").anchor not in anchors] == []
     usual = re.findall(r'<a id="([^"]+)"></a>', page)
@@ -92,10 +94,10 @@ def test_every_error_has_an_anchor():
 
 def test_every_metric_is_in_its_reference_and_others_are_used_nowhere(maker):
     page = (DOCS / "metrics.md").read_text("utf-8")
-    told = {LEADS[0], STATE[0], *(metric.full_name for metric in QUERY_METRICS)}
-    assert [name for name in told if f"\n| `{name}` |" not in page] == []
+    metric_names = {LEADS[0], STATE[0], *(metric.full_name for metric in QUERY_METRICS)}
+    assert [name for name in metric_names if f"\n| `{name}` |" not in page] == []
     for text in (page, (DOCS / "alerts.yml").read_text("utf-8"), (DOCS / "grafana.json").read_text("utf-8")):
-        assert set(re.findall(r"\bcepsql_(?:query|server)_\w*[a-z]", text)) <= told
+        assert set(re.findall(r"\bcepsql_(?:query|server)_\w*[a-z]", text)) <= metric_names
 
 
 def test_the_dashboard_is_one():
@@ -103,7 +105,7 @@ def test_the_dashboard_is_one():
     assert {variable["name"] for variable in board["templating"]["list"]} == {"source", "query"}
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) > 10
     expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    metrics = [found for text in expressions for found in re.findall(r"cepsql_query_\w+(.{0,17})", text)]
+    metrics = [selector for text in expressions for selector in re.findall(r"cepsql_query_\w+(.{0,17})", text)]
     assert metrics and set(metrics) == {'{query=~"$query"}'}
 
 

@@ -83,9 +83,11 @@ def test_a_name_stands_for_one_module():
         place = path.relative_to(PACKAGE).parent.as_posix()
         if not place.endswith(path.stem):
             places[path.stem].append(next((layer for layer in LAYERS if f"{place}/".startswith(f"{layer}/")), place))
-    twice = {name: found for name, found in places.items() if len(found) > 1}
+    twice = {name: rooms_of_name for name, rooms_of_name in places.items() if len(rooms_of_name) > 1}
     assert {
-        name: found for name, found in twice.items() if not set(found) <= set(LAYERS) or len(set(found)) < len(found)
+        name: rooms_of_name
+        for name, rooms_of_name in twice.items()
+        if not set(rooms_of_name) <= set(LAYERS) or len(set(rooms_of_name)) < len(rooms_of_name)
     } == {}
 
 
@@ -95,4 +97,4 @@ def test_a_name_stands_for_one_class():
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(str(path.relative_to(PACKAGE)))
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    assert {name: rooms_of_name for name, rooms_of_name in places.items() if len(rooms_of_name) > 1} == {}

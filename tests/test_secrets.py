@@ -50,8 +50,8 @@ def test_in_texts(text, shown):
     ],
 )
 def test_in_statements(statement, shown):
-    found = without_secret_options(statement)
-    assert found == shown if shown is not None else "'***'" in found and "'***********'" in found
+    hidden = without_secret_options(statement)
+    assert hidden == shown if shown is not None else "'***'" in hidden and "'***********'" in hidden
 
 
 def test_in_a_login():

@@ -27,8 +27,8 @@ def site(tmp_path_factory) -> Path:
 
 def test_it_loads_nothing_from_elsewhere(site):
     pages = {page.name: page.read_text("utf-8") for page in site.rglob("*.html")}
-    assert [found[0] for text in pages.values() for found in _LOADED.finditer(text)] == []
-    assert [found[0] for style in site.rglob("*.css") for found in _STYLED.finditer(style.read_text("utf-8"))] == []
+    assert [match[0] for text in pages.values() for match in _LOADED.finditer(text)] == []
+    assert [match[0] for style in site.rglob("*.css") for match in _STYLED.finditer(style.read_text("utf-8"))] == []
     # What is left as text would be drawn by a program that comes from elsewhere.
     texts = [page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")]
     diagrams = sum(text.count("```mermaid") for text in texts)
@@ -65,6 +65,6 @@ def test_sql_has_the_colours_of_the_shell(site):
 
 def test_its_search_finds_pages(site):
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
-    found = {entry["location"].partition("#")[0] for entry in index["docs"] if "watermark" in entry["text"].lower()}
-    assert {"streams.html", "windows.html"} <= found
-    assert [place for place in found if not (site / place).exists()] == []
+    locations = {entry["location"].partition("#")[0] for entry in index["docs"] if "watermark" in entry["text"].lower()}
+    assert {"streams.html", "windows.html"} <= locations
+    assert [place for place in locations if not (site / place).exists()] == []

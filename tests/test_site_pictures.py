@@ -37,10 +37,10 @@ def test_the_recording_of_the_shell_is_current(maker, spark, tmp_path):
         engine.sql(GROWING_DELAY.statements(replay.folder)[0])
         recorded = maker.shown("shell")
         _, screen = typed_again(engine, recorded + "\n")
-    assert told(screen) == told(recorded)
+    assert visible_text(screen) == visible_text(recorded)
 
 
-def told(screen: str) -> str:
+def visible_text(screen: str) -> str:
     """Return what a screen shows, without times, the order of rows, and notices, which a terminal has alone."""
     return re.sub(r"^notice: .*\n", "", alike(screen), flags=re.MULTILINE).rstrip()
 

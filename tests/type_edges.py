@@ -29,26 +29,26 @@ class Edge:
 
     def lines(self, name: str) -> dict[str, str]:
         """Return the line of each kind of file with the text in the column `name`, but for the other columns."""
-        found = {"csv": self.text, "string": f'"{name}":{json.dumps(self.text)}'}
+        texts = {"csv": self.text, "string": f'"{name}":{json.dumps(self.text)}'}
         if self.type != "string" and _TOKEN.fullmatch(self.text):
-            found["token"] = f'"{name}":{self.text}'
-        return found
+            texts["token"] = f'"{name}":{self.text}'
+        return texts
 
 
 def edges() -> list[Edge]:
     """Return the lines of the file."""
-    found = []
+    all_edges = []
     for line in FILE.read_text("ascii").splitlines():
         if not line.startswith("#"):
             kind, text, *meant = line.split(" | ")
-            found.append(Edge(kind, json.loads(text), *meant))
-    return found
+            all_edges.append(Edge(kind, json.loads(text), *meant))
+    return all_edges
 
 
-def write(found: list[Edge]) -> None:
+def write(all_edges: list[Edge]) -> None:
     """Write the lines of the file anew."""
     head = [line for line in FILE.read_text("ascii").splitlines() if line.startswith("#")]
-    lines = [" | ".join([edge.type, json.dumps(edge.text), edge.csv, edge.string, edge.token]) for edge in found]
+    lines = [" | ".join([edge.type, json.dumps(edge.text), edge.csv, edge.string, edge.token]) for edge in all_edges]
     FILE.write_text("\n".join([*head, *lines, ""]), "ascii")
 
 

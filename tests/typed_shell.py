@@ -30,7 +30,7 @@ _ENTER, _CTRL_D = "\r", "\x04"
 
 def typed_again(engine, shown: str) -> tuple[str, str]:
     """Type a session into a shell over an engine; return the shell's first line, and what the screen has below it."""
-    begins = [found.start() for found in re.finditer(f"^{re.escape(PROMPT)}", shown, re.MULTILINE)]
+    begins = [match.start() for match in re.finditer(f"^{re.escape(PROMPT)}", shown, re.MULTILINE)]
     exchanges = [shown[begin:end] for begin, end in zip(begins, [*begins[1:], len(shown)], strict=True)]
     screen = StringIO()
     with create_pipe_input() as keyboard:
@@ -48,7 +48,7 @@ def alike(text: str) -> str:
     text = re.sub(r"^( (?:since|lag|owner) +\| ).*$", r"\1...", text, flags=re.MULTILINE)
     text = re.sub(r"\| \d+ (?:s|min|h|d) +\|", "| ... |", text)
     rows = re.compile(r"^(-[-+]*\n)((?: .*\n)+)", re.MULTILINE)
-    return rows.sub(lambda found: found[1] + "".join(sorted(found[2].splitlines(keepends=True))), text)
+    return rows.sub(lambda match: match[1] + "".join(sorted(match[2].splitlines(keepends=True))), text)
 
 
 class _Typist:

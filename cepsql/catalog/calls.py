@@ -1,4 +1,4 @@
-"""The statements that PREPARE has given a name in a catalog that is kept."""
+"""The prepared statements of a stored catalog."""
 
 import json
 
@@ -9,7 +9,7 @@ from cepsql.catalog.schema import CALLS
 
 
 class Calls:
-    """Prepared statements in a database, by their names in lower case: the text, and the names of its parameters."""
+    """Prepared statements in a database, by name in lower case: the text, and the names of its parameters."""
 
     def __init__(self, database: Database):
         self._database = database
@@ -20,18 +20,18 @@ class Calls:
             return list(connection.execute(sa.select(CALLS.c.name).order_by(CALLS.c.name)).scalars())
 
     def get(self, name: str) -> tuple[str, tuple[str, ...]] | None:
-        """Return the statement of a name, None if there is none."""
+        """Return the statement with a name, None if there is none."""
         with self._database.reading() as connection:
             row = connection.execute(sa.select(CALLS).where(CALLS.c.name == name)).mappings().first()
         return None if row is None else (row["sql"], tuple(json.loads(row["parameters"])))
 
     def put(self, name: str, sql: str, parameters: tuple[str, ...]) -> None:
-        """Keep a statement, in place of another one of its name."""
+        """Store a statement, in place of one with its name."""
         with self._database.writing() as connection:
             connection.execute(CALLS.delete().where(CALLS.c.name == name))
             connection.execute(CALLS.insert().values(name=name, sql=sql, parameters=json.dumps(parameters)))
 
     def remove(self, name: str) -> None:
-        """Forget a statement."""
+        """Remove a statement."""
         with self._database.writing() as connection:
             connection.execute(CALLS.delete().where(CALLS.c.name == name))

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 
 RECENT_SECONDS = 0.1
-"""How old names may be that are read without asking the store."""
+"""How old names may be that are read without a query to the store."""
 
 
 class Catalog:
     """Definitions by name; names are not case-sensitive.
 
-    store: where definitions are kept and shared; None keeps them in this process. A DataFrame that a program gave a
-           name to is of this process in any case, and hides what the store has under its name.
+    store: stores and shares definitions; None: they stay in this process. A DataFrame that a program has registered
+           always stays in this process, and hides a definition of the store with its name.
     """
 
     def __init__(self, store: "Store | None" = None):
         self.store = store
         self._frames: dict[str, Registered] = {}
-        # One attribute, so that no thread sees the names of one generation under the number of another.
-        self._known = (-1, CatalogNames())
+        # One attribute, so that no thread sees the names of one generation with the number of another.
+        self._loaded = (-1, CatalogNames())
         self._checked = float("-inf")
         self._lock = threading.Lock()
         self.view_file = ViewFile(store.database.file if store is not None else None, store is not None)
@@ -51,84 +51,88 @@ class Catalog:
 
     @property
     def names(self) -> CatalogNames:
-        """What is defined now, by any process."""
+        """The current definitions, of all processes."""
         if self.store is not None:
             now, generation = time.monotonic(), self.store.generation()
-            if generation != self._known[0]:
+            if generation != self._loaded[0]:
                 generation, definitions = self.store.load()
-                self._known = (generation, CatalogNames(definitions))
+                self._loaded = (generation, CatalogNames(definitions))
             self._checked = now
-        return self._with_frames(self._known[1])
+        return self._with_frames(self._loaded[1])
 
     @property
     def age(self) -> float:
-        """How many seconds ago the store was asked for what is defined; 0 without a store."""
+        """The seconds since the store was last asked for definitions; 0 without a store."""
         return 0.0 if self.store is None else time.monotonic() - self._checked
 
     def recent_names(self) -> CatalogNames | None:
-        """Return what this process has defined, and others had a moment ago; None where the store must be asked."""
+        """Return definitions that are at most a moment old; None if the store must be asked."""
         if self.age > RECENT_SECONDS:
             return None
-        return self._with_frames(self._known[1])
+        return self._with_frames(self._loaded[1])
 
     def _with_frames(self, names: CatalogNames) -> CatalogNames:
         return names if not self._frames else names.hidden_by(self._frames.values())
 
     def find(self, name: str) -> Relation | None:
-        """Return the relation of that name, or None."""
-        found = self.names.find(name)
-        return None if isinstance(found, Sink) else found
+        """Return the relation with a name, or None."""
+        definition = self.names.find(name)
+        return None if isinstance(definition, Sink) else definition
 
     def get(self, name: str, span: Span | None = None, beside: Iterable[str] = ()) -> Relation:
-        """Return the relation of that name.
+        """Return the relation with a name.
 
-        beside: what else has a name there, such as the CTEs of a statement.
+        beside: further names in scope, such as the CTEs of a statement.
         Raises ProgrammingError, pointing at `span`, if there is none.
         """
         names = self.names
-        found = names.find(name)
-        if isinstance(found, Sink):
-            name = quoted_name(found.name)
+        definition = names.find(name)
+        if isinstance(definition, Sink):
+            name = quoted_name(definition.name)
             hint = f"INSERT INTO {name} and CREATE QUERY ... INTO {name} write to it"
-            raise ProgrammingError(f"{found.name} is a sink and cannot be read", span, hint)
-        if found is None and (group := names.group(name)) is not None:
+            raise ProgrammingError(f"{definition.name} is a sink and cannot be read", span, hint)
+        if definition is None and (group := names.group(name)) is not None:
             views = [quoted_name(view.name) for view in names.in_group(name)]
             reads = f"SELECT * FROM {views[0]} reads a view of it" if views else None
             raise ProgrammingError(f"{group.name} is a view group and cannot be read", span, reads)
-        if found is None and (query := names.query(name)) is not None:
+        if definition is None and (query := names.query(name)) is not None:
             written = f"SELECT * FROM {quoted_name(query.sink)} reads what it has written; " if query.sink else ""
-            kept = "" if query.sink else f"PRINT {quoted_name(query.name)} shows its last rows; "
+            prints = "" if query.sink else f"PRINT {quoted_name(query.name)} shows its last rows; "
             follows = f"SUBSCRIBE {quoted_name(query.name)} follows it; "
-            hint = f"{written}{kept}{follows}CREATE MATERIALIZED VIEW name AS ... keeps its result"
+            hint = f"{written}{prints}{follows}CREATE MATERIALIZED VIEW name AS ... keeps its result"
             raise ProgrammingError(f"{query.name} is a query and cannot be read", span, hint)
-        if found is None:
+        if definition is None:
             beside = list(beside)
-            known = suggestion(name, [*beside, *(r.name for r in names.relations)], "known")
+            hint = suggestion(name, [*beside, *(r.name for r in names.relations)], "known")
             if name.lower() == "dual":
-                known = "leave FROM dual out: SELECT without FROM gives one row"
+                hint = "leave FROM dual out: SELECT without FROM gives one row"
             if name.lower() in map(str.lower, beside):
-                known = "a CTE sees those before it, and itself only after WITH RECURSIVE"
-            raise ProgrammingError(f"there is no stream, table or view {name}", span, known)
-        return found
+                hint = "a CTE sees those before it, and itself only after WITH RECURSIVE"
+            raise ProgrammingError(f"there is no stream, table or view {name}", span, hint)
+        return definition
 
     def sink(self, name: str, span: Span | None = None) -> Sink:
-        """Return the sink of that name.
+        """Return the sink with a name.
 
         Raises ProgrammingError, pointing at `span`, if there is none.
         """
         names = self.names
-        found = names.find(name)
-        if isinstance(found, Sink):
-            return found
-        if isinstance(found, MaterializedView):
-            raise ProgrammingError(f"{found.name} is written by its own query alone", span, "CREATE SINK makes a sink")
-        if found is not None:
-            raise ProgrammingError(f"{found.name} is a {kind(found)}, not a sink", span, "CREATE SINK makes one")
+        definition = names.find(name)
+        if isinstance(definition, Sink):
+            return definition
+        if isinstance(definition, MaterializedView):
+            raise ProgrammingError(
+                f"{definition.name} is written by its own query alone", span, "CREATE SINK makes a sink"
+            )
+        if definition is not None:
+            raise ProgrammingError(
+                f"{definition.name} is a {kind(definition)}, not a sink", span, "CREATE SINK makes one"
+            )
         hint = suggestion(name, [s.name for s in names.sinks], "sinks")
         raise ProgrammingError(f"there is no sink {name}", span, hint)
 
     def target(self, query: RegisteredQuery) -> Sink | None:
-        """Return where a query that stands under a name writes its rows, None if nowhere.
+        """Return the sink of a named query, None without one.
 
         Raises ProgrammingError if there is no such sink, OperationalError for a view whose catalog is in no file.
         """
@@ -141,24 +145,24 @@ class Catalog:
         return self.sink(query.sink) if query.sink else None
 
     def query(self, name: str, span: Span | None = None) -> RegisteredQuery:
-        """Return the query that stands under that name.
+        """Return the query with a name.
 
         Raises ProgrammingError, pointing at `span`, if there is none.
         """
         names = self.names
-        found = names.query(name)
-        if found is None:
+        query = names.query(name)
+        if query is None:
             hint = suggestion(name, [q.name for q in names.queries], "queries")
             raise ProgrammingError(f"there is no query {name}", span, hint)
-        return found
+        return query
 
     def add(
         self, added: Definition, replace: bool = False, span: Span | None = None, late_span: Span | None = None
     ) -> None:
         """Enter a definition; see `Names.add`.
 
-        Raises NotSupportedError if a definition would be kept that reads a DataFrame of this process, and
-        ProgrammingError for a secret that would be kept as it is written.
+        Raises NotSupportedError for a stored definition that reads a DataFrame of this process, and ProgrammingError
+        for a secret that would be stored as it is written.
         """
         self._check_sinks(added, span)
         if self.store is not None:
@@ -173,9 +177,9 @@ class Catalog:
             self._frames.pop(added.name.lower(), None)
 
     def exchange(self, before: RegisteredQuery | None, after: RegisteredQuery, span: Span | None = None) -> bool:
-        """Put a query in the place of `before`, None for no query of its name.
+        """Replace the query `before`, None for no query with that name.
 
-        False, and nothing is changed, if another process or thread has changed what stands there; raises as `add`.
+        Return False, without a change, if another process or thread has changed that query; raises as `add` does.
         """
         self._check_sinks(after, span)
         if self.store is not None:
@@ -188,15 +192,15 @@ class Catalog:
         return True
 
     def remove(self, name: str, span: Span | None = None) -> None:
-        """Remove a relation; see `drop`, which removes what reads it too."""
+        """Remove a relation; see `drop`, which can also remove its dependents."""
         self.drop(self.get(name, span), span=span)
 
     def drop(self, dropped: Definition, cascade: bool = False, span: Span | None = None) -> list[Definition]:
-        """Remove what stands under the name of a definition and, with `cascade`, all that reads it or writes to it.
+        """Remove the definition with the name of `dropped` and, with `cascade`, its dependents.
 
-        Returns what was removed, that definition first: others may have altered it since it was looked up.
-        Raises ProgrammingError if it is gone already, or, with the list of those, if `cascade` is false and there are
-        some.
+        Returns the removed definitions, this one first: another process may have altered it since it was looked up.
+        Raises ProgrammingError if it is gone already, or if `cascade` is false and there are dependents, which the
+        error lists.
         """
         if isinstance(dropped, Registered) and self.store is not None:
             del self._frames[dropped.name.lower()]
@@ -215,7 +219,7 @@ class Catalog:
         return [dropped, *along]
 
     def forget_frames(self) -> list[str]:
-        """Remove all DataFrames, which are gone, and return their names; what reads them waits for others of them."""
+        """Remove all DataFrames, which are gone, and return their names; their dependents wait for new ones."""
         frames = [relation for relation in self if isinstance(relation, Registered)]
         self._frames = {}
         if self.store is None and frames:
@@ -226,21 +230,21 @@ class Catalog:
 
     @contextmanager
     def _changed(self) -> Iterator[CatalogNames]:
-        """Lend the names; what was changed holds, for every process, once the block has ended without an error."""
+        """Lend the names; the changes take effect, for every process, when the block ends without an error."""
         if self.store is None:
             with self._lock:
-                draft = CatalogNames(self._known[1])
+                draft = CatalogNames(self._loaded[1])
                 yield draft
-                self._known = (-1, draft)
+                self._loaded = (-1, draft)
             return
         with self.store.changing() as change:
             draft = CatalogNames(change.definitions)
             yield draft
             change.definitions = list(draft)
-        self._known = (change.generation, draft)
+        self._loaded = (change.generation, draft)
 
     def _check_sinks(self, added: Definition, span: Span | None) -> None:
-        """Refuse a definition that reads a sink, which is read once, as it is when a query asks."""
+        """Refuse a definition that reads a sink: a sink can only be read once, by a query."""
         query = added.query if isinstance(added, MaterializedView) else added
         names = self.names
         sink = next((name for name in getattr(query, "reads", ()) if isinstance(names.find(name), Sink)), None)
@@ -252,7 +256,7 @@ class Catalog:
             )
 
     def _check_frames(self, added: Definition, replace: bool, span: Span | None) -> None:
-        """Keep what lives in this process only out of what others read."""
+        """Refuse a shared definition that reads a DataFrame of this process."""
         if not replace and not isinstance(added, RegisteredQuery | ViewGroup) and added.name.lower() in self._frames:
             hint = "CREATE OR REPLACE replaces it"
             raise ProgrammingError(f"{added.name} exists already, as a DataFrame of this process", span, hint)
@@ -267,7 +271,7 @@ class Catalog:
 
 
 def _check_kept(definition: Definition, span: Span | None = None) -> None:
-    """Refuse a definition that has a secret in its options as it is: a catalog that is kept has references to them."""
+    """Refuse a definition with a plain secret in its options: a stored catalog only has references to secrets."""
     if not isinstance(definition, Source | Sink | RegisteredQuery | MaterializedView | ViewGroup):
         return
     further = definition.query.options if isinstance(definition, MaterializedView) else ()

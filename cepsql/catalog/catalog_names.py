@@ -1,4 +1,4 @@
-"""What stands under which name, and what reads what: one state of a catalog, without where it is kept."""
+"""Definitions by name and their dependents: one state of a catalog, without its storage."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -18,12 +18,14 @@ from cepsql.catalog.create_text import quoted_name
 from cepsql.errors import ProgrammingError, Span
 
 _APART = (Sink, MaterializedView)
-"""What only its like replaces."""
+"""Definitions that only one of the same class replaces."""
 
 
 class CatalogNames:
-    """Relations and sinks share their names; queries have names of their own, and a group of views that of its query.
-    Names are not case-sensitive."""
+    """Relations and sinks share one namespace; queries have another, and a group of views has the name of its query.
+
+    Names are not case-sensitive.
+    """
 
     def __init__(self, definitions: Iterable[Definition] = ()):
         self._data: dict[str, Relation | Sink] = {}
@@ -34,20 +36,24 @@ class CatalogNames:
             self._enter(definition)
 
     def __iter__(self) -> Iterator[Definition]:
-        """Yield what was defined, in the order of definition; the tables of late rows belong to their streams."""
-        yield from (found for found in self._data.values() if not (isinstance(found, Source) and found.late_of))
+        """Yield the definitions in their order; the tables of late rows belong to their streams."""
+        yield from (
+            definition
+            for definition in self._data.values()
+            if not (isinstance(definition, Source) and definition.late_of)
+        )
         yield from self._groups.values()
         yield from (query for query in self._queries.values() if self.view_of(query) is None)
 
     @property
     def relations(self) -> list[Relation]:
         """The relations, with the tables of late rows."""
-        return [found for found in self._data.values() if not isinstance(found, Sink)]
+        return [definition for definition in self._data.values() if not isinstance(definition, Sink)]
 
     @property
     def sinks(self) -> list[Sink]:
         """The sinks."""
-        return [found for found in self._data.values() if isinstance(found, Sink)]
+        return [definition for definition in self._data.values() if isinstance(definition, Sink)]
 
     @property
     def materialized(self) -> list[MaterializedView]:
@@ -96,26 +102,26 @@ class CatalogNames:
 
     def view_of(self, query: RegisteredQuery) -> MaterializedView | None:
         """Return the materialized view that a query keeps alone, None if it keeps none."""
-        found = self._views.get(query.name.lower())
-        return found if found is not None and found.group is None and found.query == query else None
+        view = self._views.get(query.name.lower())
+        return view if view is not None and view.group is None and view.query == query else None
 
-    def present(self, known: Definition, span: Span | None = None) -> Definition:
-        """Return what stands now under the name of a definition that was looked up before.
+    def present(self, looked_up: Definition, span: Span | None = None) -> Definition:
+        """Return the current definition with the name of one that was looked up before.
 
-        Raises ProgrammingError if that is gone.
+        Raises ProgrammingError if it is gone.
         """
-        found = self._namesake(known)
-        if found is None or kind(found) != kind(known):
-            raise ProgrammingError(f"{kind(known)} {known.name} was dropped in the meantime", span)
-        return found
+        namesake = self._namesake(looked_up)
+        if namesake is None or kind(namesake) != kind(looked_up):
+            raise ProgrammingError(f"{kind(looked_up)} {looked_up.name} was dropped in the meantime", span)
+        return namesake
 
     def add(
         self, added: Definition, replacing: bool = False, span: Span | None = None, late_span: Span | None = None
     ) -> None:
-        """Enter a definition, and with a stream the table of its late rows, whose name stands at `late_span`.
+        """Enter a definition, and with a stream the table of its late rows, whose name is at `late_span`.
 
-        Raises ProgrammingError if a name is taken and `replacing` is false or other things of that name would be
-        replaced, if the table of late rows of another stream has it, or if two columns have one name.
+        Raises ProgrammingError if a name is taken and `replacing` is false or the definition is of another kind, if
+        the table of late rows of another stream has the name, or if two columns have the same name.
         """
         before = self._namesake(added)
         if isinstance(added, ViewGroup):
@@ -145,27 +151,27 @@ class CatalogNames:
         self._enter(added)
 
     def remove(self, removed: Definition, span: Span | None = None) -> None:
-        """Remove a definition, and with a stream the table of its late rows (no files).
+        """Remove a definition, and with a stream the table of its late rows, but no files.
 
-        Raises ProgrammingError for a table of late rows, which goes with its stream.
+        Raises ProgrammingError for a table of late rows, which belongs to its stream.
         """
         if not isinstance(removed, RegisteredQuery | ViewGroup):
             self._check_not_late(removed.name, span)
         self._leave(removed)
 
     def dependents(self, *changed: Definition) -> list[Definition]:
-        """Return what reads one of these or writes to it, directly or not, nearest first."""
-        found: list[Definition] = []
+        """Return the definitions that read or write one of these, directly or not, nearest first."""
+        dependents: list[Definition] = []
         names = {name for definition in changed for name in _read_as(definition)}
         while True:
-            readers = [d for d in self if d not in found and not names.isdisjoint(_needs(d))]
+            readers = [d for d in self if d not in dependents and not names.isdisjoint(_needs(d))]
             if not readers:
-                return found
-            found += readers
+                return dependents
+            dependents += readers
             names |= {name for reader in readers for name in _read_as(reader)}
 
     def hidden_by(self, frames: Iterable[Registered]) -> "CatalogNames":
-        """Return these names with DataFrames in the place of what has their names."""
+        """Return these names with DataFrames in place of definitions with their names."""
         shown = CatalogNames(self)
         for frame in frames:
             shown._data[frame.name.lower()] = frame
@@ -182,7 +188,7 @@ class CatalogNames:
             self._groups[name] = added
             return
         if isinstance(added, RegisteredQuery) and name in self._groups:
-            # Of the query of a group all else follows from its views.
+            # The rest of the query of a group follows from its views.
             self._groups[name] = replace(self._groups[name], options=added.options)
             return
         if isinstance(added, RegisteredQuery):
@@ -232,7 +238,7 @@ class CatalogNames:
 
 
 def kind(definition: Definition) -> str:
-    """Return what a definition defines, as a statement names it in lower case."""
+    """Return the kind of a definition, as in statements, in lower case."""
     match definition:
         case View():
             return "view"
@@ -253,7 +259,7 @@ def listed(definitions: Iterable[Definition]) -> str:
 
 
 def enumerated(words: Sequence[str]) -> str:
-    """Name one thing or more in a sentence.
+    """Join words for a sentence.
 
     >>> enumerated(["a", "b", "c"])
     'a, b and c'
@@ -262,7 +268,7 @@ def enumerated(words: Sequence[str]) -> str:
 
 
 def late_table(definition: Definition | None) -> Source | None:
-    """Return the table of late rows that a definition brings with it."""
+    """Return the table of late rows of a definition, None without one."""
     return definition.late_rows if isinstance(definition, Source) else None
 
 
@@ -278,7 +284,7 @@ def _known_as(definition: Definition) -> str:
 
 
 def _read_as(definition: Definition) -> set[str]:
-    """Return under which names others read a definition or write to it."""
+    """Return the names by which others read a definition or write to it."""
     if isinstance(definition, ViewGroup):
         return {_named_group(definition.name)}
     if isinstance(definition, RegisteredQuery):
@@ -299,5 +305,5 @@ def _needs(definition: Definition) -> set[str]:
 
 
 def _named_group(name: str) -> str:
-    """Return what stands for a group among the names of relations: it has a name of its own."""
+    """Return a name for a group that no relation can have."""
     return f"view group {name.lower()}"

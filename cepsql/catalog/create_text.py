@@ -1,4 +1,4 @@
-"""The statement that makes a definition anew: what SHOW CREATE shows."""
+"""The CREATE statement of a definition, which SHOW CREATE shows."""
 
 import re
 
@@ -88,14 +88,14 @@ def _column(column: ColumnDefinition) -> str:
 
 
 def watermark_text(mark: Watermark) -> str:
-    """Return the clause that says how late rows may be."""
+    """Return the WATERMARK clause of a watermark."""
     name = _quoted(mark.column)
     delay = f" - {interval_text(mark.delay)}" if mark.delay else ""
     return " ".join([f"WATERMARK FOR {name} AS {name}{delay}", *watermark_clauses(mark)])
 
 
 def watermark_clauses(mark: Watermark) -> list[str]:
-    """Return the clauses that follow the event time and its delay."""
+    """Return the clauses after the event time and its delay."""
     clauses = []
     if mark.ahead is not None:
         clauses.append(
@@ -115,7 +115,7 @@ def watermark_clauses(mark: Watermark) -> list[str]:
 
 
 def interval_text(micros: int) -> str:
-    """Return a constant interval in the largest unit that it is a multiple of."""
+    """Return a constant interval in the largest unit that divides it."""
     unit, size = next((unit, size) for unit, size in _UNITS if micros % size == 0)
     return f"INTERVAL '{micros // size}' {unit}"
 
@@ -130,13 +130,13 @@ def _options(options: tuple[tuple[str, str], ...]) -> str:
 
 
 def shown_option(name: str, value: str) -> str:
-    """Return the value of an option as it may be shown."""
+    """Return the value of an option for display, a secret as stars."""
     secret = writes_secret(name, value) or (is_secret(name) and not has_references(value))
     return "*****" if secret else value
 
 
 def quoted_name(name: str) -> str:
-    """Return a name of the catalog as SQL, its parts in backquotes where they need it."""
+    """Return a name of the catalog as SQL, with backquotes around parts that need them."""
     return ".".join(map(_quoted, name.split(".")))
 
 

@@ -1,4 +1,4 @@
-"""Definitions as data that JSON can hold, and back."""
+"""Conversion of definitions to JSON data, and back."""
 
 import types
 from dataclasses import fields, is_dataclass
@@ -18,24 +18,24 @@ _CLASSES: dict[str, type] = {
 
 
 def to_data(definition: Definition) -> dict:
-    """Return a definition as data: its class, and its fields by name.
+    """Return a definition as data: its class and its fields by name.
 
     >>> to_data(View("v", "SELECT 1 AS a", (), False))["sql"]
     'SELECT 1 AS a'
     """
-    name = next(name for name, known in _CLASSES.items() if type(definition) is known)
+    name = next(name for name, definition_class in _CLASSES.items() if type(definition) is definition_class)
     return {"is": name, **_data(definition)}
 
 
 def from_data(data: dict) -> Definition:
-    """Return the definition that `to_data` made data of.
+    """Return the definition that `to_data` converted to data.
 
-    Raises OperationalError for what a newer version of cepsql wrote.
+    Raises OperationalError for data of a newer version of cepsql.
     """
-    known = _CLASSES.get(data.get("is", ""))
-    if known is None:
+    definition_class = _CLASSES.get(data.get("is", ""))
+    if definition_class is None:
         raise _newer(data)
-    return _object(known, {name: value for name, value in data.items() if name != "is"})
+    return _object(definition_class, {name: value for name, value in data.items() if name != "is"})
 
 
 def _data(value: Any) -> Any:

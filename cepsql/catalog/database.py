@@ -1,4 +1,4 @@
-"""The database that a catalog is kept in: an SQLite file, or PostgreSQL by URL."""
+"""The database of a catalog: an SQLite file, or PostgreSQL by URL."""
 
 import json
 import os
@@ -21,48 +21,48 @@ from cepsql.catalog.schema import CATALOG, migrate
 from cepsql.errors import OperationalError, ProgrammingError
 
 _LOCK = 0x6365_7073
-"""The advisory lock of PostgreSQL under which a catalog is made or migrated."""
+"""The advisory lock of PostgreSQL for creating or migrating a catalog."""
 
 _SECONDS_OF_PATIENCE = 30
-"""How long a process waits for another one's transaction."""
+"""How long a process waits for a transaction of another one."""
 
 _SECONDS_OF_CREATION = 1.0
-"""How long a process may take from making the file of a catalog to making its tables."""
+"""How long a process may take between creating the file of a catalog and its tables."""
 
 _NO_TABLE = f"no such table: {CATALOG.name}"
-"""What SQLite says of an empty file."""
+"""The message of SQLite for an empty file."""
 
 _LOCKED = ("database is locked", "lock timeout")
 _LOCKED_HINT = "another process has been writing to it for long: let a frozen process continue, or end it"
-"""What SQLite and PostgreSQL say when _SECONDS_OF_PATIENCE are over, and what to do."""
+"""The messages of SQLite and PostgreSQL after _SECONDS_OF_PATIENCE, and the hint."""
 
 _NO_ROOM = ("disk I/O error", "disk is full", "unable to open database file")
-"""What SQLite says, among other things, where its disk is full: it makes files before it reads, too."""
+"""Messages of SQLite on a full disk, among other causes: it creates files even before it reads."""
 
 _UNWRITABLE = ("readonly database", "unable to open database file")
-"""What SQLite says where it may not write."""
+"""Messages of SQLite without permission to write."""
 
 _DAMAGED = ("disk image is malformed", "is not a database", "No row was found")
 _DAMAGED_HINT = "it is damaged, or no catalog: put a copy in its place"
 _FILE_DAMAGED_HINT = f"{_DAMAGED_HINT}, without the files beside it whose names end in -wal and -shm"
-"""What is said of a database that is damaged, and what to do: SQLite would take these files for a part of the copy."""
+"""The messages for a damaged database, and the hints: SQLite would treat these files as a part of the copy."""
 
 _PATIENT = {
     "lock_timeout": f"{_SECONDS_OF_PATIENCE}s",
-    # One whose process is frozen, or its host gone, ends before others have lost patience.
+    # A transaction of a frozen process or a lost host ends before other processes give up.
     "idle_in_transaction_session_timeout": "10s",
 }
-"""What holds in a transaction of PostgreSQL that writes."""
+"""Settings of a writing transaction of PostgreSQL."""
 
 
 class Database:
-    """Transactions on a catalog's database, whose clock is the one that counts.
+    """Transactions on the database of a catalog, whose clock is authoritative.
 
-    location: a path of an SQLite file, or a URL of SQLAlchemy's; references in it are resolved, and PostgreSQL is
-              reached through psycopg.
-    create:   whether a catalog is made where there is none, True or False; None: not where an SQLite file is there and
-              empty, for that may be what is left of one.
-    Raises OperationalError if there is no catalog and none is made, or it cannot be used.
+    location: a path of an SQLite file, or a URL of SQLAlchemy; references in it are resolved, and PostgreSQL is reached
+              through psycopg.
+    create:   whether a missing catalog is created, True or False; None: unless there is an empty SQLite file, which may
+              be the rest of a damaged catalog.
+    Raises OperationalError if the catalog is missing and not created, or cannot be used.
     """
 
     def __init__(self, location: str, create: bool | None = None):
@@ -70,11 +70,11 @@ class Database:
         options = [("url", location)]
         self._hidden = referenced_values(options)
         self._engine = _engine(resolved(options, "the catalog")["url"])
-        self._known: Path | None = None
+        self._existing_file: Path | None = None
         self._begin(create)
 
     def _begin(self, create: bool | None) -> None:
-        """Make the catalog if it is to be made, and bring an older one to the present form."""
+        """Create the catalog if needed, or migrate an older one."""
         made = False
         if self.file is not None:
             if create is False and not self.file.exists():
@@ -83,11 +83,11 @@ class Database:
                 check_mounted(self.file.absolute(), "a catalog")
             with self._translated():
                 made = create is not False and _made(self.file)
-            self._known = self.file
+            self._existing_file = self.file
         end = time.monotonic() + _SECONDS_OF_CREATION
         while True:
             with self._translated():
-                # SQLite writes to a file without a byte as soon as it is opened.
+                # SQLite writes to an empty file as soon as it is opened.
                 has_bytes = self.file is None or self.file.stat().st_size
             if made or create or has_bytes:
                 with self.writing(first=True) as connection:
@@ -100,7 +100,7 @@ class Database:
             time.sleep(_SECONDS_OF_CREATION / 20)
 
     def _may_hold(self, connection: sa.Connection, create: bool | None) -> bool:
-        """Tell whether a database that was there before holds a catalog, or is to hold one."""
+        """Tell whether an existing database holds a catalog, or may get one."""
         tables = sa.inspect(connection)
         if create is None and self.file is not None:
             return bool(tables.get_table_names())
@@ -121,7 +121,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Lend a connection whose reads are of one moment.
+        """Lend a connection whose reads see one moment.
 
         Raises OperationalError if the database cannot be reached.
         """
@@ -130,7 +130,7 @@ class Database:
 
     @contextmanager
     def writing(self, first: bool = False) -> Iterator[sa.Connection]:
-        """Lend a connection in a transaction that no other process writes beside; it is committed at the end.
+        """Lend a connection in an exclusive writing transaction, which is committed at the end.
 
         first: the catalog may not have its tables yet.
         Raises OperationalError if the database cannot be reached.
@@ -155,8 +155,8 @@ class Database:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        # SQLite would make an empty file in its place.
-        if self._known is not None and not self._known.exists():
+        # SQLite would create an empty file in its place.
+        if self._existing_file is not None and not self._existing_file.exists():
             raise self._gone()
         try:
             yield
@@ -166,7 +166,7 @@ class Database:
             )
             raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=self._hint(said)) from None
         except sa.exc.SQLAlchemyError as error:
-            if self._known is not None and not self._known.exists():
+            if self._existing_file is not None and not self._existing_file.exists():
                 raise self._gone() from None
             cause = getattr(error, "orig", None) or error
             said = redact(" ".join(str(cause).split()), self._hidden)
@@ -178,7 +178,7 @@ class Database:
             raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=self._damaged()) from None
 
     def _hint(self, said: str) -> str | None:
-        """Return what to do about what the database says."""
+        """Return the hint for a message of the database."""
         if any(words in said for words in _LOCKED):
             return _LOCKED_HINT
         if any(words in said for words in _DAMAGED):
@@ -202,7 +202,7 @@ class Database:
 
     @property
     def shown(self) -> str:
-        """The location as messages may show it."""
+        """The location without its password, for messages."""
         return without_password(self.location)
 
 
@@ -233,8 +233,8 @@ def _engine(location: str) -> sa.Engine:
 
 
 def _made(file: Path) -> bool:
-    """Make an empty file that only its owner can read, as are those that SQLite makes beside it; tell whether it was
-    missing."""
+    """Create an empty file that only its owner can read, as the files that SQLite creates beside it; return whether it
+    was missing."""
     try:
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -243,20 +243,20 @@ def _made(file: Path) -> bool:
 
 
 def _addressed(dialect, record, arguments: list, named: dict) -> None:
-    # SQLite makes a file that is missing, such as one whose disk has just gone.
+    # SQLite creates a missing file, such as one whose disk has just gone.
     if arguments and os.path.isabs(arguments[0]):
         arguments[0] = sqlite_address(arguments[0], writes=True)
         named["uri"] = True
 
 
 def _prepared(connection, record) -> None:
-    # Transactions begin as `_begun` says, not as Python's driver guesses.
+    # `_begun` starts transactions, not Python's driver.
     connection.isolation_level = None
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
 
 
 def _begun(connection: sa.Connection) -> None:
-    # One that reads first and writes then could not get the lock any more.
+    # A transaction that reads before it writes could not get the lock any more.
     writes = connection.get_execution_options().get("writes", True)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

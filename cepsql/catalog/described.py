@@ -1,4 +1,4 @@
-"""What DESCRIBE EXTENDED says of a definition, as rows of text."""
+"""The answer of DESCRIBE EXTENDED about a definition, as rows of text."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ Rows = tuple[tuple[str, str], ...]
 def described(definition: Relation | Sink, dependents: Sequence[Definition]) -> Rows:
     """Return properties of a stream, table, view or sink and their values, without secrets.
 
-    dependents: what reads or writes it.
+    dependents: the definitions that read or write it.
     """
     rows = [("name", definition.name), ("kind", kind(definition))]
     if isinstance(definition, View):

@@ -1,16 +1,16 @@
-"""Names of streams, tables and queries as names of files."""
+"""File names for streams, tables and queries."""
 
 import hashlib
 
 _LONGEST = 120
-"""Bytes. A file system has names of 255, and others stand beside this one in a name."""
+"""In bytes. A file system allows 255, and the name has further parts."""
 
 
 def file_name(name: str) -> str:
-    """Return a name for the files of what is called so, another one for each name but for case, which names have not.
+    """Return a file name for a definition, a different one for each name; case does not count.
 
-    Letters, digits and `_` stay, others are escaped: what follows such a name, after any other character but `%`, is
-    told from it. A long name ends in a hash of the whole.
+    Letters, digits and `_` stay, other characters are escaped, so that any other character but `%` can separate the
+    name from what follows it. A long name ends in a hash of the whole.
 
     >>> file_name("Trades"), file_name("r-1"), file_name("größe")
     ('trades', 'r%2d1', 'größe')
@@ -19,7 +19,7 @@ def file_name(name: str) -> str:
     escaped = "".join(one if one.isalnum() or one == "_" else _escaped(one) for one in plain)
     if len(_bytes(escaped)) <= _LONGEST:
         return escaped
-    # No escape begins so: no other name looks like it.
+    # No escape begins like this, so that no other name can equal it.
     ending = f"%_{hashlib.sha256(_bytes(plain)).hexdigest()[:32]}"
     return _bytes(escaped)[: _LONGEST - len(ending)].decode(errors="ignore") + ending
 

@@ -1,4 +1,4 @@
-"""Who may act for something: one owner at a time, for as long as it says that it lives, under a growing epoch."""
+"""Leases: one owner at a time may act for something, while it renews its lease, with a growing epoch."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ _JITTER_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Lease:
-    """That `owner` acts for `what`, such as `server` or `query fraud`, until another epoch."""
+    """The right of `owner` to act for `what`, such as `server` or `query fraud`, until another epoch."""
 
     what: str
     owner: str
@@ -26,16 +26,16 @@ class Leases:
         self._database, self.seconds = database, seconds
 
     def acquire(self, what: str, owner: str) -> Lease | None:
-        """Take a lease that nobody holds; None if another owner holds it.
+        """Take a free lease; return None if another owner holds it.
 
-        Its epoch is greater than that of any lease before, of this catalog or one that stood in its place.
+        Its epoch is greater than that of any earlier lease, of this catalog or of one that it has replaced.
         """
         with self._database.writing() as connection:
             now = connection.execute(sa.select(self._database.now)).scalar_one()
             others = sa.select(LEASES.c.owner).where(LEASES.c.what == what, LEASES.c.owner != owner, lasting(now))
             if connection.execute(others).first() is not None:
                 return None
-            # Milliseconds, so that the epochs of a catalog that was made anew are greater than those before it.
+            # Milliseconds, so that the epochs of a catalog that was created again are greater than those before it.
             last = connection.execute(sa.select(CATALOG.c.epoch)).scalar_one()
             epoch = max(last + 1, int(now * 1000))
             connection.execute(CATALOG.update().values(epoch=epoch))
@@ -46,7 +46,7 @@ class Leases:
             return Lease(what, owner, epoch)
 
     def renew(self, *leases: Lease) -> list[Lease]:
-        """Renew leases; return those that are lost, for another owner has taken them or they were ended."""
+        """Renew leases; return the lost ones, which another owner has taken or which were ended."""
         with self._database.writing() as connection:
             until = self._database.now + self.seconds
             renewed = [connection.execute(LEASES.update().where(_is(lease)).values(until=until)) for lease in leases]
@@ -58,7 +58,7 @@ class Leases:
             connection.execute(LEASES.delete().where(_is(lease)))
 
     def holders(self) -> dict[str, Lease]:
-        """Return the leases that somebody holds now."""
+        """Return the leases that are held now."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(LEASES).where(lasting(self._database.now))).mappings()
             return {row["what"]: Lease(row["what"], row["owner"], row["epoch"]) for row in rows}
@@ -67,7 +67,7 @@ class Leases:
 def lasting(now: sa.ColumnElement[float] | float) -> sa.ColumnElement[bool]:
     """Return the condition that a lease has not ended.
 
-    One that ends later than it can last was given before the clock was set back: its owner, if there is one, renews it
+    A lease that ends later than it can last was taken before the clock was set back: its owner, if it lives, renews it
     soon.
     """
     return sa.and_(LEASES.c.until > now, LEASES.c.until <= now + LEASES.c.seconds + _JITTER_SECONDS)

@@ -1,4 +1,4 @@
-"""Paths in definitions that are kept: another process, in another folder, must find the same files."""
+"""Paths in stored definitions: another process, in another folder, must find the same files."""
 
 import os
 import re
@@ -10,11 +10,11 @@ from cepsql.catalog import Definition, MaterializedView, RegisteredQuery, Sink, 
 from cepsql.errors import NotSupportedError
 
 SQLITE_URL = "sqlite:///"
-"""What the address of a store in a file of SQLite begins with; the path follows."""
+"""The prefix of the address of a store in a SQLite file; the path follows."""
 
 _ATOMIC, _CONDITIONAL = ("hdfs",), ("s3a",)
-"""Schemes of what can hold a checkpoint: file systems of Hadoop's that rename in one step, and object stores that write
-an object only if there is none yet, or only in place of the one that was seen."""
+"""Schemes that can hold a checkpoint: Hadoop file systems with an atomic rename, and object stores with conditional
+writes."""
 
 
 def located(definition: Definition) -> Definition:
@@ -25,13 +25,13 @@ def located(definition: Definition) -> Definition:
     """
     match definition:
         case Source(late_rows=late, backfill=backfill):
-            known = replace(definition, options=_located(definition.options, "path"))
+            source = replace(definition, options=_located(definition.options, "path"))
             if backfill is not None:
                 history = replace(backfill.history, options=_located(backfill.history.options, "path"))
-                known = replace(known, backfill=replace(backfill, history=history))
+                source = replace(source, backfill=replace(backfill, history=history))
             if late is None:
-                return known
-            return replace(known, late_rows=replace(late, options=_located(late.options, "path")))
+                return source
+            return replace(source, late_rows=replace(late, options=_located(late.options, "path")))
         case Sink():
             return replace(definition, options=_located(definition.options, "path"))
         case RegisteredQuery():
@@ -45,7 +45,7 @@ def located(definition: Definition) -> Definition:
 
 
 def local_path(path: str) -> str:
-    """Return a path of this machine as an absolute one, with neither `file:` nor `~`.
+    """Return a local path as an absolute one, with neither `file:` nor `~`.
 
     >>> local_path("file:///data/./x")
     '/data/x'
@@ -53,34 +53,34 @@ def local_path(path: str) -> str:
     return os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", path)))
 
 
-def checkpoint_location(given: str | Path) -> str:
-    """Return where a checkpoint is: an absolute path of this machine, or a URI of a file system of Hadoop's.
+def checkpoint_location(folder: str | Path) -> str:
+    """Return the location of a checkpoint: an absolute local path, or a URI of a Hadoop file system.
 
-    Raises NotSupportedError for a file system that does not promise what a checkpoint needs.
+    Raises NotSupportedError for a file system without the guarantees that a checkpoint needs.
     """
-    location = str(given)
+    location = str(folder)
     if is_local(location):
         return local_path(location)
     scheme, path = urlparse(location).scheme, urlparse(location).path
     if scheme not in (*_ATOMIC, *_CONDITIONAL):
         raise NotSupportedError(
-            f"a checkpoint on {scheme}: is not supported: {given}; it needs names that only one process gets, which "
+            f"a checkpoint on {scheme}: is not supported: {folder}; it needs names that only one process gets, which "
             "this file system does not promise",
             hint="a path of a local file system, or of a shared one that is mounted, such as NFS, or hdfs://host/path, "
             "or s3a://bucket/path",
         )
     if scheme in _CONDITIONAL and not path.strip("/"):
-        raise NotSupportedError(f"a checkpoint cannot be a whole bucket: {given}", hint=f"{scheme}://bucket/path")
+        raise NotSupportedError(f"a checkpoint cannot be a whole bucket: {folder}", hint=f"{scheme}://bucket/path")
     return location.rstrip("/") if path.strip("/") else location
 
 
 def is_local(location: str) -> bool:
-    """Tell whether a location is a path of this machine, and no URI of another file system."""
+    """Tell whether a location is a local path, not a URI of another file system."""
     return urlparse(location).scheme in ("", "file")
 
 
 def is_hidden(name: str) -> bool:
-    """Tell whether Spark passes over a file or folder of this name, as Hadoop's tools do.
+    """Tell whether Spark ignores a file or folder with this name, as Hadoop's tools do.
 
     >>> [is_hidden(name) for name in ("_SUCCESS", ".a.csv.crc", "_k=1", "a.csv")]
     [True, True, False, False]

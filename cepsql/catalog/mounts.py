@@ -1,4 +1,4 @@
-"""File systems that are mounted, and mount points whose file system is not mounted now."""
+"""Mounted file systems, and mount points whose file system is not mounted."""
 
 import os
 import re
@@ -8,11 +8,11 @@ from pathlib import Path
 from cepsql.errors import OperationalError
 
 MOUNTED, EXPECTED = Path("/proc/self/mountinfo"), Path("/etc/fstab")
-"""What is mounted, and what the machine is to mount. Neither is everywhere."""
+"""The lists of mounted file systems, and of those that the machine is to mount. Not every system has them."""
 
 
 def mount_point(path: Path) -> Path:
-    """Return the mount point of the file system that a path leads to, or would lead to once it is made."""
+    """Return the mount point of the file system of a path, which need not exist."""
     real = Path(os.path.realpath(path))
     places = {real, *real.parents} & {*_mounted(), Path(real.anchor)}
     return reduce(lambda deepest, place: max(deepest, place, key=lambda one: len(one.parts)), places)
@@ -39,10 +39,10 @@ def check_still_mounted(before: str | None, path: Path, what: str) -> None:
 
 
 def check_mounted(path: Path, what: str) -> None:
-    """Raise OperationalError if a path leads to an empty mount point of a disk that the machine is to mount.
+    """Raise OperationalError if a path is in an empty mount point of a disk that the machine is to mount.
 
-    What is written there would be hidden once the disk is mounted.
-    what: is to be there, as the subject of the error.
+    Files written there would be hidden once the disk is mounted.
+    what: the subject of the error.
     """
     place = unmounted(path)
     if place is not None:
@@ -53,9 +53,9 @@ def check_mounted(path: Path, what: str) -> None:
 
 
 def unmounted(path: Path) -> Path | None:
-    """Return the empty mount point that a path leads to, None if it leads to none.
+    """Return the empty mount point of a path whose disk the machine is to mount, None if there is none.
 
-    It is one of those that the machine is to mount: what is written there is hidden once that has happened.
+    Files written there are hidden once the disk is mounted.
     """
     real = Path(os.path.realpath(path))
     above, mounted = {real, *real.parents}, set(_mounted())
@@ -68,19 +68,19 @@ def _mounted() -> list[Path]:
 
 
 def _listed(file: Path, field: int) -> list[Path]:
-    """Return the mount points that a file lists, one in each line, in that field."""
+    """Return the mount points that a file lists, one a line, in a field."""
     try:
         lines = file.read_text("utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return []
     fields = (line.split() for line in lines if not line.lstrip().startswith("#"))
-    found = (each[field] for each in fields if len(each) > field)
-    return [Path(_unescaped(place)) for place in found if place.startswith("/")]
+    mount_points = (each[field] for each in fields if len(each) > field)
+    return [Path(_unescaped(place)) for place in mount_points if place.startswith("/")]
 
 
 def _unescaped(text: str) -> str:
-    """Return a path as it is: blanks in it are written as octal numbers."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    """Return a path with its octal escapes, such as those of blanks, replaced."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
 def _is_empty(folder: Path) -> bool:

@@ -1,11 +1,11 @@
-"""Connections to PostgreSQL that notice when the other end is gone, and transactions that do not wait for ever."""
+"""Connections to PostgreSQL that notice a lost server, and transactions that do not wait for ever."""
 
 from collections.abc import Mapping
 
 import sqlalchemy as sa
 
 _SETTINGS = {
-    # A server whose host or network is gone without a word is known for it after 25 seconds, not after hours.
+    # A lost host or network is detected after 25 seconds, not after hours.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -14,7 +14,7 @@ _SETTINGS = {
 
 
 def connection_settings(url: sa.URL, seconds: int) -> dict[str, int]:
-    """Return settings of libpq for connections that are made within so many seconds; those in the URL go before."""
+    """Return settings of libpq for connections with a timeout in seconds; settings in the URL take precedence."""
     settings = {"connect_timeout": seconds} | _SETTINGS
     return {name: value for name, value in settings.items() if name not in url.query}
 

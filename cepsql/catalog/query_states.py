@@ -1,4 +1,4 @@
-"""What queries shall do and what they do: desired state, actual state, progress and its history, for every process."""
+"""The desired and actual state of queries, their progress and its history, for every process."""
 
 from collections.abc import Mapping
 
@@ -20,14 +20,14 @@ class QueryStates:
         self.database, self.leases = database, leases
 
     def all(self) -> dict[str, QueryState]:
-        """Return the state of every query that one was ever desired of, by name in lower case."""
-        return self._found(sa.true())
+        """Return the state of every query that has one, by name in lower case."""
+        return self._select(sa.true())
 
     def get(self, name: str) -> QueryState | None:
-        """Return the state of a query, None if none was ever desired of it."""
-        return self._found(QUERIES.c.name == name.lower()).get(name.lower())
+        """Return the state of a query, None if it was never started."""
+        return self._select(QUERIES.c.name == name.lower()).get(name.lower())
 
-    def _found(self, which: sa.ColumnElement[bool]) -> dict[str, QueryState]:
+    def _select(self, which: sa.ColumnElement[bool]) -> dict[str, QueryState]:
         with self.database.reading() as connection:
             now = connection.execute(sa.select(self.database.now)).scalar_one()
             lease = sa.and_(LEASES.c.what == sa.literal("query ") + QUERIES.c.name, lasting(now))
@@ -36,7 +36,7 @@ class QueryStates:
         return {row["name"]: _state(dict(row), now) for row in rows}
 
     def desire(self, name: str, desired: str, restart: bool = False) -> None:
-        """Say what a query shall do; whoever runs it, or is there to run queries, follows."""
+        """Set the desired state of a query; the process that runs it, or is there to run queries, follows."""
         key, now = name.lower(), self.database.now
         with self.database.writing() as connection:
             if connection.execute(sa.select(QUERIES.c.name).where(QUERIES.c.name == key)).first() is None:
@@ -62,11 +62,11 @@ class QueryStates:
         desired: str | None = None,
         suspect: bool | None = None,
     ) -> bool:
-        """Record that a query came into a state; False, and nothing is recorded, if the lease was lost.
+        """Record that a query has entered a state; return False, and record nothing, if the lease was lost.
 
-        error:   what made it fail.
-        desired: what is desired of it from now on; None: what was.
-        suspect: whether it is suspected of ending Java from now on; None: if it was.
+        error:   why it failed.
+        desired: its new desired state; None: unchanged.
+        suspect: whether it is suspected of ending Java; None: unchanged.
         """
         key, now = lease.what.removeprefix("query "), self.database.now
         values: dict = {"state": state, "state_since": now, "owner": lease.owner}
@@ -85,7 +85,7 @@ class QueryStates:
             return changed.rowcount > 0
 
     def report(self, lease: Lease, state: str, progress: Mapping, remember: bool) -> bool:
-        """Record the progress of a query, in its history too if told so; False if the lease was lost."""
+        """Record the progress of a query, with `remember` also in its history; return False if the lease was lost."""
         key, now = lease.what.removeprefix("query "), self.database.now
         values = {"progress": dict(progress), "progress_at": now}
         with self.database.writing() as connection:
@@ -95,16 +95,18 @@ class QueryStates:
             return changed.rowcount > 0
 
     def finish(self, lease: Lease) -> bool:
-        """Record that a query has ended of itself, so that nobody starts it again; False if the lease was lost."""
+        """Record that a query has finished, so that no process starts it again; return False if the lease was lost."""
         return self.enter(lease, FINISHED, desired=STOPPED)
 
     def give_up(self, lease: Lease, error: str) -> bool:
-        """Record that a query could not be started, and that nobody is to try again; False, and nothing changes what
-        another owner runs, if the lease was lost."""
+        """Record that a query could not be started, and must not be started again.
+
+        Return False, and record nothing, if the lease was lost.
+        """
         return self.enter(lease, FAILED, error=error, desired=STOPPED)
 
     def settle(self, name: str, state: str) -> None:
-        """Record the state of a query that no process runs; nothing happens if one does."""
+        """Record the state of a query, unless a process runs it."""
         key = name.lower()
         running = sa.exists().where(LEASES.c.what == f"query {key}", lasting(self.database.now))
         with self.database.writing() as connection:
@@ -117,15 +119,15 @@ class QueryStates:
                 self._remember(connection, key, state, None, None)
 
     def history(self, name: str, since: float = 0.0) -> list[HistoryEntry]:
-        """Return what is remembered of a query, from a time in seconds since the epoch on, the oldest first."""
+        """Return the history of a query, from a time in seconds since 1970 on, the oldest entry first."""
         with self.database.reading() as connection:
             which = sa.and_(HISTORY.c.name == name.lower(), HISTORY.c.at >= since)
-            found = sa.select(HISTORY).where(which).order_by(HISTORY.c.number)
-            rows = connection.execute(found).mappings().all()
+            entries = sa.select(HISTORY).where(which).order_by(HISTORY.c.number)
+            rows = connection.execute(entries).mappings().all()
         return [HistoryEntry(row["at"], row["state"], row["note"], row["progress"]) for row in rows]
 
     def forget(self, name: str) -> None:
-        """Remove all that is known of a query; whoever runs it has lost it."""
+        """Remove the state and history of a query; a process that runs it loses its lease."""
         key = name.lower()
         with self.database.writing() as connection:
             connection.execute(QUERIES.delete().where(QUERIES.c.name == key))
@@ -139,11 +141,11 @@ class QueryStates:
         if progress is not None:
             entry["progress"] = dict(progress)
         connection.execute(HISTORY.insert().values(entry))
-        # Progress comes every few seconds, and must not drive out what happened last night.
+        # Progress comes every few seconds, and must not displace the states of last night.
         kind = HISTORY.c.progress.is_(sa.null()) if progress is None else HISTORY.c.progress.is_not(sa.null())
         of_kind = sa.and_(HISTORY.c.name == key, kind)
-        kept = sa.select(HISTORY.c.number).where(of_kind).order_by(HISTORY.c.number.desc())
-        oldest = connection.execute(kept.offset(HISTORY_LENGTH - 1).limit(1)).scalar()
+        newest_first = sa.select(HISTORY.c.number).where(of_kind).order_by(HISTORY.c.number.desc())
+        oldest = connection.execute(newest_first.offset(HISTORY_LENGTH - 1).limit(1)).scalar()
         if oldest is not None:
             connection.execute(HISTORY.delete().where(of_kind, HISTORY.c.number < oldest))
 
@@ -152,7 +154,7 @@ def _state(row: dict, now: float) -> QueryState:
     owner = row.pop("holder")
     if row["state"] in ALIVE and owner is None:
         row["state"] = LOST
-    # Who ran it last is told only of one that was lost.
+    # The last owner is only reported for a lost query.
     row["owner"] = owner or (row["owner"] if row["state"] == LOST else None)
     row["suspect"] = bool(row["suspect"])
     return QueryState(**row, now=now)

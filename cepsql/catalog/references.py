@@ -1,4 +1,4 @@
-"""References in options: `${NAME}` of the environment and `${file:PATH}`, which no catalog ever holds resolved."""
+"""References in options: `${NAME}` of the environment and `${file:PATH}`, which a catalog never stores resolved."""
 
 import os
 import re
@@ -14,9 +14,9 @@ _REFERENCE = re.compile(r"\$\{(file:)?([^}]*)\}")
 
 
 def resolved(options: Iterable[tuple[str, str]], owner: str) -> dict[str, str]:
-    """Return options with the values of all references in them; `owner` is whose options they are, for messages.
+    """Return options with the values of all their references; `owner` is the owner of the options, for messages.
 
-    The last line break of a file is no part of its value.
+    The last line break of a file is not part of its value.
     Raises OperationalError for a variable that is not set and a file that cannot be read.
 
     >>> os.environ["CEPSQL_DOCTEST"] = "db1"
@@ -32,7 +32,7 @@ def valued_sink(sink: Sink) -> Sink:
 
 
 def has_references(value: str) -> bool:
-    """Tell whether a value of an option has references."""
+    """Tell whether the value of an option has references."""
     return bool(_REFERENCE.search(value))
 
 
@@ -46,7 +46,7 @@ def references(value: str) -> list[tuple[bool, str]]:
 
 
 def writes_secret(name: str, value: str) -> bool:
-    """Tell whether an option has a secret as it is written, be it beside references.
+    """Tell whether an option spells out a secret, even beside references.
 
     >>> writes_secret("password", "x"), writes_secret("password", "${DB_PASSWORD}")
     (True, False)
@@ -60,15 +60,15 @@ def writes_secret(name: str, value: str) -> bool:
 
 
 def referenced_values(options: Iterable[tuple[str, str]]) -> list[str]:
-    """Return what the references in options stand for now, as far as it is known: no message may show it."""
-    found = []
+    """Return the current values of the references in options, as far as they are known: no message may show them."""
+    values = []
     for name, value in options:
         for reference in _REFERENCE.finditer(value):
             try:
-                found.append(_value(reference, name, ""))
+                values.append(_value(reference, name, ""))
             except OperationalError:
                 continue
-    return found
+    return values
 
 
 def _resolved(name: str, value: str, owner: str) -> str:

@@ -1,4 +1,4 @@
-"""The savepoints that a catalog knows, by name."""
+"""The savepoints of a catalog by name."""
 
 from dataclasses import asdict, dataclass
 
@@ -13,8 +13,8 @@ class Savepoint:
     """A copy of the checkpoint of a query.
 
     query:  the name of the query.
-    folder: where the copy is.
-    made:   when, in seconds since 1970 by the store's clock.
+    folder: the folder of the copy.
+    made:   its time, in seconds since 1970 by the store's clock.
     """
 
     name: str
@@ -36,11 +36,11 @@ class Savepoints:
         return [Savepoint(**row) for row in rows]
 
     def get(self, name: str) -> Savepoint | None:
-        """Return the savepoint of a name, None if there is none."""
+        """Return the savepoint with a name, None if there is none."""
         return next((savepoint for savepoint in self.all() if savepoint.name == name), None)
 
     def add(self, savepoint: Savepoint) -> bool:
-        """Keep a savepoint, made now; False, and nothing is kept, if there is one of its name."""
+        """Store a savepoint, made now; return False, and store nothing, if its name is taken."""
         with self._database.writing() as connection:
             taken = sa.select(SAVEPOINTS.c.name).where(SAVEPOINTS.c.name == savepoint.name)
             if connection.execute(taken).first() is not None:
@@ -49,6 +49,6 @@ class Savepoints:
             return True
 
     def remove(self, name: str) -> None:
-        """Forget a savepoint."""
+        """Remove a savepoint."""
         with self._database.writing() as connection:
             connection.execute(SAVEPOINTS.delete().where(SAVEPOINTS.c.name == name))

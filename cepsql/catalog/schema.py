@@ -1,4 +1,4 @@
-"""The tables of a catalog that is kept, and how an older one is brought to their present form."""
+"""The tables of a stored catalog, and the migration of older ones."""
 
 from collections.abc import Callable
 
@@ -12,12 +12,12 @@ CATALOG = sa.Table(
     "cepsql_catalog",
     metadata,
     sa.Column("version", sa.Integer, nullable=False),
-    # Counts the changes of definitions, so that a process knows when to read them anew.
+    # Counts the changes of definitions, so that a process knows when to read them again.
     sa.Column("generation", sa.BigInteger, nullable=False),
-    # The last epoch that was given to an owner of anything.
+    # The last epoch of any lease.
     sa.Column("epoch", sa.BigInteger, nullable=False),
 )
-"""One row. Whoever changes the catalog locks it first."""
+"""One row, which a change of the catalog locks first."""
 
 DEFINITIONS = sa.Table(
     "cepsql_definitions",
@@ -34,10 +34,10 @@ LEASES = sa.Table(
     sa.Column("owner", sa.Text, nullable=False),
     sa.Column("epoch", sa.BigInteger, nullable=False),
     sa.Column("until", sa.Double, nullable=False),
-    # One that ends later than it can last is of a clock that was set back since.
+    # A lease that ends later than it can last was taken before the clock was set back.
     sa.Column("seconds", sa.Double, nullable=False, server_default="5"),
 )
-"""Who may act for what: `query NAME` (lower case) or `server`. Times are seconds of the store's clock."""
+"""The owners of `query NAME` (lower case) or `server`. Times are seconds of the store's clock."""
 
 QUERIES = sa.Table(
     "cepsql_queries",
@@ -86,7 +86,7 @@ CALLS = sa.Table(
     sa.Column("sql", sa.Text, nullable=False),
     sa.Column("parameters", sa.Text, nullable=False),
 )
-"""What PREPARE has given a name in lower case; the names of parameters are a list in JSON."""
+"""Prepared statements by name in lower case; the names of parameters are a list in JSON."""
 
 
 def _add_seconds(connection: sa.Connection) -> None:
@@ -106,14 +106,14 @@ MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     _add_suspect,
     lambda connection: CALLS.create(connection, checkfirst=True),
 )
-"""What brings a catalog of version n to version n + 1, in the order of n; a catalog that has no table is of version 0.
+"""The steps that migrate a catalog from version n to version n + 1, in order; one without tables has version 0.
 
-Once a version was released its step stays as it is; later changes are steps of their own that name their tables.
+The step of a released version never changes; later changes are further steps that name their tables.
 """
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Bring the catalog to the present version; the connection holds the lock of the whole store.
+    """Migrate the catalog to the current version; the connection holds the lock of the whole store.
 
     Raises OperationalError if the catalog was made by a newer version of cepsql.
     """

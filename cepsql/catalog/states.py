@@ -1,4 +1,4 @@
-"""What a query that stands under a name shall do and does, as data."""
+"""The desired and actual state of a named query, as data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from cepsql.render.readable import Brief, Readable, record, utc
 
 RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
-"""What is desired of a query; it can be in these states, too."""
+"""Desired states, which are also actual states."""
 
 STARTING, STOPPING, FAILED, FINISHED, LOST = "starting", "stopping", "failed", "finished", "lost"
 FAILING, WAITING = "failing", "waiting"
-"""Further states. `failing`: it has failed, is started again, and no batch has succeeded since. `failed`: nobody starts
-it again. `waiting`: it runs, but its batch waits, for example for a sink that does not answer. `lost`: the process that
-ran it is gone."""
+"""Further states. `failing`: it has failed, is started again, and no batch has succeeded since. `failed`: it is not
+started again. `waiting`: it runs, but its batch waits, for example for a sink that does not answer. `lost`: the process
+that ran it is gone."""
 
 ALIVE = (STARTING, RUNNING, WAITING, FAILING, STOPPING)
 """The states of a query that a process owns."""
@@ -20,14 +20,14 @@ ALIVE = (STARTING, RUNNING, WAITING, FAILING, STOPPING)
 
 @dataclass(frozen=True, repr=False)
 class QueryState(Readable):
-    """What is known of a query, by its name in lower case. Times are seconds since 1970 by the store's clock.
+    """The state of a query, by its name in lower case. Times are seconds since 1970 by the store's clock.
 
     desired:        RUNNING, PAUSED or STOPPED.
-    restarts_asked: how often RESTART QUERY was said.
-    owner, epoch:   the process that runs it now, None if none does.
+    restarts_asked: how often RESTART QUERY was executed.
+    owner, epoch:   the process that runs it now, None without one.
     restarts:       how often it was started again after a failure, or was taken over.
     error:          the last error, without secrets.
-    progress:       what the query has done, as data; before its first report None, or its id alone.
+    progress:       its progress, as data; None, or only its id, before its first report.
     suspect:        Java ended during its last micro-batch, and no batch has succeeded since.
     """
 
@@ -55,7 +55,7 @@ class QueryState(Readable):
         return (self.progress or {}).get("waiting") if self.state == WAITING else None
 
     def __str__(self) -> str:
-        """Write it with a line for each thing that is known."""
+        """Return a line for each known field."""
         progress = self.progress or {}
         fields = [
             ("query", self.name),
@@ -71,7 +71,7 @@ class QueryState(Readable):
 
 @dataclass(frozen=True, repr=False)
 class HistoryEntry(Brief):
-    """A state that a query came into, with a note, or a report of its progress."""
+    """A state that a query entered, with a note, or a report of its progress."""
 
     at: float
     state: str
@@ -79,7 +79,7 @@ class HistoryEntry(Brief):
     progress: Mapping | None
 
     def __str__(self) -> str:
-        """Write it in one line."""
+        """Return it in one line."""
         counts = ("batches", "rows_read", "rows_out")
-        told = [f"{name} {self.progress[name]}" for name in counts if self.progress and name in self.progress]
-        return ", ".join([f"{utc(self.at)} {self.state}", *([self.note] if self.note else []), *told])
+        count_texts = [f"{name} {self.progress[name]}" for name in counts if self.progress and name in self.progress]
+        return ", ".join([f"{utc(self.at)} {self.state}", *([self.note] if self.note else []), *count_texts])

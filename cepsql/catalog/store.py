@@ -1,4 +1,4 @@
-"""Definitions that are kept in a database, so that they outlive the process and others see them."""
+"""Definitions in a database, which outlive the process and are shared with others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from cepsql.catalog.schema import CATALOG, DEFINITIONS
 
 @dataclass
 class DefinitionsChange:
-    """A change of the catalog: the definitions before it, then those after it; `generation` is that after it."""
+    """A change of the catalog: the definitions, which the block changes, and the generation after the change."""
 
     definitions: list[Definition]
     generation: int
@@ -38,7 +38,7 @@ class Store:
 
     @contextmanager
     def changing(self) -> Iterator[DefinitionsChange]:
-        """Lend the definitions in one transaction; what the block leaves in the change is kept, unless it raises."""
+        """Lend the definitions in one transaction; those that the block leaves are stored, unless it raises."""
         with self.database.writing() as connection:
             generation, before = _loaded(connection)
             change = DefinitionsChange(before, generation + 1)

@@ -1,4 +1,4 @@
-"""Where the rows of a materialized view are: as the sink of its query, and as a table that others read."""
+"""The rows of a materialized view: as the sink of its query, and as a table that queries read."""
 
 import threading
 from collections.abc import Iterable
@@ -11,23 +11,23 @@ from cepsql.catalog.locations import SQLITE_URL
 from cepsql.errors import OperationalError, ProgrammingError
 
 OPERATION = "op"
-"""The column of changes that says what each does to the result."""
+"""The column of changes with the operation of each."""
 
 VERSION = "__version"
-"""The column of versions with the time from which each holds."""
+"""The column of versions with the time from which each is valid."""
 
 UNTIL, OLDEST = "__until", "__oldest"
-"""Columns of versions at rest: the time at which each ends, NULL for that of now, and from when on versions are kept,
-NULL for all time. The second one has a value in one row only, which is no version."""
+"""Columns of versions at rest: the time at which each ends, NULL for the current one; and the time from which on
+versions are kept, NULL for all time. The second one has a value only in one row, which is not a version."""
 
 REFRESH_MICROS = 5_000_000
-"""How often a standing query reads the views again that it joins a stream with."""
+"""How often a standing query reads again the views that it joins a stream with."""
 
 POSITIONS = "cepsql_views"
-"""The table of a store that has how far each of its views is."""
+"""The table of a store with the position of each of its views."""
 
 SQLITE = "sqlite"
-"""The store beside the catalog."""
+"""The default store, a file beside the catalog."""
 
 STORE_OPTIONS = {
     "store": f"'{SQLITE}' (default): a file beside the catalog; '{SQLITE_URL}path', or 'postgresql://host/database'",
@@ -38,12 +38,12 @@ STORE_OPTIONS = {
     "schema": "schema of the table in PostgreSQL",
     "retry_for": "how long to wait for a database that does not answer; default '10 minutes'",
 }
-"""Options of a view that are those of its store."""
+"""The options of a view that configure its store."""
 
 
 @dataclass(frozen=True, repr=False)
 class ViewSink(Sink):
-    """The table of a view, as its query writes it; further fields as of the view."""
+    """The table of a view, as its query writes it; the other fields are those of the view."""
 
     indexes: tuple[str, ...] = ()
     event_time: str | None = None
@@ -63,12 +63,12 @@ class GroupSink(Sink):
 
 @dataclass(frozen=True, repr=False)
 class ViewSource(Source):
-    """The table of a view, as others read it, or its changes.
+    """The table of a view, as queries read it, or its changes.
 
     view:   its definition.
-    events: whether each change is a row by itself, with the column `op` where rows are not only added. Of others that
-            are streaming the rows set and delete what stands under the key.
-    versions: whether the changes are those of all versions that are kept, each from an event time on.
+    events: whether each change is a row of its own, with the column `op` unless rows are only added. Otherwise a
+            streaming row sets or deletes the row with its key.
+    versions: whether the changes are those of all kept versions, each from an event time on.
     """
 
     view: MaterializedView = field(kw_only=True)
@@ -77,7 +77,7 @@ class ViewSource(Source):
 
     @property
     def schema(self) -> str | None:
-        """The schema of the table in PostgreSQL, None for that which the database takes."""
+        """The schema of the table in PostgreSQL, None for the default of the database."""
         return dict(self.options).get("schema")
 
     def typed(self, names: Iterable[str]) -> list[tuple[str, str]]:
@@ -89,23 +89,23 @@ class ViewSource(Source):
 class ViewFile:
     """The SQLite file of the views of a catalog.
 
-    catalog: the file of the catalog; None: it is in a database.
-    kept:    whether the catalog is kept at all: one that is not has a file that goes with the process.
+    catalog:    the file of the catalog; None: it has none.
+    persistent: whether the catalog is stored; otherwise the file is temporary, and ends with the process.
     """
 
-    def __init__(self, catalog: Path | None, kept: bool):
-        self._catalog, self._kept = catalog, kept
+    def __init__(self, catalog: Path | None, persistent: bool):
+        self._catalog, self._persistent = catalog, persistent
         self._folder: Path | None = None
         self._lock = threading.Lock()
 
     def path(self, view: MaterializedView) -> str:
-        """Return where the file is.
+        """Return the path of the file.
 
-        Raises OperationalError for a catalog that is in no file.
+        Raises OperationalError for a stored catalog that is not a file.
         """
         if self._catalog is not None:
             return str(self._catalog.absolute().with_name(f"{self._catalog.name}.views"))
-        if self._kept:
+        if self._persistent:
             hint = f"OPTIONS (store 'postgresql://host/database'), or (store '{SQLITE_URL}/a/file')"
             raise OperationalError(
                 f"the catalog is in no file beside which the rows of view {view.name} could be", hint=hint
@@ -124,14 +124,14 @@ def view_sink(view: MaterializedView, file: ViewFile) -> ViewSink:
 
 
 def group_sink(group: str, views: Iterable[MaterializedView], file: ViewFile) -> GroupSink:
-    """Return the sink of the query of a group, which has a view at least; errors as for `view_sink`."""
+    """Return the sink of the query of a group with at least one view; errors as for `view_sink`."""
     sinks = tuple(view_sink(view, file) for view in views)
     options = tuple(option for option in sinks[0].options if option[0] != "retain")
     return GroupSink(group, (), sinks[0].format, options, views=sinks)
 
 
 def view_source(view: MaterializedView, file: ViewFile) -> ViewSource:
-    """Return the view as a table at rest; raises OperationalError for a catalog in no file without a store."""
+    """Return the view as a table at rest; errors as for `ViewFile.path`."""
     format, options = _store(view, file)
     options = (*options, *((name, value) for name, value in view.options if name in _OF_DATABASE))
     return ViewSource(view.name, view.columns, format, options, streaming=False, refresh=REFRESH_MICROS, view=view)
@@ -140,10 +140,10 @@ def view_source(view: MaterializedView, file: ViewFile) -> ViewSource:
 def view_changes(view: MaterializedView, file: ViewFile, events: bool = False) -> ViewSource:
     """Return the changes of a view as a stream; errors as for `view_source`.
 
-    events: whether each is a row by itself, as it is anyway where rows are only added.
+    events: whether each is a row of its own; always so if rows are only added.
     """
     at_rest = view_source(view, file)
-    # Of two views of one store only the name tells.
+    # Only the name distinguishes two views of one store.
     options = (*at_rest.options, ("view", view.name))
     adds = view.adds or not view.key
     columns = view.columns if adds or not events else (*view.columns, ColumnDefinition(OPERATION, "string"))
@@ -156,17 +156,17 @@ def view_changes(view: MaterializedView, file: ViewFile, events: bool = False) -
 
 
 def view_versions(at_rest: ViewSource, time_type: str) -> ViewSource:
-    """Return the versions of a view with a key as a stream, from those on that the view keeps.
+    """Return the kept versions of a view with a key as a stream.
 
-    Rows that are only added hold from their event time on. What changes holds from the watermark of its batch on, in
-    the column VERSION of type `time_type`.
+    A row of an append-only view is valid from its event time on. A changed row is valid from the watermark of its batch
+    on, which is in the column VERSION of type `time_type`.
     """
     view = at_rest.view
     columns, mark = view.columns, Watermark(VERSION, 1)
     if view.adds and view.event_time is not None:
         mark = Watermark(view.event_time, view.delay)
     else:
-        # A row of the very time waits until no further batch can have that watermark.
+        # A row with exactly this time waits until no further batch can have that watermark.
         columns = (*columns, ColumnDefinition(VERSION, time_type))
     options = (*at_rest.options, ("view", view.name))
     return replace(
@@ -176,7 +176,7 @@ def view_versions(at_rest: ViewSource, time_type: str) -> ViewSource:
 
 
 def versions_at_rest(at_rest: ViewSource, time_type: str) -> ViewSource:
-    """Return the versions of a view with a key as a table: each holds from VERSION, of type `time_type`, to UNTIL."""
+    """Return the versions of a view with a key as a table, valid from VERSION, of type `time_type`, to UNTIL."""
     times = tuple(ColumnDefinition(name, time_type) for name in (VERSION, UNTIL, OLDEST))
     view = at_rest.view
     name = f"{view.name} as of a time"
@@ -184,9 +184,9 @@ def versions_at_rest(at_rest: ViewSource, time_type: str) -> ViewSource:
 
 
 def _only_time(view: MaterializedView) -> str | None:
-    """Return the only column of a view that can be an event time, None for none or several."""
-    found = [column.name for column in view.columns if column.type.lower() in ("timestamp", "timestamp_ntz")]
-    return found[0] if len(found) == 1 else None
+    """Return the only column of a view that can be an event time, None if there is none or several."""
+    times = [column.name for column in view.columns if column.type.lower() in ("timestamp", "timestamp_ntz")]
+    return times[0] if len(times) == 1 else None
 
 
 _OF_DATABASE = ("user", "password", "schema")
@@ -194,7 +194,7 @@ _PASSED_ON = (*_OF_DATABASE, "retain", "retry_for")
 
 
 def _store(view: MaterializedView, file: ViewFile) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the format of the sink of a view, and the option that says where it is."""
+    """Return the format of the sink of a view, and the option with its location."""
     store = dict(view.options).get("store", SQLITE)
     if store == SQLITE:
         return "sqlite", (("path", file.path(view)),)

@@ -143,10 +143,10 @@ def _define(
     context: Context, relation: Source | View, create: st.CreateSource | st.CreateView, late_span: Span | None = None
 ) -> Answer:
     from cepsql.standing.query_statements import replaced_note
-    from cepsql.standing.statement_host import kept
+    from cepsql.standing.statement_host import stored_definition
 
     replacing = create.replace and context.catalog.names.find(relation.name) is not None
-    context.catalog.add(kept(context, relation), create.replace, create.name.span, late_span)
+    context.catalog.add(stored_definition(context, relation), create.replace, create.name.span, late_span)
     note = replaced_note(context, relation) if replacing else ""
     if isinstance(relation, Source) and (mistaken := mistaken_option(relation.format, dict(relation.options))):
         note += f"; {relation.format} passes over the option {mistaken[0]}: did you mean {mistaken[1]}?"

@@ -93,8 +93,8 @@ class Parser(ShortErrors):
 
 def meant_option(parser: argparse.ArgumentParser, argument: str) -> str | None:
     """Return a hint for an unknown option, or None if no option is similar."""
-    known = [name for action in parser._actions for name in action.option_strings]
-    near = difflib.get_close_matches(argument.partition("=")[0], known, 1)
+    option_names = [name for action in parser._actions for name in action.option_strings]
+    near = difflib.get_close_matches(argument.partition("=")[0], option_names, 1)
     return f"did you mean {near[0]}?" if near else None
 
 
@@ -134,8 +134,8 @@ def read_script(name: str) -> tuple[str, str | None]:
 
 def read_variable(text: str) -> tuple[str, object]:
     """Read NAME=VALUE: a number, true, false or null as such, anything else as text."""
-    name, given, value = text.partition("=")
-    if not given or not name.isidentifier():
+    name, separator, value = text.partition("=")
+    if not separator or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     constants = {"true": True, "false": False, "null": None}
     if value.lower() in constants:
@@ -147,8 +147,8 @@ def read_variable(text: str) -> tuple[str, object]:
 
 def setting(text: str) -> tuple[str, str]:
     """Read KEY=VALUE."""
-    key, given, value = text.partition("=")
-    if not given or not key:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
     return key, value
 

@@ -1,4 +1,4 @@
-"""Settings of the command line: what was typed beats the environment, which beats the user's file, which beats ours."""
+"""Settings of the command line; the order of precedence: options, the environment, the user's file, the defaults."""
 
 import os
 import tomllib
@@ -12,9 +12,9 @@ from cepsql.errors import InterfaceError, suggestion
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting: its name in the file, the value if nobody says another, what reads a text, and what it means.
+    """A setting: its name in the file, its default, the function that reads a text, and its meaning.
 
-    In the environment it is called CEPSQL_ and its name in upper case.
+    Its environment variable is CEPSQL_ and its name in upper case.
     """
 
     name: str
@@ -30,16 +30,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The value of a setting, and who said so."""
+    """The value of a setting, and its origin."""
 
     value: object
     origin: str
 
 
 def config_file() -> Path:
-    """Return where the user's settings are: CEPSQL_CONFIG, or config.toml in the configuration folder."""
-    if given := os.environ.get("CEPSQL_CONFIG"):
-        return Path(given)
+    """Return the path of the user's settings: CEPSQL_CONFIG, or config.toml in the configuration folder."""
+    if path := os.environ.get("CEPSQL_CONFIG"):
+        return Path(path)
     return config_folder() / "config.toml"
 
 
@@ -58,8 +58,8 @@ def choose(typed: Mapping[str, object]) -> dict[str, Chosen]:
     written = _read_file(path)
     unknown = next((name for name in written if name not in _BY_NAME and name != "conf"), None)
     if unknown is not None:
-        known = suggestion(unknown, [*_BY_NAME, "conf"], "settings")
-        raise InterfaceError(f"{path} has the setting {unknown}, which there is not", hint=known)
+        hint = suggestion(unknown, [*_BY_NAME, "conf"], "settings")
+        raise InterfaceError(f"{path} has the setting {unknown}, which there is not", hint=hint)
     chosen = {}
     for setting in SETTINGS:
         if setting.name in typed:
@@ -79,25 +79,25 @@ def choose(typed: Mapping[str, object]) -> dict[str, Chosen]:
 
 def spark_conf() -> dict[str, str]:
     """Return Spark's settings in the user's file: its table `conf`."""
-    found = _read_file(config_file()).get("conf", {})
-    if not isinstance(found, dict):
+    conf = _read_file(config_file()).get("conf", {})
+    if not isinstance(conf, dict):
         raise InterfaceError(f"conf in {config_file()} must be a table: [conf]")
-    return {key: _text(value, f"conf.{key}", config_file()) for key, value in _flat(found)}
+    return {key: _text(value, f"conf.{key}", config_file()) for key, value in _flat(conf)}
 
 
 def _text(value: object, name: str, path: Path) -> str:
-    """Return a value of the file as it would stand in the environment."""
+    """Return a value of the file as the text of an environment variable."""
     if isinstance(value, list | dict):
         raise InterfaceError(f"{name} in {path} is {value!r}: it must be a single value")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _flat(table: dict, before: str = "") -> list[tuple[str, object]]:
-    """Return the entries of a table; TOML reads a key with dots as tables in one another."""
-    found: list[tuple[str, object]] = []
+    """Return the entries of a table; TOML reads a key with dots as nested tables."""
+    entries: list[tuple[str, object]] = []
     for key, value in table.items():
-        found += _flat(value, f"{before}{key}.") if isinstance(value, dict) else [(before + key, value)]
-    return found
+        entries += _flat(value, f"{before}{key}.") if isinstance(value, dict) else [(before + key, value)]
+    return entries
 
 
 def _read_file(path: Path) -> dict:
@@ -117,7 +117,7 @@ def _read(setting: Setting, text: str, origin: str) -> object:
 
 
 def one_of(*values: str) -> Callable[[str], str]:
-    """Return what reads one of some words."""
+    """Return a function that reads one of some words."""
 
     def read(text: str) -> str:
         if text not in values:

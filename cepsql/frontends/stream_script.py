@@ -35,20 +35,20 @@ _ORDER = "rows in stand below batch, then ----, then the rows expected"
 
 @dataclass(frozen=True)
 class ScriptStep:
-    """A micro-batch, a heartbeat or the end of the input, as lines, and what must come out of it."""
+    """A micro-batch, a heartbeat or the end of the input, as lines, and the expected rows."""
 
     lines: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """What it is: batch, heartbeat, end or late."""
+        """Its kind: batch, heartbeat, end or late."""
         return self.lines[0].split()[0]
 
 
 @dataclass(frozen=True)
 class StreamScript:
-    """A test: its head as it is written, the SQL that this stands for, and its steps."""
+    """A test: its head as it is written, the SQL of the head, and its steps."""
 
     head: str
     sql: str
@@ -59,7 +59,7 @@ class StreamScript:
 
         restart: stop the query after every batch, or those with these numbers from 0 on, and start it again from its
                  checkpoint.
-        Raises what the statements raise.
+        Raises the errors of the statements.
         """
         batches = [_batch(step.lines) for step in self.steps if step.name in ("batch", "heartbeat")]
         played = play(self.sql, batches, restart=restart, spark=spark)
@@ -77,7 +77,7 @@ class StreamScript:
 def read_stream_script(path: Path) -> StreamScript:
     """Read a test from a file.
 
-    Raises InterfaceError for a file that is none.
+    Raises InterfaceError for a file that is not a test.
     """
     text = path.read_text("utf-8")
     begin = re.search(r"^(batch\b.*|heartbeat\b.*|end)$", text, re.MULTILINE)
@@ -95,10 +95,10 @@ def read_stream_script(path: Path) -> StreamScript:
 
 
 def _included(head: str, folder: Path) -> str:
-    """Return SQL with the texts of other files in place of the lines that name them."""
+    """Return SQL with each line that names a file replaced with the text of the file."""
 
-    def text(found: re.Match) -> str:
-        path = folder / found[1].strip()
+    def text(match: re.Match) -> str:
+        path = folder / match[1].strip()
         try:
             return path.read_text("utf-8")
         except OSError as error:
@@ -128,16 +128,20 @@ def _steps(text: str) -> Iterable[ScriptStep]:
 def _batch(lines: list[str]) -> "Batch | dict[str, Batch] | Heartbeat":
     if lines[0].startswith("heartbeat"):
         return Heartbeat(str(_value(lines[0].removeprefix("heartbeat").strip())))
-    found: dict[str | None, list] = {}
+    rows_by_stream: dict[str | None, list] = {}
     stream = None
     for line in lines:
         if line.startswith("batch"):
             stream = line.removeprefix("batch").strip() or None
-            found[stream] = []
+            rows_by_stream[stream] = []
         else:
             (row,) = csv.reader([line], skipinitialspace=True)
-            found[stream].append([_value(text.strip()) for text in row])
-    return found[None] if None in found else {name: rows for name, rows in found.items() if name is not None}
+            rows_by_stream[stream].append([_value(text.strip()) for text in row])
+    return (
+        rows_by_stream[None]
+        if None in rows_by_stream
+        else {name: rows for name, rows in rows_by_stream.items() if name is not None}
+    )
 
 
 def _value(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""EXPLAIN ANALYZE QUERY: the plan of a query with what each operator has done, wherever it runs."""
+"""EXPLAIN ANALYZE QUERY: the plan of a query with the progress of each operator, wherever it runs."""
 
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import QueryState
@@ -21,12 +21,12 @@ def analyzed(host: ExplainHost, name: st.Name) -> Answer:
     if not progress.get("batches"):
         then = "" if state.owner else f"; START QUERY {quoted_name(query.name)} runs it"
         return lines(f"{head}, no batch has ended yet{then}\n{explain_logical(plan)}")
-    known = {node.properties.name for node in plan.stages}
+    stage_names = {node.properties.name for node in plan.stages}
     done: dict[str, str] = {}
     beside = []
     for one in (OperatorProgress(**data) for data in progress.get("operators", ())):
         *inner, last = one.operator.split(" + ")
-        if known.issuperset((*inner, last)):
+        if stage_names.issuperset((*inner, last)):
             done |= dict.fromkeys(inner, f"in one stage with {last}") | {last: one.said}
         else:
             beside.append(f"  {one}")
@@ -35,7 +35,7 @@ def analyzed(host: ExplainHost, name: st.Name) -> Answer:
 
 
 def _totals(state: QueryState) -> list[str]:
-    """Return the lines that say how the query as a whole does."""
+    """Return the lines with the progress of the query as a whole."""
     progress = state.progress or {}
     spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in progress.get("phases", {}).items())
     last = f"; the last took {progress.get('batch_seconds', 0.0):.2f} s{f': {spent}' if spent else ''}"

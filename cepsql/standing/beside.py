@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def beside(file: Path, kind: str, name: str) -> Path:
-    """Return the folder of that name among those of a kind, whatever characters the name has.
+    """Return the folder with a name among those of a kind; the name may have any characters.
 
     >>> str(beside(Path("/a/queries.db"), "rows", "../b c-1"))
     '/a/queries.db.rows/.._b_c-1'

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def draw_history(name: str, history: Sequence[HistoryEntry]) -> "Figure":
-    """Draw rate, lag and what is held over time; entries without progress only mark a change of state.
+    """Draw rate, lag and state over time; entries without progress only mark a change of state.
 
-    Raises InterfaceError where matplotlib is not installed, or no entry has progress.
+    Raises InterfaceError if matplotlib is not installed, or no entry has progress.
     """
     moments: list[Moment] = []
     for entry in history:

@@ -1,4 +1,4 @@
-"""EXPLAIN of a query, or of one that the catalog has under a name."""
+"""EXPLAIN of a query, or of a named query of the catalog."""
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -41,7 +41,7 @@ class ExplainHost(QueryHost, StatementHost, Protocol):
 
 
 def defined_query(host: ExplainHost, defined: st.Defined) -> Query:
-    """Return the query that the catalog has under a name, as a query of its own.
+    """Return a named query or view of the catalog as a query.
 
     Raises ProgrammingError if there is none, or the name is of another kind.
     """
@@ -57,7 +57,7 @@ def defined_query(host: ExplainHost, defined: st.Defined) -> Query:
 
 
 def registered_query(host: ExplainHost, definition: RegisteredQuery) -> Query:
-    """Return the query of a definition with the settings and the start that its options give it."""
+    """Return the query of a definition with the settings and the start of its options."""
     options = resolved(definition.options, f"query {definition.name}")
     own = {key: value for key, value in options.items() if key.startswith("cepsql.")}
     asked = Tuned(host, own) if own else host
@@ -65,7 +65,7 @@ def registered_query(host: ExplainHost, definition: RegisteredQuery) -> Query:
 
 
 def explained(query: Query, part: str | None, spark: "SparkSession | None", steps: Sequence[PassStep] = ()) -> Answer:
-    """Answer EXPLAIN, of one part of what is known or of the plan with its patterns drawn.
+    """Answer EXPLAIN, of one part, or of the plan with its patterns drawn.
 
     spark: the session, if there is one, whose settings decide who reads the files of streams.
     steps: what each pass of planning changed.
@@ -88,7 +88,7 @@ def explained(query: Query, part: str | None, spark: "SparkSession | None", step
     if part is None:
         return lines(f"{reading}{logical(query.plan)}\n{explain_drawings(query.plan)}".rstrip())
     if part == "all" and reading:
-        # Where Spark has no part in it, it need not start.
+        # Spark does not start for a query that it does not answer.
         others = {name: section for name, section in sections.items() if name != "physical" or query.reading is None}
         sections = {"reading": lambda _: reading, **others}
     chosen = list(sections) if part == "all" else [part]
@@ -96,7 +96,7 @@ def explained(query: Query, part: str | None, spark: "SparkSession | None", step
 
 
 def _reading(query: Query) -> str:
-    """Say how a query over views is answered, in lines; "" where it reads none."""
+    """Return lines that say how a query over views is answered, "" if it reads none."""
     if query.reading is not None:
         return "\n".join(["without Spark", *query.reading.explained(), ""])
     if query.spark_reason is not None:
@@ -105,29 +105,29 @@ def _reading(query: Query) -> str:
 
 
 def lines(text: str) -> Answer:
-    """Return an answer of the lines of a text, which the width of the screen may break."""
+    """Return an answer of the lines of a text, which the screen may wrap."""
     return Answer(("plan",), tuple((line,) for line in text.splitlines()), layout="wrapped")
 
 
 def explained_match(query: Query, statement: st.ExplainMatch) -> Answer:
-    """Answer EXPLAIN MATCH; without a key where there are several partitions, with some of the keys."""
+    """Answer EXPLAIN MATCH; without a key, for several partitions, list some of the keys."""
     keys = key_columns(asked_match(query.plan))
     if keys and not statement.key:
         return Answer(("match",), tuple((line,) for line in _key_lines(query, keys)), layout="wrapped")
-    told = str(query.explain_match(statement.key))
-    return Answer(("match",), tuple((line,) for line in told.splitlines()), layout="wrapped")
+    report = str(query.explain_match(statement.key))
+    return Answer(("match",), tuple((line,) for line in report.splitlines()), layout="wrapped")
 
 
 def _key_lines(query: Query, keys: list[str]) -> list[str]:
-    """Return the lines that name some of the keys, as they are written behind the statement."""
-    found = query.partition_keys(_SHOWN_KEYS)
-    if not found:
+    """Return lines that list some of the keys, as the clause to append to the statement."""
+    keys_with_counts = query.partition_keys(_SHOWN_KEYS)
+    if not keys_with_counts:
         return ["there are no rows"]
-    written = [f"FOR KEY ({', '.join(map(_constant, key))})" for key, _ in found]
+    written = [f"FOR KEY ({', '.join(map(_constant, key))})" for key, _ in keys_with_counts]
     width = max(map(len, written))
-    numbers = [f"{rows} row{'' if rows == 1 else 's'}" for _, rows in found]
-    told = [f"  {key:<{width}}  {number}" for key, number in zip(written, numbers, strict=True)]
-    return [f"Each value of {', '.join(keys)} is a partition. End the statement with one of them, such as:", *told]
+    numbers = [f"{rows} row{'' if rows == 1 else 's'}" for _, rows in keys_with_counts]
+    aligned = [f"  {key:<{width}}  {number}" for key, number in zip(written, numbers, strict=True)]
+    return [f"Each value of {', '.join(keys)} is a partition. End the statement with one of them, such as:", *aligned]
 
 
 def _constant(value: object) -> str:

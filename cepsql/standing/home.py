@@ -1,4 +1,4 @@
-"""What a process needs to keep queries under names: a database, leases, and its reconciler."""
+"""The home of the standing queries of a process: a database, leases, and its reconciler."""
 
 import os
 import socket
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from cepsql.spark.checkpoint.checkpoint_path import CheckpointPath
 
 ABREAST = 4
-"""How many queries a server starts at once: much of a start is waiting for processes and for files."""
+"""How many queries a server starts at once, because a start mostly waits for processes and files."""
 
 LEASE_SECONDS = 5.0
-"""How long a process that has died keeps others from taking its queries over."""
+"""How long a dead process keeps its queries from others."""
 
 
 class Home:
-    """The states of a catalog's queries, in its database; those of a catalog that is not kept, in a temporary one."""
+    """The states of the queries of a catalog, in its database, or in a temporary one for a catalog in memory."""
 
     def __init__(
         self,
@@ -65,10 +65,10 @@ class Home:
         return self._temporary
 
     def checkpoint(self, query: RegisteredQuery) -> str:
-        """Return where a query's checkpoint is: what its options say, else beside the catalog.
+        """Return the location of a query's checkpoint: from its options, by default beside the catalog.
 
-        Raises OperationalError if the catalog is in no file, so that nothing is beside it, NotSupportedError if the
-        option names a file system that cannot hold checkpoints.
+        Raises OperationalError if the option is missing and the catalog is not a file, NotSupportedError if the option
+        names a file system that cannot hold checkpoints.
         """
         if self._restrictions is not None:
             self._restrictions.check(query)
@@ -82,14 +82,14 @@ class Home:
         return str(beside(file, "checkpoints", f"{query.name.lower()}-{query.id}"))
 
     def rows_folder(self, name: str) -> Path | None:
-        """Return the folder beside the catalog for the rows of a table, None for a catalog that is in no file."""
+        """Return the folder beside the catalog for the rows of a table, None if the catalog is not a file."""
         file = self.states.database.file
         return None if file is None else beside(file, "rows", name)
 
     def last_rows_folder(self, query: RegisteredQuery) -> Path:
         """Return the folder beside the catalog for the last rows of a query.
 
-        Raises OperationalError for a catalog that is in no file.
+        Raises OperationalError if the catalog is not a file.
         """
         file = self.states.database.file
         if file is None:
@@ -100,7 +100,7 @@ class Home:
         return beside(file, "last_rows", f"{query.name.lower()}-{query.id}")
 
     def last_rows(self, query: RegisteredQuery) -> LastRows | None:
-        """Return where a query that runs leaves its last rows, None beside a catalog that is in no file."""
+        """Return the writer of the last rows of a query, None if the catalog is not a file."""
         if self.states.database.file is None:
             return None
         usually = USUALLY_KEPT if query.sink is None else 0
@@ -110,7 +110,7 @@ class Home:
     def folder(self, location: str) -> "CheckpointPath":
         """Return the folder of a checkpoint or savepoint, with the session that reaches it, if it needs one.
 
-        Raises OperationalError if it is not to be reached, ProgrammingError if restrictions refuse it.
+        Raises OperationalError if it cannot be reached, ProgrammingError if restrictions refuse it.
         """
         from cepsql.spark.checkpoint.checkpoint_path import checkpoint_path
 
@@ -123,7 +123,7 @@ class Home:
         return file is not None and is_allowed_path(location, [f"{file.absolute()}.checkpoints"])
 
     def start_spark(self, enough: Callable[[], bool]) -> None:
-        """Wait until Spark has started in this process, or `enough` says so.
+        """Wait until Spark has started in this process, or `enough` returns true.
 
         Raises OperationalError if it does not start.
         """
@@ -138,7 +138,7 @@ class Home:
 
 
 def _process_name() -> str:
-    """Return a name that no other process has, and that tells people which one it is.
+    """Return a unique and readable name of this process.
 
     >>> _process_name() == _process_name()
     False

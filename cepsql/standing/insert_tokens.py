@@ -1,6 +1,6 @@
-"""Tokens: what INSERT INTO a stream gives, by which others wait until views have taken the rows.
+"""Tokens: INSERT INTO a stream returns one, with which a reader waits until views contain the rows.
 
-A token is the name of the stream, and the file that the rows are in, or how far the partitions of its topic went.
+A token is the name of the stream, and the file of the rows, or the end offsets of the partitions of its topic.
 """
 
 import json
@@ -22,17 +22,17 @@ from cepsql.standing.statement_host import StatementHost
 from cepsql.views.snapshot import ViewPosition, position_of, store_file
 
 WAIT_SECONDS = 30.0
-"""How long is waited where no TIMEOUT says otherwise."""
+"""How long a statement without TIMEOUT waits."""
 
 _PAUSE = 0.05
 _OFFSETS = re.compile(r"\d+:\d+(,\d+:\d+)*")
 
 
 def wait_for(host: StatementHost, asked: st.WaitFor) -> Answer:
-    """Answer WAIT FOR: wait until a view has taken the rows of a token.
+    """Answer WAIT FOR: wait until a view contains the rows of a token.
 
-    Raises ProgrammingError for another thing than a view, a token that is none, or one of a stream that the view does
-    not read, OperationalError if it takes longer than is waited.
+    Raises ProgrammingError for a name that is not a view, an invalid token, or one of a stream that the view does not
+    read, OperationalError after the timeout.
     """
     view = host.catalog.get(asked.name.text, asked.name.span)
     if not isinstance(view, MaterializedView):
@@ -47,7 +47,7 @@ def wait_for(host: StatementHost, asked: st.WaitFor) -> Answer:
 
 
 def wait_for_views(host: StatementHost, plan: Plan) -> None:
-    """Wait until the views that a query reads have taken what AFTER names, if it does; errors as for `wait_for`."""
+    """Wait until the views that a query reads contain the rows of its AFTER token; errors as for `wait_for`."""
     point = plan.query.point
     if point is None or point.after is None:
         return
@@ -62,9 +62,9 @@ def wait_for_views(host: StatementHost, plan: Plan) -> None:
 
 @dataclass
 class _Waiting:
-    """Waits for what a token tells.
+    """Waits for the rows of a token.
 
-    taken: the batch of each view that is known to have taken it.
+    taken: the batch of each view that is known to contain them.
     """
 
     host: StatementHost
@@ -76,21 +76,21 @@ class _Waiting:
 
     @property
     def stream(self) -> str:
-        """The stream whose rows are waited for."""
+        """The stream of the token."""
         stream, _, place = self.token.rpartition("@")
         if not stream or not place:
             raise ProgrammingError(f"'{self.token}' is no token", self.span, "INSERT INTO a stream gives one")
         return stream
 
     def reads(self, view: MaterializedView) -> bool:
-        """Tell whether a view reads the stream, itself or by the changes of others."""
+        """Tell whether a view reads the stream, directly or through the changes of other views."""
         return any(
             self.reads(one.view) if isinstance(one, ViewSource) else one.name.lower() == self.stream.lower()
             for one in self._read_by(view)
         )
 
     def wait(self, view: MaterializedView, end: float, seconds: float) -> int:
-        """Return the batch of a view that has the rows; raises OperationalError when the time is over."""
+        """Return the batch of a view that contains the rows; raises OperationalError after the timeout."""
         file = store_file(view_source(view, self.host.catalog.view_file))
         while True:
             before = file_state(file)
@@ -106,7 +106,7 @@ class _Waiting:
             wait_for_change(file, before, _PAUSE)
 
     def _read_by(self, view: MaterializedView) -> list:
-        """Return the streams, and views by their changes, that a view reads."""
+        """Return the streams that a view reads, and the views whose changes it reads."""
         if view.name not in self._origins:
             plan = self.host.plan_standing(one_query(view.query.sql), True)
             self._origins[view.name] = [one for one in plan.origins if isinstance(one, Source) and one.streaming]
@@ -115,7 +115,7 @@ class _Waiting:
     def _batch(self, view: MaterializedView) -> int | None:
         if view.name in self.taken:
             return self.taken[view.name]
-        # What is upstream is looked at first, so that its batch is one that the view may have read.
+        # Upstream views come first, so that the view may have read their batches.
         above = {}
         for one in self._read_by(view):
             if isinstance(one, ViewSource) and self.reads(one.view):
@@ -139,7 +139,7 @@ class _Waiting:
             topic = next(value for name, value in stream.options if name.lower() == "subscribe")
             wanted = dict(part.split(":") for part in place.split(","))
             return any(_reaches(offsets, topic, wanted) for offsets in _offsets(position).values())
-        # What the logs get after a batch is beyond its offsets, so that they are read once for each.
+        # Later entries of the logs are beyond the offsets of a batch, so that one read for each batch is enough.
         batch = (view.name, position.checkpoint, position.batch)
         if batch not in self._logs:
             self._logs[batch] = self._came(view, place)
@@ -147,51 +147,53 @@ class _Waiting:
         return any(read.get(source, {}).get("logOffset", -1) >= number for source, number in self._logs[batch])
 
     def _came(self, view: MaterializedView, file: str) -> list[tuple[int, int]]:
-        """Return in which of its sources the query of a view has found a file, and the number in the log of that."""
+        """Return the sources of the query of a view that have listed a file, and the file's number in each log."""
         from cepsql.spark.checkpoint.checkpoint_files import spark_folder
         from cepsql.spark.checkpoint.planned_files import file_of, read_log
 
         keeper = self.host.catalog.names.keeper(view)
         folder = spark_folder(self.host.home.folder(self.host.home.checkpoint(keeper)))
-        found = []
+        log_numbers = []
         for source in (folder / "sources").glob("[0-9]*"):
             logs = {int(place.stem): place for place in source.glob("[0-9]*")}
             for number in sorted(logs, reverse=True):
                 log = read_log(logs[number])
                 entries = log.entries if log is not None else ()
-                # Their names are unique, and most entries are of others.
+                # File names are unique, and most entries are of other files.
                 near = ((entry, came) for entry, came in entries if file.encode() in entry)
                 number_of = next((came for entry, came in near if file_of(entry).path.endswith(f"/{file}")), None)
                 if number_of is not None:
-                    found.append((int(source.name), number_of))
+                    log_numbers.append((int(source.name), number_of))
                 if number_of is not None or logs[number].name.endswith(".compact"):
                     break
-        return found
+        return log_numbers
 
 
 def _offsets(position: ViewPosition) -> dict[int, dict]:
-    """Return how far each source was read, by its number, as far as that is an object."""
-    found = {}
+    """Return the offsets of each source by its number, of those that are objects."""
+    offsets = {}
     for number, text in enumerate(position.offsets):
         value = None if text == "-" else json.loads(text)
         if isinstance(value, dict):
-            found[number] = value
-    return found
+            offsets[number] = value
+    return offsets
 
 
 def _has_read(position: ViewPosition, above: ViewSource, batch: int | None) -> bool:
-    """Tell whether a view has read the changes of another one up to a batch; None: that one has no such batch."""
+    """Tell whether a view has read the changes of another one up to a batch; None: the other one has no such batch."""
     read = [one["batch"] for one in _offsets(position).values() if one.get("view") == above.name]
     return batch is not None and bool(read) and min(read) >= batch
 
 
 def _reaches(offsets: dict, topic: str, wanted: dict[str, str]) -> bool:
-    known = offsets.get("next", offsets).get(topic)
-    return isinstance(known, dict) and all(int(known.get(part, 0)) >= int(end) for part, end in wanted.items())
+    read_offsets = offsets.get("next", offsets).get(topic)
+    return isinstance(read_offsets, dict) and all(
+        int(read_offsets.get(part, 0)) >= int(end) for part, end in wanted.items()
+    )
 
 
 def token_hint(host: StatementHost, token: str | None) -> str:
-    """Return what an answer says of a token, "" where no view reads the stream."""
+    """Return the note about a token in an answer, "" if no view reads the stream."""
     if token is None:
         return ""
     stream = host.catalog.names.find(token.rpartition("@")[0])

@@ -1,4 +1,4 @@
-"""What a DROP takes that cannot be had again: the state of queries, what goes along with CASCADE, savepoints."""
+"""What a DROP removes for good: the state of queries, dependents with CASCADE, savepoints."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DropHost(Protocol):
-    """What is needed of the `cepsql.engine.context.Context` that would execute the statement."""
+    """What this module needs of the `cepsql.engine.context.Context` that would execute the statement."""
 
     catalog: Catalog
 
@@ -25,9 +25,9 @@ class DropHost(Protocol):
 
 
 def loss(host: DropHost, statement: st.Statement) -> str | None:
-    """Say what a statement drops that cannot be had again; None for nothing, and for a statement that will be refused.
+    """Return what a statement removes for good; None for nothing, and for a statement that will be refused.
 
-    A definition alone is none, for it can be typed again; neither are files and tables, which stay.
+    A definition alone does not count, because it can be typed again; nor do files and tables, which stay.
     Raises OperationalError if the catalog cannot be reached.
     """
     match statement:
@@ -43,21 +43,21 @@ def loss(host: DropHost, statement: st.Statement) -> str | None:
 
 def _dropped(host: DropHost, drop: st.Drop) -> str | None:
     names = host.catalog.names
-    found = names.query(drop.name.text) if drop.kind == "query" else names.find(drop.name.text)
-    if found is None or kind(found) != drop.kind:
+    dropped = names.query(drop.name.text) if drop.kind == "query" else names.find(drop.name.text)
+    if dropped is None or kind(dropped) != drop.kind:
         return None
-    along = names.dependents(found)
+    along = names.dependents(dropped)
     if along and not drop.cascade:
         return None
-    note = _state(host, found)
+    note = _state(host, dropped)
     if not along and not note:
         return None
-    first, *others = [f"{kind(gone)} {gone.name}{_state(host, gone)}" for gone in (found, *along)]
+    first, *others = [f"{kind(gone)} {gone.name}{_state(host, gone)}" for gone in (dropped, *along)]
     return f"{first}, and with it {enumerated(others)}" if others else first
 
 
 def _state(host: DropHost, gone: Definition) -> str:
-    """Say in brackets what is kept of a query; "" for nothing."""
+    """Return the state of a query in brackets, "" without any."""
     state = host.home.states.get(gone.name) if isinstance(gone, RegisteredQuery) else None
     if state is None:
         return ""

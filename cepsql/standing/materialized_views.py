@@ -1,4 +1,4 @@
-"""Materialized views: from the statements about them to what the catalog keeps, and what they show."""
+"""Statements about materialized views: their definitions in the catalog, and what SHOW answers about them."""
 
 import contextlib
 import re
@@ -23,8 +23,8 @@ from cepsql.standing.query_definitions import OPTIONS, check_start, defined_quer
 from cepsql.standing.query_report import counts_of, shown_time
 from cepsql.standing.replacement import Effect, effect
 from cepsql.standing.sink_checks import check_definition, forget
-from cepsql.standing.statement_host import StatementHost, kept
-from cepsql.standing.view_groups import found_group, open_group, refuse_member, refuse_neighbours
+from cepsql.standing.statement_host import StatementHost, stored_definition
+from cepsql.standing.view_groups import get_group, open_group, refuse_member, refuse_neighbours
 
 _KEPT_TYPES = re.compile(
     r"boolean|tinyint|smallint|int|bigint|float|double|decimal(\(.*\))?|string|binary|date|timestamp(_ntz)?"
@@ -34,7 +34,7 @@ _TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
 def create_view(host: StatementHost, create: st.CreateMaterializedView) -> Answer:
-    """Define a materialized view and let it run; one that cannot run is not defined.
+    """Define a materialized view and start it; one that cannot start is not defined.
 
     Raises Error.
     """
@@ -68,13 +68,13 @@ def _create_in_group(host: StatementHost, create: st.CreateMaterializedView, gro
     before = host.catalog.names.find(name)
     if isinstance(before, MaterializedView) and (before.group or "").lower() != group.text.lower():
         raise ProgrammingError(f"materialized view {name} exists already, and not in view group {group.text}", place)
-    entered, known = open_group(host, create, group), host.catalog.names.group(group.text)
+    entered, group_before = open_group(host, create, group), host.catalog.names.group(group.text)
     view, plan = _defined(host, create, host.plan_standing(create.query, True))
     refuse_neighbours(plan, entered, create.query.span)
     if isinstance(before, MaterializedView):
         view = replace(view, id=before.id)
     host.catalog.add(view, create.replace, place)
-    if entered != known:
+    if entered != group_before:
         host.catalog.add(entered, True, group.span)
         host.home.states.forget(entered.name)
     said = "replaced" if before is not None else "created"
@@ -86,26 +86,28 @@ def _create_in_group(host: StatementHost, create: st.CreateMaterializedView, gro
 
 
 def check_view(host: StatementHost, create: st.CreateMaterializedView) -> None:
-    """Define a view without letting it run, for `cepsql check`; types of columns are those that are known without
-    Spark. Raises Error."""
+    """Define a view without starting it, for `cepsql check`; column types are only those known without Spark.
+
+    Raises Error.
+    """
     view, _ = _defined(host, create, None)
     host.catalog.add(view, create.replace, create.name.span)
 
 
 def _enter(host: StatementHost, create: st.CreateMaterializedView) -> tuple[str, Plan]:
-    """Let the catalog have the definition; return what was done in words, and the plan."""
+    """Enter the definition in the catalog; return a message about it, and the plan."""
     place = create.name.span
     plan = host.plan_standing(create.query, True)
     view, plan = _defined(host, create, plan)
     before = host.catalog.names.find(view.name)
     if isinstance(before, MaterializedView) and create.replace:
-        found = _effect(host, before, view, plan, create.new_checkpoint)
-        if found.refused:
+        change = _effect(host, before, view, plan, create.new_checkpoint)
+        if change.refused:
             hint = "CREATE OR REPLACE MATERIALIZED VIEW ... WITH NEW CHECKPOINT AS ... reads the input again"
-            differs = f": {found.differences}" if found.differences else ""
+            differs = f": {change.differences}" if change.differences else ""
             raise ProgrammingError(f"the rows of view {before.name} would have to be rebuilt{differs}", place, hint)
-        host.catalog.add(replace(view, query=found.query, id=before.id), True, place)
-        return f"materialized view {view.name} replaced: {found.said}", plan
+        host.catalog.add(replace(view, query=change.query, id=before.id), True, place)
+        return f"materialized view {view.name} replaced: {change.said}", plan
     host.catalog.add(view, create.replace, place)
     return f"materialized view {view.name} created", plan
 
@@ -117,17 +119,17 @@ def explain_replace_view(host: StatementHost, create: st.CreateMaterializedView)
         raise ProgrammingError(f"there is no materialized view {create.name.text}", create.name.span)
     refuse_member(before, "SHOW CREATE", create.name.span)
     view, plan = _defined(host, create, host.plan_standing(create.query, True))
-    found = _effect(host, before, view, plan, create.new_checkpoint)
-    rows = (("effect", found.said), ("differences", found.differences or None), ("checkpoint", found.checkpoint))
+    change = _effect(host, before, view, plan, create.new_checkpoint)
+    rows = (("effect", change.said), ("differences", change.differences or None), ("checkpoint", change.checkpoint))
     return Answer(("property", "value"), rows)
 
 
 def _effect(host: StatementHost, before: MaterializedView, after: MaterializedView, plan: Plan, new: bool) -> Effect:
-    """Return what replacing a view does: rows that were written under another plan are made anew."""
-    found = effect(host.home, before.query, after.query, plan, new)
-    if new or found.refused:
-        return found
-    differs = found.differences
+    """Return what replacing a view does: rows that were written under another plan must be rebuilt."""
+    change = effect(host.home, before.query, after.query, plan, new)
+    if new or change.refused:
+        return change
+    differs = change.differences
     for what, old, changed in (
         ("the key", before.key, after.key),
         ("the store", _place_options(before), _place_options(after)),
@@ -136,8 +138,8 @@ def _effect(host: StatementHost, before: MaterializedView, after: MaterializedVi
         if old != changed:
             differs = differs or f"{what} of the view differs"
     if not differs:
-        return found
-    return replace(found, said="it needs a new checkpoint, with which its rows are rebuilt", refused=True,
+        return change
+    return replace(change, said="it needs a new checkpoint, with which its rows are rebuilt", refused=True,
                    differences=differs)  # fmt: skip
 
 
@@ -149,7 +151,7 @@ def _place_options(view: MaterializedView) -> dict[str, str]:
 def _defined(
     host: StatementHost, create: st.CreateMaterializedView, plan: Plan | None
 ) -> tuple[MaterializedView, Plan]:
-    """Return the view that a statement defines; without a plan the types of its columns are not asked of Spark."""
+    """Return the view that a statement defines; without a plan, Spark is not asked for the types of its columns."""
     place, name = create.name.span, create.name.text
     types_known = plan is not None
     plan = plan or host.plan_standing(create.query, True)
@@ -163,8 +165,8 @@ def _defined(
         create.name, None, others, None, create.query, create.sql, create.replace, False, create.new_checkpoint,
         create.start,
     )  # fmt: skip
-    group = None if create.group is None else found_group(host, create.group)
-    # Of a group the settings are those under which it was made.
+    group = None if create.group is None else get_group(host, create.group)
+    # A view of a group has the settings with which the group was created.
     settings = host.set_settings() if group is None else {}
     query = defined_query(asked, plan, None, settings, host.check_setting)
     check_start(query, plan, create.start.span if create.start else place)
@@ -192,7 +194,7 @@ def _defined(
         *_adding(plan, key),
         None if group is None else group.name,
     )
-    entered = kept(host, view)
+    entered = stored_definition(host, view)
     assert isinstance(entered, MaterializedView)
     check_definition(view_sink(entered, host.catalog.view_file), place)
     return entered, plan
@@ -201,15 +203,15 @@ def _defined(
 def _check_options(options: Mapping[str, str], place: Span) -> None:
     for name, value in options.items():
         if name not in STORE_OPTIONS and name not in OPTIONS and not name.startswith(("cepsql.", "spark.sql.")):
-            known = suggestion(name, [*STORE_OPTIONS, *OPTIONS, "cepsql.*", "spark.sql.*"], "options")
-            raise ProgrammingError(f"a materialized view has no option {name}", place, known)
+            hint = suggestion(name, [*STORE_OPTIONS, *OPTIONS, "cepsql.*", "spark.sql.*"], "options")
+            raise ProgrammingError(f"a materialized view has no option {name}", place, hint)
         if name == "retain" and not has_references(value) and not (is_duration(value) and value.strip()):
             raise ProgrammingError(f"retain is a time such as '10 minutes', not '{value}'", place)
 
 
-def _columns(found: tuple[ColumnDefinition, ...], plan: Plan, place: Span) -> tuple[ColumnDefinition, ...]:
-    """Return the columns of the view: those of the query without what changes do; refuse types that no store keeps."""
-    columns = tuple(column for column in found if not (plan.changes and column.name == OPERATION))
+def _columns(query_columns: tuple[ColumnDefinition, ...], plan: Plan, place: Span) -> tuple[ColumnDefinition, ...]:
+    """Return the columns of the query without the operation of changes; refuse types that no store can hold."""
+    columns = tuple(column for column in query_columns if not (plan.changes and column.name == OPERATION))
     for column in columns:
         if column.type.lower() != "unknown" and not _KEPT_TYPES.fullmatch(column.type.lower()):
             raise NotSupportedError(
@@ -221,27 +223,27 @@ def _columns(found: tuple[ColumnDefinition, ...], plan: Plan, place: Span) -> tu
 
 
 def _column(wanted: st.Name, columns: Mapping[str, ColumnDefinition]) -> ColumnDefinition:
-    found = columns.get(wanted.text.lower())
-    if found is None:
+    column = columns.get(wanted.text.lower())
+    if column is None:
         hint = suggestion(wanted.text, [column.name for column in columns.values()], "columns")
         raise ProgrammingError(f"the query of the view gives no column {wanted.text}", wanted.span, hint)
-    return found
+    return column
 
 
 def _event_time(plan: Plan, columns: Mapping[str, ColumnDefinition], needed: bool, place: Span) -> str | None:
-    """Return the column with the event time of rows that do not change, None for none."""
+    """Return the column with the event time of rows that do not change, None without one."""
     if plan.changes:
         return None
     mark = plan.properties.watermark
-    found = None if mark is None else columns.get(mark.column.lower())
-    known = found is not None and found.type.lower() in (*_TIMES, "unknown")
-    if needed and not known:
+    column = None if mark is None else columns.get(mark.column.lower())
+    is_time = column is not None and column.type.lower() in (*_TIMES, "unknown")
+    if needed and not is_time:
         raise ProgrammingError(
             "retain needs a column with the event time of the rows",
             place,
             "let the query give the event time of its rows, of type TIMESTAMP, TIMESTAMP_NTZ or DATE, too",
         )
-    return found.name if found is not None and known else None
+    return column.name if column is not None and is_time else None
 
 
 def _adding(plan: Plan, key: tuple[str, ...]) -> tuple[bool, int]:
@@ -253,7 +255,7 @@ def _adding(plan: Plan, key: tuple[str, ...]) -> tuple[bool, int]:
 
 
 def drop_view_rows(host: StatementHost, view: MaterializedView) -> str:
-    """Remove the rows of a view that was dropped; return what could not be, as a note, '' for nothing."""
+    """Remove the rows of a dropped view; return a note about what could not be removed, '' for nothing."""
     if view.group is None:
         end_readings(host, view.query)
     keeper = replace(view.query, name=view.group or view.name, options=())
@@ -261,21 +263,21 @@ def drop_view_rows(host: StatementHost, view: MaterializedView) -> str:
 
 
 def end_readings(host: StatementHost, query: RegisteredQuery) -> None:
-    """Let the views that a query has read by their changes keep none for it."""
+    """Let views stop keeping changes for a query that has read them."""
     from cepsql.spark.checkpoint.checkpoint_path import CONTROL
     from cepsql.views.change_feed import end_reading
 
     for name in query.reads:
         view = host.catalog.names.find(name)
         if isinstance(view, MaterializedView):
-            # A store that does not answer forgets it in a week.
+            # A store that does not answer now forgets the reader in a week.
             with contextlib.suppress(Error):
                 owner = str(host.home.folder(host.home.checkpoint(query)) / CONTROL)
                 end_reading(view_source(view, host.catalog.view_file), owner)
 
 
 def shown_views(host: StatementHost) -> Answer:
-    """Answer SHOW MATERIALIZED VIEWS; what a group counts is of all its views."""
+    """Answer SHOW MATERIALIZED VIEWS; views of a group have no counts of their own."""
     rows, names = [], host.catalog.names
     for view in sorted(names.materialized, key=lambda view: view.name.lower()):
         state = host.queries[names.keeper(view).name].state
@@ -286,21 +288,21 @@ def shown_views(host: StatementHost) -> Answer:
 
 
 def shown_positions(host: StatementHost) -> Answer:
-    """Answer SHOW VIEW POSITIONS: how far the rows of each view are, as one of its transactions left them."""
+    """Answer SHOW VIEW POSITIONS: the position of each view after its last transaction."""
     from cepsql.views.snapshot import position_of
 
     rows: list[tuple[str | None, ...]] = []
     for view in sorted(host.catalog.names.materialized, key=lambda view: view.name.lower()):
         try:
-            found, error = position_of(view_source(view, host.catalog.view_file)), None
+            position, error = position_of(view_source(view, host.catalog.view_file)), None
         except Error as failure:
-            found, error = None, failure.message
-        if found is None:
+            position, error = None, failure.message
+        if position is None:
             rows.append((view.name, None, None, None, None, error or "it has never run"))
             continue
-        watermark = None if found.watermark is None else f"{time_text(found.watermark)}Z"
-        batch = str(found.batch) if found.batch >= 0 else None
-        # Spark writes a dash for what has brought nothing.
-        offsets = " ".join(offset for offset in found.offsets if offset != "-") or None
-        rows.append((view.name, batch, watermark, shown_time(found.written), offsets, error))
+        watermark = None if position.watermark is None else f"{time_text(position.watermark)}Z"
+        batch = str(position.batch) if position.batch >= 0 else None
+        # Spark writes a dash for a source without offsets.
+        offsets = " ".join(offset for offset in position.offsets if offset != "-") or None
+        rows.append((view.name, batch, watermark, shown_time(position.written), offsets, error))
     return Answer(("view", "batch", "watermark", "written", "offsets", "error"), tuple(rows))

@@ -1,4 +1,4 @@
-"""Streams without USING: INSERT gives them their rows, which are files in a folder beside the catalog."""
+"""Streams without USING: INSERT adds their rows, as files in a folder beside the catalog."""
 
 import uuid
 from dataclasses import replace
@@ -11,14 +11,14 @@ from cepsql.language.statements import CreateSource
 from cepsql.standing.beside import beside
 
 _FORMAT = "parquet"
-"""It holds values of every type as they are."""
+"""It stores values of every type without loss."""
 
 
 def with_own_folder(catalog: Catalog, create: CreateSource) -> CreateSource:
-    """Return a definition without USING as one over a new folder, which is not made yet.
+    """Return a definition without USING as one over a new folder, which is created later.
 
-    A catalog of this process has it among temporary files, and it goes with the process.
-    Raises NotSupportedError if there is no place for it, and for clauses that only make sense with a source.
+    For a catalog in memory, the folder is temporary, and ends with the process.
+    Raises NotSupportedError if there is no place for the folder, and for clauses that need a source.
     """
     name, span = create.name.text, create.name.span
     example = f"CREATE STREAM {name} (...) USING json OPTIONS (path '/folder')"

@@ -1,4 +1,4 @@
-"""The standing queries, for programs and statements: what they do, and what they shall do."""
+"""The standing queries, for programs and statements: their actual and their desired state."""
 
 import logging
 import time
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from cepsql.standing.home import Home
 
 SERVER = "server"
-"""What the process that runs all queries of a catalog has a lease of."""
+"""The lease of the process that runs all queries of a catalog."""
 
 STARTING_SERVER = "starting server"
-"""What a server has a lease of while its Spark starts, so that nobody else runs what is started meanwhile."""
+"""The lease of a server while its Spark starts, so that no other process runs queries that are started meanwhile."""
 
 LOG = logging.getLogger("cepsql.standing")
 
@@ -43,14 +43,14 @@ class Queries(Mapping[str, "NamedQuery"]):
     """The queries of a catalog by name: `engine.queries["fraud"].stop()`."""
 
     def __init__(self, home: Callable[[], "Home"]):
-        """Take what gives the home of this process's queries, which is made when it is first needed."""
+        """Take a function that returns the home of this process's queries, which is created on first use."""
         self._home = home
 
     def __repr__(self) -> str:
         return f"<queries: {', '.join(self) or 'none'}>"
 
     def _repr_html_(self) -> str:
-        """Show in a notebook what SHOW QUERIES says."""
+        """Show SHOW QUERIES in a notebook."""
         from cepsql.render.html import answer_html
 
         states = ((query.definition, query.state) for query in self.values())
@@ -69,7 +69,7 @@ class Queries(Mapping[str, "NamedQuery"]):
         return len(self._home().reconciler.catalog.names.queries)
 
     def get_at(self, name: str, span: Span | None) -> "NamedQuery":
-        """Return the query of that name.
+        """Return the query with a name.
 
         Raises ProgrammingError, pointing at `span`, if there is none.
         """
@@ -90,7 +90,7 @@ class NamedQuery:
         return f"<query {self.name}: {self.status}>"
 
     def _repr_html_(self) -> str:
-        """Show in a notebook what is known of it."""
+        """Show its state in a notebook."""
         return self.state._repr_html_()
 
     @property
@@ -101,8 +101,8 @@ class NamedQuery:
     @property
     def state(self) -> QueryState:
         """Its actual and its desired state."""
-        found = self._states.get(self.name)
-        return found if found is not None else _never_started(self.name)
+        state = self._states.get(self.name)
+        return state if state is not None else _never_started(self.name)
 
     @property
     def status(self) -> str:
@@ -205,7 +205,7 @@ class NamedQuery:
 
     def _run(self) -> str:
         if not self._is_served():
-            # A server that was started just before shows itself while Spark starts here.
+            # A server that has just been started takes its lease while Spark starts here.
             self._home.start_spark(self._is_served)
         self._states.desire(self.name, RUNNING)
         if self._is_served() or not self._reconciler.take(self.name):
@@ -252,7 +252,7 @@ class NamedQuery:
 
         Raises OperationalError if that takes too long, or another process asks for something else meanwhile.
         """
-        end, told = time.monotonic() + BATCH_SECONDS + 10, None
+        end, logged_server = time.monotonic() + BATCH_SECONDS + 10, None
         while True:
             if self.name.lower() in self._reconciler.owned:
                 self._reconciler.tick()
@@ -264,10 +264,10 @@ class NamedQuery:
                 return
             server = self._starting_server() if state.epoch is None else None
             if server is not None:
-                # Its start takes as long as it takes; a server that has died is not there for long.
+                # No timeout for the start of a server; the lease of a dead one ends soon.
                 end = time.monotonic() + BATCH_SECONDS + 10
-                if server != told:
-                    told = server
+                if server != logged_server:
+                    logged_server = server
                     LOG.warning("query %s waits for the server %s, whose Spark is starting", self.name, server)
             elif time.monotonic() >= end:
                 break

@@ -1,4 +1,4 @@
-"""From CREATE SINK, CREATE QUERY and ALTER QUERY to what the catalog keeps."""
+"""The definitions that CREATE SINK, CREATE QUERY and ALTER QUERY enter in the catalog."""
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ OPTIONS = {
 """Options of a query; settings such as cepsql.buckets and spark.sql.session.timeZone are options too."""
 
 CheckSetting = Callable[[str, str | None, Span], None]
-"""Raises ProgrammingError for a setting of cepsql's that is unknown or wrong."""
+"""Raises ProgrammingError for a cepsql setting that is unknown or wrong."""
 
 
 def defined_sink(create: CreateSink) -> Sink:
@@ -34,9 +34,9 @@ def defined_query(
 ) -> RegisteredQuery:
     """Return the query that a statement defines.
 
-    settings: those that were SET where it is defined; it goes by them wherever it runs.
-    Raises InterfaceError for a query over no stream, NotSupportedError for LIMIT, ProgrammingError for options that do
-    not fit.
+    settings: those of the session that defines the query; it uses them wherever it runs.
+    Raises InterfaceError for a query that reads no stream, NotSupportedError for LIMIT, ProgrammingError for wrong
+    options.
     """
     if not plan.streaming:
         hint = "INSERT INTO sink SELECT ... writes the rows of a bounded query once"
@@ -51,7 +51,7 @@ def defined_query(
 
 
 def check_start(query: RegisteredQuery, plan: Plan, span: Span) -> None:
-    """Refuse a beginning, pointing at `span`, that the query's streams cannot have; raises NotSupportedError."""
+    """Refuse a start, pointing at `span`, that the streams of a query do not support; raises NotSupportedError."""
     try:
         started_at(plan, dict(query.options).get("start"))
     except NotSupportedError as error:
@@ -59,7 +59,7 @@ def check_start(query: RegisteredQuery, plan: Plan, span: Span) -> None:
 
 
 def _start(create: CreateQuery) -> dict[str, str]:
-    """Return the option that says the same as WITH NEW CHECKPOINT FROM; raises ProgrammingError if both are there."""
+    """Return the option that WITH NEW CHECKPOINT FROM stands for; raises ProgrammingError if both are there."""
     if create.start is None:
         return {}
     if "start" in dict(create.options):
@@ -70,7 +70,7 @@ def _start(create: CreateQuery) -> dict[str, str]:
 def altered_options(query: RegisteredQuery, alter: AlterQuery, check: CheckSetting) -> tuple[tuple[str, str], ...]:
     """Return the options of a query after ALTER QUERY.
 
-    Raises ProgrammingError for an option that is unknown, wrong, or to be removed and not there.
+    Raises ProgrammingError for an option that is unknown or wrong, or to be removed and missing.
     """
     options = dict(query.options)
     for name, value in alter.options:
@@ -78,18 +78,18 @@ def altered_options(query: RegisteredQuery, alter: AlterQuery, check: CheckSetti
             _check_option(name.text, value, name.span, check, "a query", ())
             options[name.text] = value
         elif options.pop(name.text, None) is None:
-            known = suggestion(name.text, options, "options")
-            raise ProgrammingError(f"query {query.name} has no option {name.text}", name.span, known)
+            hint = suggestion(name.text, options, "options")
+            raise ProgrammingError(f"query {query.name} has no option {name.text}", name.span, hint)
     return tuple(options.items())
 
 
 def check_options(
     options: Iterable[tuple[str, str]], span: Span, owner: str, check: CheckSetting, others: Iterable[str] = ()
 ) -> None:
-    """Refuse options that a query has not, or of a wrong value; raises ProgrammingError.
+    """Refuse options that a query does not have, and wrong values; raises ProgrammingError.
 
-    owner:  whose they are, for messages.
-    others: what the owner has, too, and was looked at already.
+    owner:  the owner of the options, for messages.
+    others: further options of the owner, which were checked already.
     """
     for name, value in options:
         _check_option(name, value, span, check, owner, others)
@@ -101,8 +101,8 @@ def _check_option(name: str, value: str, span: Span, check: CheckSetting, owner:
     if name.startswith("cepsql."):
         check(name, value, span)
     elif name not in OPTIONS:
-        known = suggestion(name, [*others, *OPTIONS, "cepsql.*", "spark.sql.*"], "options")
-        raise ProgrammingError(f"{owner} has no option {name}", span, known)
+        hint = suggestion(name, [*others, *OPTIONS, "cepsql.*", "spark.sql.*"], "options")
+        raise ProgrammingError(f"{owner} has no option {name}", span, hint)
     if name == "checkpoint" and not value.strip():
         raise ProgrammingError("checkpoint is a folder, not ''", span)
     if name == "keep_last" and not has_references(value) and not value.isdecimal():

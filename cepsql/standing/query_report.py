@@ -1,4 +1,4 @@
-"""What SHOW QUERIES, DESCRIBE QUERY and SHOW QUERY ... HISTORY say, as rows of text."""
+"""The answers of SHOW QUERIES, DESCRIBE QUERY and SHOW QUERY ... HISTORY, as rows of text."""
 
 import datetime
 import math
@@ -48,7 +48,7 @@ _EXTENDED = (
 
 
 Known = Iterable[tuple[RegisteredQuery, QueryState]]
-"""Queries with what is known of them."""
+"""Queries with their states."""
 
 
 def listed(queries: Known) -> Rows:
@@ -108,7 +108,7 @@ def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]
 
 
 def shown_duration(seconds: float) -> str:
-    """Write a time span for people, in one unit.
+    """Return a readable duration in one unit.
 
     >>> [shown_duration(s) for s in (5, 320, 90_000, 9_000_000)]
     ['5 s', '5 min', '25 h', '104 d']
@@ -143,10 +143,10 @@ def _remembered(entry: HistoryEntry) -> tuple[str | None, ...]:
 
 
 def lag_seconds(state: QueryState) -> float | None:
-    """Return how far the watermark of a query is behind the clock, or was when it last told if it is not to run; None
-    if it has none.
+    """Return how far the watermark of a query is behind the clock, or was at its last report if it is not to run; None
+    without a watermark.
 
-    One that fails, or waits for rows or for its sink, tells nothing meanwhile, and is farther and farther behind.
+    A query that fails, or waits for rows or for its sink, reports nothing meanwhile, so that its lag grows.
     """
     mark = (state.progress or {}).get("bound")
     if mark is None or state.progress_at is None or (state.progress or {}).get("ended"):
@@ -156,7 +156,7 @@ def lag_seconds(state: QueryState) -> float | None:
 
 
 def rows_per_second(state: QueryState) -> float | None:
-    """Return how many rows a second a query takes, 0 if it takes none now; None before its first report."""
+    """Return how many rows a second a query reads, 0 if it does not run; None before its first report."""
     progress = state.progress or {}
     if "batches" not in progress:
         return None
@@ -164,13 +164,13 @@ def rows_per_second(state: QueryState) -> float | None:
 
 
 def shown_lag(state: QueryState) -> str | None:
-    """Return how far the watermark of a query is behind the clock, as answers show it; None if it has none."""
+    """Return the lag of a query as answers show it; None without a watermark."""
     seconds = lag_seconds(state)
     return None if seconds is None else str(datetime.timedelta(seconds=round(seconds)))
 
 
 def shown_watermark(progress: Mapping) -> str | None:
-    """Return the watermark of a query as answers show it; None if it has none yet."""
+    """Return the watermark of a query as answers show it; None without one."""
     if progress.get("ended"):
         return "end of the input"
     mark = progress.get("bound")
@@ -182,13 +182,13 @@ def _error(state: QueryState) -> str | None:
 
 
 def counts_of(progress: Mapping | None) -> tuple[str | None, str | None]:
-    """Return how many rows a query has read and given out, as the store keeps its progress."""
+    """Return how many rows a query has read and written, from its stored progress."""
     read, out = (None if (number := (progress or {}).get(name)) is None else str(number) for name in _ROWS)
     return read, out
 
 
 def shown_time(seconds: float | None) -> str | None:
-    """Return a moment of the store's clock as answers show it, in UTC; None for none, which is also 0."""
+    """Return a time of the store's clock as answers show it, in UTC; None for None and 0."""
     return _moment(math.floor(seconds)) if seconds else None
 
 

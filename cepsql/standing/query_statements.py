@@ -37,8 +37,8 @@ from cepsql.standing.registered_plan import registered_plan
 from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.savepoints import begin_from, drop_savepoint
 from cepsql.standing.sink_checks import check_columns, check_definition, forget
-from cepsql.standing.statement_host import StatementHost, kept
-from cepsql.standing.view_groups import create_group, found_group, refuse_leaving, refuse_member, shown_groups
+from cepsql.standing.statement_host import StatementHost, stored_definition
+from cepsql.standing.view_groups import create_group, get_group, refuse_leaving, refuse_member, shown_groups
 
 if TYPE_CHECKING:
     from cepsql.standing.queries import NamedQuery
@@ -98,7 +98,7 @@ def execute(host: StatementHost, statement: QueryStatement) -> Answer:
 def show(host: StatementHost, kind: str, extended: bool) -> Answer:
     """Answer SHOW QUERIES, SINKS, SAVEPOINTS, MATERIALIZED VIEWS, VIEW POSITIONS or VIEW GROUPS.
 
-    extended: with all columns of queries that there are.
+    extended: with all columns, for queries.
     """
     if kind == "queries":
         return _show_queries(host, extended)
@@ -129,7 +129,7 @@ def _show_sinks(host: StatementHost) -> Answer:
 
 
 def replaced_note(host: StatementHost, changed: Definition) -> str:
-    """Say which running queries go on with what a definition was before it was replaced; '' for none."""
+    """Return a note about running queries that still use a definition as it was before its replacement; '' for none."""
     readers = [d for d in host.catalog.names.dependents(changed) if isinstance(d, RegisteredQuery)]
     running = [query for query in readers if host.queries[query.name].state.desired == RUNNING]
     if not running:
@@ -143,7 +143,7 @@ def _create_sink(host: StatementHost, create: st.CreateSink) -> Answer:
     if create.if_not_exists and host.catalog.names.find(name):
         return Answer(message=f"{name} exists already")
     replacing = create.replace and host.catalog.names.find(name) is not None
-    sink = kept(host, defined_sink(create))
+    sink = stored_definition(host, defined_sink(create))
     assert isinstance(sink, Sink)
     check_definition(sink, create.name.span)
     host.catalog.add(sink, create.replace, create.name.span)
@@ -171,7 +171,7 @@ def _create_query(host: StatementHost, create: st.CreateQuery) -> Answer:
         if before is not None:
             new = replaced_query(host.home, before, query, plan, create.new_checkpoint, create.name.span)
         if not host.catalog.exchange(before, query if new is None else new.query, create.name.span):
-            # Somebody else was faster.
+            # Another process was faster.
             return _create_query(host, create)
     if new is None:
         message = f"query {name} created; START QUERY {quoted_name(name)} runs it"
@@ -184,16 +184,16 @@ def _create_query(host: StatementHost, create: st.CreateQuery) -> Answer:
 def _create_from(
     host: StatementHost, create: st.CreateQuery, query: RegisteredQuery, plan: Plan, wanted: st.Name
 ) -> Answer:
-    """Define a query, which may take the place of another one, with a checkpoint that begins with a savepoint."""
+    """Define a query, which may replace another one, with a checkpoint that starts from a savepoint."""
     before = host.catalog.names.query(query.name)
     if before is not None and not create.replace:
-        # It says that the name is taken, before anything is copied.
+        # Fails before anything is copied, because the name is taken.
         host.catalog.add(query, False, create.name.span)
     begin_from(host.home, query, plan, wanted.text, wanted.span)
     try:
         host.catalog.add(query, create.replace, create.name.span)
     except OperationalError:
-        # It may have been added all the same, and would begin anew without its checkpoint.
+        # It may have been added all the same, and would start over without its checkpoint.
         raise
     except Error:
         from cepsql.spark.checkpoint.checkpoint_path import remove_tree
@@ -213,7 +213,7 @@ def _defined_query(host: StatementHost, create: st.CreateQuery) -> tuple[Registe
     sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
     plan = host.plan_standing(create.query)
     check_columns(sink, plan, create.query.span)
-    query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
+    query = stored_definition(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
     assert isinstance(query, RegisteredQuery)
     check_start(query, plan, create.start.span if create.start else create.name.span)
     return query, plan
@@ -222,8 +222,8 @@ def _defined_query(host: StatementHost, create: st.CreateQuery) -> tuple[Registe
 def _explain_replace(host: StatementHost, create: st.CreateQuery) -> Answer:
     before = host.catalog.query(create.name.text, create.name.span)
     query, plan = _defined_query(host, create)
-    found = effect(host.home, before, query, plan, create.new_checkpoint)
-    rows = (("effect", found.said), ("differences", found.differences or None), ("checkpoint", found.checkpoint))
+    change = effect(host.home, before, query, plan, create.new_checkpoint)
+    rows = (("effect", change.said), ("differences", change.differences or None), ("checkpoint", change.checkpoint))
     return Answer(("property", "value"), rows)
 
 
@@ -233,10 +233,10 @@ def _alter(host: StatementHost, alter: st.AlterQuery) -> Answer:
     changed = replace(query, options=altered_options(query, alter, host.check_setting))
     if any(name.text == "start" for name, _ in alter.options):
         check_start(changed, registered_plan(host, query), alter.name.span)
-    entered = kept(host, changed)
+    entered = stored_definition(host, changed)
     assert isinstance(entered, RegisteredQuery)
     if not host.catalog.exchange(query, entered, alter.name.span):
-        # Somebody else was faster; what they changed stays.
+        # Another process was faster; its change stays.
         return _alter(host, alter)
     running = host.queries[query.name].state.desired == RUNNING
     note = f"; it still runs as it was: RESTART QUERY {quoted_name(query.name)}" if running else ""
@@ -266,11 +266,11 @@ def _control(host: StatementHost, action: str, name: st.Name, savepoint: st.Name
 
 
 def _reading_starts(host: StatementHost, query: "NamedQuery") -> str:
-    """Say where a query that is to run starts to read, in words to go on with; "" if that is not known here."""
+    """Return where a query that is to run starts to read, as the end of a message; "" if that is unknown here."""
     from cepsql.spark.sources.watching.reading_start import reading_starts
 
     if query.state.epoch is not None:
-        # It has not ended its batch.
+        # Its batch has not ended.
         return ""
     try:
         checkpoint = host.home.folder(host.home.checkpoint(query.definition))
@@ -280,7 +280,7 @@ def _reading_starts(host: StatementHost, query: "NamedQuery") -> str:
         plan = started_at(registered_plan(host, query.definition), dict(query.definition.options).get("start"))
         starts = reading_starts(plan.origins, checkpoint)
     except Error:
-        # The start tells what is wrong.
+        # The start reports the error.
         return ""
     return "".join(f"; {start.said}" for start in starts)
 
@@ -296,30 +296,30 @@ def _drop_savepoint(host: StatementHost, drop: st.DropSavepoint) -> Answer:
 def _drop(host: StatementHost, drop: st.Drop) -> Answer:
     name = drop.name
     names = host.catalog.names
-    found: Definition | None = names.find(name.text)
+    dropped: Definition | None = names.find(name.text)
     if drop.kind in ("query", "view group"):
-        found = names.query(name.text) if drop.kind == "query" else names.group(name.text)
-    if found is None and drop.if_exists:
+        dropped = names.query(name.text) if drop.kind == "query" else names.group(name.text)
+    if dropped is None and drop.if_exists:
         return Answer(message=f"there is no {drop.kind} {name.text}")
-    found = _defined(host, drop.kind, name, "DROP")
-    along = names.dependents(found)
-    ending = [found, *along] if drop.cascade or not along else []
+    dropped = _defined(host, drop.kind, name, "DROP")
+    along = names.dependents(dropped)
+    ending = [dropped, *along] if drop.cascade or not along else []
     refuse_leaving(host, ending, name.span)
     for definition in ending:
         if isinstance(definition, RegisteredQuery | ViewGroup) or (
             isinstance(definition, MaterializedView) and definition.group is None
         ):
             _end(host, definition)
-    keeper = names.query(found.name) if isinstance(found, ViewGroup) else None
+    keeper = names.query(dropped.name) if isinstance(dropped, ViewGroup) else None
     sinks = {sink.name.lower(): sink for sink in names.sinks}
-    gone = host.catalog.drop(found, drop.cascade, name.span)
+    gone = host.catalog.drop(dropped, drop.cascade, name.span)
     notes = ""
     for definition in gone:
         if isinstance(definition, RegisteredQuery):
-            known = host.home.states.get(definition.name) is not None
+            has_state = host.home.states.get(definition.name) is not None
             end_readings(host, definition)
             host.home.states.forget(definition.name)
-            notes += forget(definition, sinks.get((definition.sink or "").lower())) if known else ""
+            notes += forget(definition, sinks.get((definition.sink or "").lower())) if has_state else ""
         elif isinstance(definition, ViewGroup):
             if keeper is not None:
                 end_readings(host, keeper)
@@ -329,46 +329,48 @@ def _drop(host: StatementHost, drop: st.Drop) -> Answer:
                 host.home.states.forget(definition.name)
             notes += drop_view_rows(host, definition)
     also = f", and with it {listed(gone[1:])}" if gone[1:] else ""
-    return Answer(message=f"{drop.kind} {found.name} dropped{also}{notes}")
+    return Answer(message=f"{drop.kind} {dropped.name} dropped{also}{notes}")
 
 
 def _materialized(host: StatementHost, name: st.Name) -> MaterializedView:
-    """Return the materialized view of a name; raises ProgrammingError for none, and for what is another thing."""
-    found = host.catalog.get(name.text, name.span)
-    if not isinstance(found, MaterializedView):
-        raise ProgrammingError(f"{name.text} is a {kind(found)}, not a materialized view, and nothing runs", name.span)
-    return found
+    """Return the materialized view with a name; raises ProgrammingError if there is none."""
+    definition = host.catalog.get(name.text, name.span)
+    if not isinstance(definition, MaterializedView):
+        raise ProgrammingError(
+            f"{name.text} is a {kind(definition)}, not a materialized view, and nothing runs", name.span
+        )
+    return definition
 
 
 def _check_keeper(host: StatementHost, wanted: str, name: st.Name, verb: str) -> None:
-    """Refuse a name that is not of the kind that a statement says, or a view that another query keeps.
+    """Refuse a name that is not of the kind that a statement names, or a view that another query keeps.
 
     Raises ProgrammingError.
     """
     if wanted == "view group":
-        found_group(host, name)
+        get_group(host, name)
     elif wanted == "materialized view":
         refuse_member(_materialized(host, name), verb, name.span)
 
 
 def _end(host: StatementHost, query: RegisteredQuery | MaterializedView | ViewGroup) -> None:
-    """Stop a query that is dropped, if it was started, or shall be: the next one of its name would be, too."""
+    """Stop a query that is dropped, if it runs or is to run: the next query with its name would run, too."""
     state = host.home.states.get(query.name)
     if state is not None and (state.epoch is not None or state.desired == RUNNING):
         host.queries[query.name].stop()
 
 
 def _show_create(host: StatementHost, wanted: str, name: st.Name) -> Answer:
-    found = _defined(host, wanted, name, "SHOW CREATE")
-    if isinstance(found, Registered):
-        raise ProgrammingError(f"{found.name} is a DataFrame that the program registered", name.span)
-    return Answer(("statement",), tuple((line,) for line in create_text(found).splitlines()), layout="lines")
+    definition = _defined(host, wanted, name, "SHOW CREATE")
+    if isinstance(definition, Registered):
+        raise ProgrammingError(f"{definition.name} is a DataFrame that the program registered", name.span)
+    return Answer(("statement",), tuple((line,) for line in create_text(definition).splitlines()), layout="lines")
 
 
 def _defined(host: StatementHost, wanted: str, name: st.Name, verb: str) -> Definition:
-    """Return the definition of a kind; `verb` is what is said of it, such as DROP.
+    """Return the definition of a kind; `verb` is the verb of the statement, such as DROP.
 
-    Raises ProgrammingError if there is none of that name, or it is of another kind.
+    Raises ProgrammingError if there is none with that name, or it is of another kind.
     """
     if wanted == "query":
         query = host.catalog.query(name.text, name.span)
@@ -380,11 +382,13 @@ def _defined(host: StatementHost, wanted: str, name: st.Name, verb: str) -> Defi
             raise ProgrammingError(f"query {query.name} is that of a materialized view", name.span, hint)
         return query
     if wanted == "view group":
-        return found_group(host, name)
-    found = host.catalog.names.find(name.text)
-    if found is None:
-        found = host.catalog.sink(name.text, name.span) if wanted == "sink" else host.catalog.get(name.text, name.span)
-    if kind(found) != wanted:
-        message = f"{name.text} is a {kind(found)}, not a {wanted}"
-        raise ProgrammingError(message, name.span, f"{verb} {kind(found).upper()} {quoted_name(name.text)}")
-    return found
+        return get_group(host, name)
+    definition = host.catalog.names.find(name.text)
+    if definition is None:
+        definition = (
+            host.catalog.sink(name.text, name.span) if wanted == "sink" else host.catalog.get(name.text, name.span)
+        )
+    if kind(definition) != wanted:
+        message = f"{name.text} is a {kind(definition)}, not a {wanted}"
+        raise ProgrammingError(message, name.span, f"{verb} {kind(definition).upper()} {quoted_name(name.text)}")
+    return definition

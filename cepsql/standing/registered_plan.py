@@ -1,4 +1,4 @@
-"""The plan of a query that stands under a name, as its start has it."""
+"""The plan of a named query, as its start uses it."""
 
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ from cepsql.standing.statement_host import StatementHost
 
 
 def registered_plan(host: StatementHost, query: RegisteredQuery) -> Plan:
-    """Plan a query that stands under a name; that of a group of views is one plan of all.
+    """Plan a named query; the query of a group of views has one plan for all of them.
 
-    Raises ProgrammingError for a group without views, and what planning raises.
+    Raises ProgrammingError for a group without views, and the errors of planning.
     """
     if query.views is None:
         return host.plan_standing(one_query(query.sql), host.catalog.names.view_of(query) is not None)

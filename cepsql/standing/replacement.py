@@ -1,4 +1,4 @@
-"""CREATE OR REPLACE QUERY: what becomes of the state of the query that had the name."""
+"""CREATE OR REPLACE QUERY: the effect on the state of the query that had the name."""
 
 import json
 from dataclasses import dataclass, replace
@@ -22,11 +22,11 @@ _REPLAYED = "its next start reads the past input again, writes none of its rows,
 class Effect:
     """What replacing a query does.
 
-    said:        in words.
-    refused:     it needs a new checkpoint, which was not asked for.
+    said:        a description.
+    refused:     it needs a new checkpoint, and the statement does not ask for one.
     differences: where the plans differ.
     checkpoint:  the folder of the checkpoint that the query will have.
-    query:       the definition as the catalog will have it.
+    query:       the definition as the catalog will hold it.
     """
 
     said: str
@@ -38,7 +38,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Replaced:
-    """The definition that takes the place of another, and what that does, in words."""
+    """The definition that replaces another one, and a description of the effect."""
 
     query: RegisteredQuery
     effect: str
@@ -47,48 +47,50 @@ class Replaced:
 def replaced_query(
     home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: Plan, new: bool, span: Span
 ) -> Replaced:
-    """Return the definition that takes the place of `before`.
+    """Return the definition that replaces `before`.
 
-    new: a new checkpoint is asked for.
-    Raises ProgrammingError if one is needed and not asked for, or asked for and the folder is the old one.
+    new: the statement asks for a new checkpoint.
+    Raises ProgrammingError if a new one is needed and not asked for, or asked for in the folder of the old one.
     """
-    found = effect(home, before, after, plan, new)
-    if found.refused:
+    change = effect(home, before, after, plan, new)
+    if change.refused:
         hint = "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows again"
-        differs = f": {found.differences}" if found.differences else ""
+        differs = f": {change.differences}" if change.differences else ""
         raise ProgrammingError(f"query {before.name} would need a new checkpoint{differs}", span, hint)
-    if new and "checkpoint" in dict(after.options) and found.checkpoint == home.checkpoint(before):
+    if new and "checkpoint" in dict(after.options) and change.checkpoint == home.checkpoint(before):
         hint = "OPTIONS (checkpoint '/another/folder'), or leave the option out"
-        raise ProgrammingError(f"a new checkpoint needs another folder than {found.checkpoint}", span, hint)
-    return Replaced(found.query, found.said)
+        raise ProgrammingError(f"a new checkpoint needs another folder than {change.checkpoint}", span, hint)
+    return Replaced(change.query, change.said)
 
 
 def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: Plan, new: bool) -> Effect:
-    """Return what replacing `before` by `after`, whose plan is given, does; `new` as for `replaced_query`."""
-    kept = replace(after, id=before.id)
-    place, fresh = home.checkpoint(kept), _fresh(after)
+    """Return what replacing `before` with `after`, which has the plan, does; `new` as for `replaced_query`."""
+    continued = replace(after, id=before.id)
+    place, fresh = home.checkpoint(continued), _fresh(after)
     if new:
         return Effect(fresh, False, "", home.checkpoint(after), after)
-    known = kept_identity(home, home.checkpoint(before))
-    if known is None:
-        return Effect("it has no checkpoint here that would have to fit", False, "", place, kept)
+    identity = kept_identity(home, home.checkpoint(before))
+    if identity is None:
+        return Effect("it has no checkpoint here that would have to fit", False, "", place, continued)
     if place != home.checkpoint(before):
-        return Effect(fresh, True, f"the folder was {home.checkpoint(before)} and is {place}", place, kept)
-    described = described_as(plan, known, kept)
+        return Effect(fresh, True, f"the folder was {home.checkpoint(before)} and is {place}", place, continued)
+    described = described_as(plan, identity, continued)
     if described is None:
         said = "its next start tells whether its checkpoint fits, for a reference in its sources has no value here"
-        return Effect(said, False, "", place, kept)
-    found = upgrade(known, described)
-    if found.kind == INCOMPATIBLE:
-        return Effect(f"incompatible: it needs {fresh}", True, found.differences, place, kept)
-    if found.kind == REPLAYABLE:
+        return Effect(said, False, "", place, continued)
+    comparison = upgrade(identity, described)
+    if comparison.kind == INCOMPATIBLE:
+        return Effect(f"incompatible: it needs {fresh}", True, comparison.differences, place, continued)
+    if comparison.kind == REPLAYABLE:
         obstacle = _rebuilding_obstacle(home, place)
         if obstacle is not None:
             said = f"incompatible, because its state cannot be rebuilt: it needs {fresh}"
-            return Effect(said, True, f"{found.differences}; {obstacle}", place, kept)
-        return Effect(f"replayable; {_REPLAYED}", False, found.differences, place, kept)
-    said = "the plan is the same" if found.kind == SAME else "compatible"
-    return Effect(f"{said}; it resumes from its checkpoint, with its state", False, found.differences, place, kept)
+            return Effect(said, True, f"{comparison.differences}; {obstacle}", place, continued)
+        return Effect(f"replayable; {_REPLAYED}", False, comparison.differences, place, continued)
+    said = "the plan is the same" if comparison.kind == SAME else "compatible"
+    return Effect(
+        f"{said}; it resumes from its checkpoint, with its state", False, comparison.differences, place, continued
+    )
 
 
 def _fresh(query: RegisteredQuery) -> str:
@@ -97,19 +99,19 @@ def _fresh(query: RegisteredQuery) -> str:
 
 
 def kept_identity(home: "Home", checkpoint: str) -> dict | None:
-    """Return the identity of the query whose checkpoint a folder holds, None if it holds none here."""
+    """Return the identity of the query whose checkpoint a folder holds, None without a checkpoint here."""
     from cepsql.spark.checkpoint import checkpoint as checkpoints
 
     return checkpoints.kept_identity(home.folder(checkpoint))
 
 
 def kept_session(home: "Home", query: RegisteredQuery) -> dict[str, str]:
-    """Return Spark's settings under which the checkpoint of a query was begun, of those that change what it means.
+    """Return the Spark settings that the checkpoint of a query was created with and that change what the query means.
 
-    It means the same wherever it runs, also on a machine in another time zone.
+    They keep its meaning the same on every machine, even in another time zone.
     """
-    known = kept_identity(home, home.checkpoint(query))
-    return {} if known is None else known["session"]
+    identity = kept_identity(home, home.checkpoint(query))
+    return {} if identity is None else identity["session"]
 
 
 def _rebuilding_obstacle(home: "Home", checkpoint: str) -> str | None:
@@ -121,12 +123,12 @@ def _rebuilding_obstacle(home: "Home", checkpoint: str) -> str | None:
         return rebuilding_obstacle(folder)
 
 
-def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:
-    """Return what the query is, in a session that is as the one of the checkpoint but for the query's own settings."""
+def described_as(plan: Plan, identity: dict, query: RegisteredQuery) -> dict | None:
+    """Return the identity of the query in the session of a checkpoint, with the query's own settings."""
     from cepsql.spark.frames.user_frames import frame_identity
 
     options = dict(query.options)
-    session = {key: options.get(key, value) for key, value in known["session"].items()}
+    session = {key: options.get(key, value) for key, value in identity["session"].items()}
     try:
         described = describe_plan(with_values(plan), session, frame_identity)
     except OperationalError:
@@ -135,8 +137,7 @@ def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None
 
 
 def has_begun(home: "Home", query: RegisteredQuery) -> bool:
-    """Tell whether a query has run before; raises OperationalError if so and the folder of its checkpoint knows nothing
-    of it."""
+    """Tell whether a query has run before; raises OperationalError if it has and its checkpoint is missing."""
     state = home.states.get(query.name)
     progress = (state.progress if state is not None else None) or {}
     if progress.get("id") != query.id:

@@ -1,4 +1,4 @@
-"""Savepoints of standing queries: made at a stop, begun with by others, shown and dropped."""
+"""Savepoints of standing queries: made at a stop, and used as the start of other queries."""
 
 import re
 import uuid
@@ -28,7 +28,7 @@ def check_savepoint(home: "Home", query: RegisteredQuery, name: str) -> None:
 
 
 def make_savepoint(home: "Home", query: RegisteredQuery, name: str) -> Savepoint:
-    """Copy the checkpoint of a query that was stopped.
+    """Copy the checkpoint of a stopped query.
 
     Raises OperationalError if it cannot be copied or runs again, ProgrammingError if the name is taken.
     """
@@ -47,33 +47,33 @@ def make_savepoint(home: "Home", query: RegisteredQuery, name: str) -> Savepoint
 
 
 def begin_from(home: "Home", query: RegisteredQuery, plan: Plan, name: str, span: Span) -> None:
-    """Give a query that is defined its checkpoint, which begins with a savepoint.
+    """Create the checkpoint of a query that is being defined as a copy of a savepoint.
 
     Raises ProgrammingError if there is no such savepoint or it is of a query with another meaning, OperationalError
     if it cannot be copied.
     """
     from cepsql.spark.checkpoint.savepoint import begin_checkpoint
 
-    savepoint = found_savepoint(home, name, span)
-    known = kept_identity(home, savepoint.folder)
-    if known is None:
+    savepoint = get_savepoint(home, name, span)
+    identity = kept_identity(home, savepoint.folder)
+    if identity is None:
         raise OperationalError(f"the folder {savepoint.folder} of savepoint {name} is not there", span)
-    described = described_as(plan, known, query)
-    found = None if described is None else upgrade(known, described)
-    if found is not None and found.kind == INCOMPATIBLE:
-        message = f"savepoint {name} is of a query with another meaning: {found.differences}"
+    described = described_as(plan, identity, query)
+    comparison = None if described is None else upgrade(identity, described)
+    if comparison is not None and comparison.kind == INCOMPATIBLE:
+        message = f"savepoint {name} is of a query with another meaning: {comparison.differences}"
         raise ProgrammingError(message, span, "without FROM SAVEPOINT the query reads its input from the beginning")
     begin_checkpoint(home.folder(savepoint.folder), home.folder(home.checkpoint(query)))
 
 
 def drop_savepoint(home: "Home", name: str, span: Span) -> str:
-    """Forget a savepoint and remove its folder; queries that began with it have copies of their own.
+    """Remove a savepoint and its folder; queries that started from it have copies of their own.
 
-    Return as a note that the folder is left, as on a disk that is read-only or not mounted, '' if it is not.
+    Return a note if the folder stays, for example on a disk that is read-only or not mounted, else ''.
     """
     from cepsql.spark.checkpoint.checkpoint_path import remove_tree
 
-    folder = home.folder(found_savepoint(home, name, span).folder)
+    folder = home.folder(get_savepoint(home, name, span).folder)
     there = folder.exists()
     home.savepoints.remove(name)
     remove_tree(folder)
@@ -82,10 +82,10 @@ def drop_savepoint(home: "Home", name: str, span: Span) -> str:
     return "" if there else f"; its folder {folder} was not there: if its disk is not mounted, it is still on it"
 
 
-def found_savepoint(home: "Home", name: str, span: Span) -> Savepoint:
-    """Return the savepoint of a name; raises ProgrammingError if there is none."""
+def get_savepoint(home: "Home", name: str, span: Span) -> Savepoint:
+    """Return the savepoint with a name; raises ProgrammingError if there is none."""
     savepoint = home.savepoints.get(name)
     if savepoint is None:
-        known = [other.name for other in home.savepoints.all()]
-        raise ProgrammingError(f"there is no savepoint {name}", span, suggestion(name, known, "savepoints"))
+        names = [other.name for other in home.savepoints.all()]
+        raise ProgrammingError(f"there is no savepoint {name}", span, suggestion(name, names, "savepoints"))
     return savepoint

@@ -1,4 +1,4 @@
-"""What shows of a sink that is wrong before anything runs, and what a sink keeps of a query that is dropped."""
+"""Checks of a sink before anything runs, and removal of the entry of a dropped query from its sink."""
 
 import contextlib
 import re
@@ -9,13 +9,13 @@ from cepsql.errors import Error, OperationalError, ProgrammingError, Span, at_pl
 from cepsql.plan.planner import Plan
 
 _UNNAMED = re.compile(r"_col_\d+")
-"""What columns without a name are called until Spark names them."""
+"""The names of unnamed columns until Spark names them."""
 
 
 def check_definition(sink: Sink, span: Span) -> None:
-    """Refuse a sink whose options are wrong. No server is asked, and references that have no value here are let pass.
+    """Refuse a sink with wrong options, without asking a server; references without a value here are accepted.
 
-    Raises ProgrammingError, and NotSupportedError for what the format cannot do or a package that is missing.
+    Raises ProgrammingError, and NotSupportedError for what the format cannot do or a missing package.
     """
     from cepsql.sinks import WriterIdentity, open_sink
 
@@ -24,10 +24,10 @@ def check_definition(sink: Sink, span: Span) -> None:
 
 
 def check_columns(sink: Sink | None, plan: Plan, span: Span) -> None:
-    """Refuse a query whose columns have other names than those of its sink, or that gives changes, which it does not
-    take; raises ProgrammingError.
+    """Refuse a query whose columns have other names than those of its sink, or whose changes the sink does not accept;
+    raises ProgrammingError.
 
-    Their types are known only to Spark, so that its start checks them.
+    Only Spark knows the types, which the start checks.
     """
     columns = [(column.name, column.type) for column in plan.properties.columns]
     if sink is None or any(_UNNAMED.fullmatch(name) for name, _ in columns):
@@ -42,9 +42,9 @@ def check_columns(sink: Sink | None, plan: Plan, span: Span) -> None:
 
 
 def forget(query: RegisteredQuery, sink: Sink | None) -> str:
-    """Let the sink forget a query that was dropped; return what it could not, as a note, '' for nothing.
+    """Remove the entry of a dropped query from its sink; return a note if that fails, else ''.
 
-    One that named its checkpoint may be created again and go on from it, so it is remembered.
+    A query with a checkpoint of its own may be created again and resume from it, so that its entry stays.
     """
     from cepsql.sinks import WriterIdentity, open_sink
     from cepsql.sinks.added_columns import DATABASES

@@ -1,4 +1,4 @@
-"""A sink as a table: what a query has written there."""
+"""A sink as a table with the rows that queries have written."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 READABLE = ("parquet", "json", "csv", "orc", "text", "avro", "xml", "delta", "sqlite", "postgresql")
-"""The formats of sinks that keep what is written there."""
+"""The formats of sinks whose rows can be read."""
 
 
 def read_sink(host: StatementHost, sink: Sink, spark: "Callable[[], SparkSession]") -> Registered:
-    """Return the rows of a sink as they are now, in whole batches, under its name.
+    """Return the current rows of a sink, in whole batches, under its name.
 
     Raises NotSupportedError for a sink that cannot be read, OperationalError if it does not answer.
     """
@@ -39,8 +39,8 @@ def read_sink(host: StatementHost, sink: Sink, spark: "Callable[[], SparkSession
 
 
 def written_columns(host: StatementHost, sink: Sink) -> tuple[ColumnDefinition, ...]:
-    """Return the columns that a sink declares, or those that the first query of the catalog that writes it gives; none
-    if nobody knows them."""
+    """Return the columns that a sink declares, or those of the first query of the catalog that writes it; empty if they
+    are unknown."""
     if sink.columns:
         return sink.columns
     from cepsql.sinks import added_columns
@@ -48,7 +48,7 @@ def written_columns(host: StatementHost, sink: Sink) -> tuple[ColumnDefinition, 
     for query in host.catalog.names.queries:
         if query.sink is not None and query.sink.lower() == sink.name.lower():
             try:
-                # As its start does: the changes of views have other columns than their rows.
+                # As its start does: changes of views have other columns than their rows.
                 plan = host.plan_standing(one_query(query.sql))
                 columns = [(column.name, column.type) for column in host.typed_columns(plan)]
                 written = added_columns.written_columns(sink, columns, plan.changes)

@@ -1,4 +1,4 @@
-"""Waiting for the start of Spark, which nobody has to do to its end."""
+"""An interruptible wait for the start of Spark."""
 
 import threading
 from collections.abc import Callable
@@ -7,9 +7,9 @@ _POLL_SECONDS = 0.1
 
 
 def await_start(start: Callable[[], object], enough: Callable[[], bool]) -> None:
-    """Call `start` in a thread of its own and wait for it, or until `enough` says so; it then goes on by itself.
+    """Call `start` in a thread of its own and wait for it, or until `enough` returns true; the thread then continues.
 
-    Raises what `start` raises.
+    Raises the error of `start`.
     """
     failed: list[Exception] = []
 

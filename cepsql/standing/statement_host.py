@@ -43,12 +43,12 @@ class StatementHost(Protocol):
     def typed_columns(self, plan: Plan) -> tuple[ColumnDefinition, ...]: ...
 
 
-def kept(host: StatementHost, definition: Definition) -> Definition:
-    """Return a definition as the catalog keeps it: what other processes read has absolute paths.
+def stored_definition(host: StatementHost, definition: Definition) -> Definition:
+    """Return a definition as the catalog stores it: with absolute paths if other processes read it.
 
-    Raises ProgrammingError for one that the restrictions of the host refuse.
+    Raises ProgrammingError for a definition that the restrictions of the host refuse.
     """
-    found = located(definition) if host.catalog.store is not None else definition
+    stored = located(definition) if host.catalog.store is not None else definition
     if host.restrictions is not None:
-        host.restrictions.check(found)
-    return found
+        host.restrictions.check(stored)
+    return stored

@@ -1,4 +1,4 @@
-"""Rows as they come: those of a view and its changes, or those that leave a query, also one of another process."""
+"""Subscriptions: the rows of a view and its changes, or the output of a query, even one of another process."""
 
 import asyncio
 import threading
@@ -24,27 +24,27 @@ _LEAST_PAUSE, _MOST_PAUSE = 0.01, 0.2
 _FALLS_BACK = 1.5
 
 _CHECK_SECONDS = 1.0
-"""How often it is asked whether what is followed is still there."""
+"""How often a subscription checks that its view or query still exists."""
 
 
 class Follower(Protocol):
-    """What is followed.
+    """Follows a view or a query.
 
-    columns: names and Spark types; those of a query whose rows nobody has seen yet are not known.
-    file:    changes whenever something may be new; None: no file does.
+    columns: names and Spark types; empty before the first row of a query.
+    file:    a file that changes whenever there may be new rows; None: no file does.
     """
 
     columns: list[tuple[str, str]]
     file: str | None
 
     def poll(self) -> Iterator[Changes]:
-        """Yield what is new, if anything is."""
+        """Yield new changes, if there are any."""
 
 
 class Subscription:
-    """An iterator, and an async iterator, over `Changes`: rows that came at once, with the token after them.
+    """An iterator, and an async iterator, over `Changes`: rows that arrived together, with the token after them.
 
-    It ends when it is closed, by any thread, and at the end of a `with` block; what hinders it is an Error.
+    It ends when any thread closes it, and at the end of a `with` block; a failure raises Error.
     """
 
     def __init__(self, name: str, follower: Follower, check_open: Callable[[], None], check_there: Callable[[], None]):
@@ -59,11 +59,11 @@ class Subscription:
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """Names and Spark types; empty where no row of a query was seen yet."""
+        """Names and Spark types; empty before the first row of a query."""
         return self._follower.columns
 
     def poll(self) -> Changes | None:
-        """Return the next rows if there are some now; raises Error."""
+        """Return the next rows, None if there are none now; raises Error."""
         self._check_open()
         if time.monotonic() - self._checked > _CHECK_SECONDS:
             self._check_there()
@@ -73,16 +73,16 @@ class Subscription:
             try:
                 self._ready.extend(self._follower.poll())
             except NeverRun:
-                # It begins when the query of the view does.
+                # It starts with the query of the view.
                 return None
         if not self._ready or self._closed.is_set():
             return None
-        found = self._ready.popleft()
-        self.token, self._pause = found.token, _LEAST_PAUSE
-        return found
+        changes = self._ready.popleft()
+        self.token, self._pause = changes.token, _LEAST_PAUSE
+        return changes
 
     def close(self) -> None:
-        """End it; twice is as once."""
+        """End the subscription; a second call has no effect."""
         self._closed.set()
 
     @property
@@ -104,8 +104,8 @@ class Subscription:
 
     def __next__(self) -> Changes:
         while not self.closed:
-            if (found := self.poll()) is not None:
-                return found
+            if (changes := self.poll()) is not None:
+                return changes
             self.wait()
         raise StopIteration
 
@@ -120,24 +120,24 @@ class Subscription:
 
     async def __anext__(self) -> Changes:
         while not self.closed:
-            if (found := await asyncio.to_thread(self.poll)) is not None:
-                return found
+            if (changes := await asyncio.to_thread(self.poll)) is not None:
+                return changes
             await self.change()
         raise StopAsyncIteration
 
     def wait(self, end: threading.Event | None = None) -> None:
-        """Wait before `poll` is called again: until something may be new, or for a moment.
+        """Wait before the next `poll`: until there may be new rows, or for a moment.
 
-        end: ends the waiting when it is set; None: closing the subscription does.
+        end: ends the wait when it is set; None: closing the subscription does.
         """
         wait_for_change(self._follower.file, self._seen, self._next_pause(), end or self._closed)
 
     async def change(self) -> None:
-        """Wait as `wait` does."""
+        """Wait as `wait` does, without blocking the event loop."""
         await change_of(self._follower.file, self._seen, self._next_pause())
 
     def _next_pause(self) -> float:
-        """Return how many seconds to wait at most: the longer nothing came, the longer."""
+        """Return the longest wait in seconds; it grows while no rows arrive."""
         pause, self._pause = self._pause, min(self._pause * _FALLS_BACK, _MOST_PAUSE)
         return pause
 
@@ -146,41 +146,45 @@ def subscribe(
     host: StatementHost, name: str, since: str | None = None, last: int = 0, span: Span | None = None
 ) -> Subscription:
     """Follow a view or a query; see `cepsql.engine.Engine.subscribe`."""
-    found = followed(host, name, span)
-    if isinstance(found, MaterializedView):
-        return _subscription(host, found, ViewFollower(view_source(found, host.catalog.view_file), since))
-    return _subscription(host, found, LastRowsFollower(host.home.last_rows_folder(found), found.name, since, last))
+    target = followed(host, name, span)
+    if isinstance(target, MaterializedView):
+        return _subscription(host, target, ViewFollower(view_source(target, host.catalog.view_file), since))
+    return _subscription(host, target, LastRowsFollower(host.home.last_rows_folder(target), target.name, since, last))
 
 
 def followed(host: StatementHost, name: str, span: Span | None = None) -> MaterializedView | RegisteredQuery:
-    """Return the view or query of that name; raises ProgrammingError if there is none."""
+    """Return the view or query with a name; raises ProgrammingError if there is none."""
     names = host.catalog.names
-    found, query = names.find(name), names.query(name)
-    if isinstance(found, MaterializedView):
-        return found
+    definition, query = names.find(name), names.query(name)
+    if isinstance(definition, MaterializedView):
+        return definition
     if query is not None and query.views is not None:
         hint = f"SUBSCRIBE {query.views[0]}" if query.views else None
         raise ProgrammingError(f"{name} is a view group: each of its views can be followed", span, hint)
     if query is not None:
         return query
-    if found is not None:
-        what = "a sink" if isinstance(found, Sink) else f"a {kind(found)}"
-        hint = f"SELECT * FROM {name} reads it" if not isinstance(found, Sink) else "SUBSCRIBE the query that writes it"
+    if definition is not None:
+        what = "a sink" if isinstance(definition, Sink) else f"a {kind(definition)}"
+        hint = (
+            f"SELECT * FROM {name} reads it"
+            if not isinstance(definition, Sink)
+            else "SUBSCRIBE the query that writes it"
+        )
         raise ProgrammingError(f"{name} is {what}: views and queries can be followed", span, hint)
-    # The query of a view has its name.
-    known = dict.fromkeys([*(view.name for view in names.materialized), *(query.name for query in names.queries)])
-    raise ProgrammingError(f"there is no view or query {name}", span, suggestion(name, known, "views and queries"))
+    # The query of a view has the name of the view.
+    followable = dict.fromkeys([*(view.name for view in names.materialized), *(query.name for query in names.queries)])
+    raise ProgrammingError(f"there is no view or query {name}", span, suggestion(name, followable, "views and queries"))
 
 
 def printed_rows(host: StatementHost, query: RegisteredQuery, most: int) -> Answer:
-    """Answer PRINT of a query: the last of the rows that it keeps. Raises NotSupportedError if it keeps none."""
-    found = kept_rows(host.home.last_rows_folder(query), most)
-    if found is None:
+    """Answer PRINT of a query: the last rows that it keeps. Raises NotSupportedError if it keeps none."""
+    last_rows = kept_rows(host.home.last_rows_folder(query), most)
+    if last_rows is None:
         raise NotSupportedError(
             f"query {query.name} keeps no rows",
             hint=f"ALTER QUERY {quoted_name(query.name)} SET (keep_last 1000); SUBSCRIBE {query.name} follows it",
         )
-    columns, rows = found
+    columns, rows = last_rows
     texts = [cells(column, host.zone_name() or "UTC") for column in rows.columns]
     return Answer(tuple(name for name, _ in columns), tuple(zip(*texts, strict=True)))
 
@@ -190,7 +194,7 @@ def _subscription(host: StatementHost, what: MaterializedView | RegisteredQuery,
 
 
 def _check_there(host: StatementHost, what: MaterializedView | RegisteredQuery) -> None:
-    """Raise ProgrammingError if what is followed was dropped, or is another one now."""
+    """Raise ProgrammingError if the view or query was dropped or replaced."""
     names = host.catalog.names
     now = names.find(what.name) if isinstance(what, MaterializedView) else names.query(what.name)
     if now is None:

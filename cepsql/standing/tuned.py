@@ -1,4 +1,4 @@
-"""The engine as a query that stands under a name sees it: with the settings of that query."""
+"""The engine with the settings of a named query."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 
 
 class Tuned:
-    """A host of one query: it has settings of cepsql's, and perhaps a Spark session, of its own; all else is another
-    host's."""
+    """A host of one query with cepsql settings, and perhaps a Spark session, of its own; all else is another host's."""
 
     def __init__(self, host: QueryHost, settings: Mapping[str, str], spark: "SparkSession | None" = None):
         self._host, self.settings, self._lent = host, dict(settings), spark
 
     @property
     def spark(self) -> "SparkSession":
-        """The session that was given, else the host's, which may have to start it."""
+        """The query's own session, else the host's, which may have to start it."""
         return self._host.spark if self._lent is None else self._lent
 
     def check_open(self) -> None:
@@ -33,10 +32,10 @@ class Tuned:
         self._host.check_open()
 
     def keep(self, standing: "StandingQuery") -> None:
-        """Leave it to the reconciler to stop the query."""
+        """Do nothing: the reconciler stops the query."""
 
     def reading_rules(self) -> "Rules":
-        """Return how the engine's queries over views are computed without Spark."""
+        """Return the rules for queries over views without Spark."""
         return self._host.reading_rules()
 
     def zone_name(self) -> str | None:
@@ -44,17 +43,17 @@ class Tuned:
         return self._host.zone_name()
 
     def sink(self, name: str) -> Sink:
-        """Return the sink that the host knows by a name."""
+        """Return the sink with a name."""
         return self._host.sink(name)
 
     def plan(self, query: st.ParsedQuery) -> Plan:
-        """Plan a query over what the host knows."""
+        """Plan a query over the definitions of the host."""
         return self._host.plan(query)
 
     def wait_for_views(self, plan: Plan) -> None:
-        """Wait until the views of a query have taken what AFTER names."""
+        """Wait until the views of a query contain the rows of its AFTER token."""
         self._host.wait_for_views(plan)
 
     def search_limits(self, program: MatchProgram) -> MatchProgram:
-        """Return the program with the limits that the settings give its search."""
+        """Return the program with the search limits of the settings."""
         return limited(program, self.settings)

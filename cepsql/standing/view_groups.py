@@ -1,4 +1,4 @@
-"""Groups of materialized views: what the catalog keeps of them, and what their views may not."""
+"""Groups of materialized views: their definitions in the catalog, and the limits of their views."""
 
 import uuid
 from dataclasses import replace
@@ -14,16 +14,16 @@ from cepsql.plan.view_sources import view_sources
 from cepsql.render.answer import Answer
 from cepsql.standing.query_definitions import check_options
 from cepsql.standing.query_report import counts_of
-from cepsql.standing.statement_host import StatementHost, kept
+from cepsql.standing.statement_host import StatementHost, stored_definition
 
 _OF_VIEWS = ("retain",)
-"""Options of a store that each view has for itself."""
+"""Options of a store that each view sets for itself."""
 
 
 def create_group(host: StatementHost, create: st.CreateViewGroup) -> Answer:
-    """Define a group of views, which has none yet.
+    """Define an empty group of views.
 
-    Raises ProgrammingError if the name is taken, or for options that a group has not.
+    Raises ProgrammingError if the name is taken, or for an option that a group does not have.
     """
     name, place = create.name.text, create.name.span
     if create.if_not_exists and host.catalog.names.group(name) is not None:
@@ -32,31 +32,31 @@ def create_group(host: StatementHost, create: st.CreateViewGroup) -> Answer:
     own = tuple((key, value) for key, value in create.options if key not in STORE_OPTIONS)
     if of_view := next((key for key, _ in store if key in _OF_VIEWS), None):
         raise ProgrammingError(f"{of_view} is an option of each view of a group, not of the group", place)
-    known = [option for option in STORE_OPTIONS if option not in _OF_VIEWS]
-    check_options(own, place, "a view group", host.check_setting, known)
+    store_options = [option for option in STORE_OPTIONS if option not in _OF_VIEWS]
+    check_options(own, place, "a view group", host.check_setting, store_options)
     options = tuple((dict(host.set_settings()) | dict(own)).items())
-    group = kept(host, ViewGroup(name, options, store, uuid.uuid4().hex[:8]))
+    group = stored_definition(host, ViewGroup(name, options, store, uuid.uuid4().hex[:8]))
     host.catalog.add(group, span=place)
     hint = f"CREATE MATERIALIZED VIEW name IN {quoted_name(name)} AS ... defines its views"
     return Answer(message=f"view group {name} created; {hint}")
 
 
-def found_group(host: StatementHost, name: st.Name) -> ViewGroup:
-    """Return the group of that name; raises ProgrammingError, pointing at it, if there is none."""
-    found = host.catalog.names.group(name.text)
-    if found is None:
-        hint = suggestion(name.text, [group.name for group in host.catalog.names.groups], "view groups")
+def get_group(host: StatementHost, name: st.Name) -> ViewGroup:
+    """Return the group with a name; raises ProgrammingError, pointing at the name, if there is none."""
+    group = host.catalog.names.group(name.text)
+    if group is None:
+        hint = suggestion(name.text, [one.name for one in host.catalog.names.groups], "view groups")
         raise ProgrammingError(f"there is no view group {name.text}", name.span, hint)
-    return found
+    return group
 
 
 def open_group(host: StatementHost, create: st.CreateMaterializedView, name: st.Name) -> ViewGroup:
     """Return the group in which a statement defines a view, as it will be.
 
-    A group whose query has a checkpoint begins a new one, if that is asked for: all its views are of the same rows.
-    Raises ProgrammingError for a group that runs or would need a new checkpoint, and for options that are the group's.
+    A group whose query has a checkpoint starts a new one, if the statement asks for it: all its views share the rows.
+    Raises ProgrammingError for a group that runs or would need a new checkpoint, and for options of the group.
     """
-    group, place = found_group(host, name), name.span
+    group, place = get_group(host, name), name.span
     taken = next((key for key, _ in create.options if key not in _OF_VIEWS), None)
     if taken is not None:
         hint = f"CREATE VIEW GROUP ... OPTIONS ({taken} ...), or ALTER VIEW GROUP ... SET (...)"
@@ -91,7 +91,7 @@ def refuse_neighbours(plan: Plan, group: ViewGroup, place: Span) -> None:
 
 
 def refuse_running(host: StatementHost, group: ViewGroup, place: Span) -> None:
-    """Raise ProgrammingError for a group that runs, or shall."""
+    """Raise ProgrammingError for a group that runs, or is to run."""
     state = host.home.states.get(group.name)
     if state is not None and (state.epoch is not None or state.desired == RUNNING):
         raise ProgrammingError(
@@ -102,7 +102,7 @@ def refuse_running(host: StatementHost, group: ViewGroup, place: Span) -> None:
 
 
 def refuse_leaving(host: StatementHost, dropped: list[Definition], place: Span) -> None:
-    """Refuse to drop views of a group that has run, and goes on: its checkpoint is of all of them.
+    """Refuse to drop views of a group that stays and has run: its checkpoint covers all of them.
 
     Raises ProgrammingError.
     """

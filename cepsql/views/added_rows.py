@@ -1,5 +1,6 @@
-"""The rows that a view had as of an event time, if rows are only added: those up to the time that `retain` had not yet
-removed. What it has removed since is still in the journal, as far back as that goes.
+"""The rows that an append-only view had as of an event time: those up to that time that `retain` had not yet removed.
+
+Rows that it has removed since are still in the journal, as far back as the journal goes.
 """
 
 from dataclasses import replace
@@ -19,7 +20,7 @@ from cepsql.views.stored_values import cell_table, column_values, stored_time
 
 
 def retained(view: ViewSource) -> int | None:
-    """Return after how many microseconds of event time a view removes rows, None if it keeps all."""
+    """Return after how many microseconds of event time a view removes rows, None if it keeps all of them."""
     retain = dict(view.view.options).get("retain")
     return None if retain is None else duration_micros(retain)
 
@@ -27,12 +28,12 @@ def retained(view: ViewSource) -> int | None:
 def added_until(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRows:
     """Return the rows that a view with an event time had as of a time, within a transaction of its store.
 
-    Raises OperationalError if the view has never run, or some of them are not known any more.
+    Raises OperationalError if the view has never run, or no longer keeps some of the rows.
     """
     view, time = wanted.view, _time(wanted.view)
     wider = wanted if time in wanted.columns else replace(wanted, columns=(*wanted.columns, time))
-    found = read_view(connection, wider)
-    rows, oldest = found.rows, None
+    view_rows = read_view(connection, wider)
+    rows, oldest = view_rows.rows, None
     retain = retained(view)
     newest = None if retain is None else _newest(connection, view, until)
     if retain is not None and newest != _newest(connection, view):
@@ -44,12 +45,12 @@ def added_until(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRo
         rows = pa.concat_tables([rows, removed_rows(connection, wider)])
         oldest = None if newest is None else _micros(view, newest) - retain
     times = rows[time].cast(pa.timestamp("us")).cast(pa.int64())
-    held = pc.less_equal(times, pa.scalar(until, pa.int64()))
+    in_version = pc.less_equal(times, pa.scalar(until, pa.int64()))
     if oldest is not None:
-        held = pc.and_(held, pc.greater_equal(times, pa.scalar(oldest, pa.int64())))
-    rows = rows.filter(held)
+        in_version = pc.and_(in_version, pc.greater_equal(times, pa.scalar(oldest, pa.int64())))
+    rows = rows.filter(in_version)
     counted = pa.table({"": pa.nulls(rows.num_rows)})
-    return ViewRows(rows.select(list(wanted.columns)) if wanted.columns else counted, found.position)
+    return ViewRows(rows.select(list(wanted.columns)) if wanted.columns else counted, view_rows.position)
 
 
 def removed_rows(connection: sa.Connection, wanted: Wanted) -> pa.Table:
@@ -63,11 +64,11 @@ def removed_rows(connection: sa.Connection, wanted: Wanted) -> pa.Table:
 
 
 def complete_from(connection: sa.Connection, view: ViewSource, above: Any = None) -> int | None:
-    """Return from which event time on, in microseconds, all versions of a view with `retain` are known; None: all are.
+    """Return from which event time on, in microseconds, a view with `retain` keeps all versions; None: it keeps all.
 
-    It is that of the newest row in the earliest version of the journal: what was removed before is forgotten.
+    It is the time of the newest row in the earliest version of the journal: rows removed before that are forgotten.
 
-    above: a time as the store has it. None is returned for an earlier result, too.
+    above: a time as stored; for a result that is not later, None is returned.
     """
     first = _first(connection, view)
     if first.batch < 0:
@@ -80,12 +81,12 @@ def complete_from(connection: sa.Connection, view: ViewSource, above: Any = None
     )
     there = f"SELECT at FROM ({' UNION ALL '.join(parts)}) AS a GROUP BY at HAVING sum(number) > 0"
     values = {"after": first.last} | ({} if above is None else {"above": above})
-    found = connection.execute(sa.text(f"SELECT max(at) FROM ({there}) AS b"), values).scalar()
-    return None if found is None else _micros(view, found)
+    newest = connection.execute(sa.text(f"SELECT max(at) FROM ({there}) AS b"), values).scalar()
+    return None if newest is None else _micros(view, newest)
 
 
 def _newest(connection: sa.Connection, view: ViewSource, until: int | None = None) -> Any:
-    """Return the time of the newest row up to a time, as the store has it; None if there is no row.
+    """Return the time of the newest row up to a time, as stored; None if there is no row.
 
     Rows that were removed are older than all others.
     """
@@ -104,10 +105,10 @@ def _newest(connection: sa.Connection, view: ViewSource, until: int | None = Non
 
 
 def _first(connection: sa.Connection, view: ViewSource) -> JournalBatch:
-    found = Journal(connection, view.name, view.schema).first()
-    if found is None:
+    batch = Journal(connection, view.name, view.schema).first()
+    if batch is None:
         raise OperationalError(f"view {view.name} keeps no versions")
-    return found
+    return batch
 
 
 def _changes(connection: sa.Connection, view: ViewSource) -> str:

@@ -1,4 +1,4 @@
-"""The changes of views, for those who read them from batch to batch: a reader keeps what it has not yet read."""
+"""The changes of views, for a reader that reads batch by batch: a view keeps the changes that it has not yet read."""
 
 import time
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from cepsql.views.versions import rows_at
 
 @dataclass(frozen=True)
 class Point:
-    """A batch of a view; `checkpoint` tells the numbers of its query's batches from those of an earlier one."""
+    """A batch of a view; batch numbers of different checkpoints of its query are not comparable."""
 
     checkpoint: str
     batch: int
@@ -38,27 +38,33 @@ def begin_reading(view: ViewSource, reader: str, owner: str) -> Point | None:
     """Let a view keep its changes for a reader from its last batch on, its versions from the first on that it keeps;
     return that batch, None if it has none yet.
 
-    owner: who the reader is of; see `end_reading`.
+    owner: the owner of the reader; see `end_reading`.
     Raises OperationalError if the store does not answer.
     """
     try:
         with store_transaction(view, writes=True) as connection:
-            found = _last(connection, view, lock=True)
-            if found is None:
+            point = _last(connection, view, lock=True)
+            if point is None:
                 return None
             first = Journal(connection, view.name, view.schema).first() if view.versions else None
             if first is not None:
-                found = Point(found.checkpoint, first.batch)
+                point = Point(point.checkpoint, first.batch)
             readers = _readers(view)
-            known = {"view": view.name, "reader": reader, "owner": owner, "batch": found.batch, "seen": time.time()}
-            connection.execute(sa.insert(readers).values(known))
-            return found
+            reader_row = {
+                "view": view.name,
+                "reader": reader,
+                "owner": owner,
+                "batch": point.batch,
+                "seen": time.time(),
+            }
+            connection.execute(sa.insert(readers).values(reader_row))
+            return point
     except NeverRun:
         return None
 
 
 def read_until(view: ViewSource, reader: str, owner: str, batch: int) -> None:
-    """Tell a view that a reader needs no changes of a batch and those before it.
+    """Record that a reader no longer needs the changes of a batch and of those before it.
 
     Raises OperationalError if the store does not answer.
     """
@@ -71,7 +77,7 @@ def read_until(view: ViewSource, reader: str, owner: str, batch: int) -> None:
 
 
 def end_reading(view: ViewSource, owner: str) -> None:
-    """Let a view keep no changes for the readers of an owner; raises OperationalError if its store does not answer."""
+    """Stop keeping changes for the readers of an owner; raises OperationalError if the store does not answer."""
     try:
         with store_transaction(view, writes=True) as connection:
             if sa.inspect(connection).has_table(READERS, view.schema):
@@ -85,16 +91,16 @@ def end_reading(view: ViewSource, owner: str) -> None:
 def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.Table:
     """Return the changes of the batches after one up to another, in order, with the columns PLACE and GONE.
 
-    after: None: the rows as of `until`, as if they had just come.
-    Events of a view whose rows change have the column OPERATION; where rows are only added, those that grew old are
-    none.
-    Raises OperationalError if the store does not answer, or does not have them any more.
+    after: None: the rows as of `until`, as if they had just been added.
+    Events of a view whose rows change have the column OPERATION; in an append-only view, the removal of old rows is not
+    a change.
+    Raises OperationalError if the store does not answer, or no longer has the changes.
     """
     names = [column.name for column in view.view.columns]
     with store_transaction(view) as connection:
         last = _last(connection, view)
-        known = {last and last.checkpoint, until.checkpoint, after.checkpoint if after else until.checkpoint}
-        if last is None or len(known) > 1 or last.batch < until.batch:
+        checkpoints = {last and last.checkpoint, until.checkpoint, after.checkpoint if after else until.checkpoint}
+        if last is None or len(checkpoints) > 1 or last.batch < until.batch:
             raise OperationalError(
                 f"view {view.name} was rebuilt since its changes were read",
                 hint="read it with a new checkpoint: CREATE OR REPLACE ... WITH NEW CHECKPOINT AS ...",
@@ -113,15 +119,15 @@ def changes_between(view: ViewSource, after: Point | None, until: Point) -> pa.T
             return _as_events(view, cell_table(changed, columns))
         rows = rows_at(connection, Wanted(view, tuple(names)), end.last)
         count = rows.num_rows
-        found = rows.append_column(PLACE, pa.array([0] * count, pa.int64()))
-        return _as_events(view, found.append_column(GONE, pa.array([False] * count, pa.bool_())))
+        added = rows.append_column(PLACE, pa.array([0] * count, pa.int64()))
+        return _as_events(view, added.append_column(GONE, pa.array([False] * count, pa.bool_())))
 
 
 def _as_events(view: ViewSource, changes: pa.Table) -> pa.Table:
     """Return changes with OPERATION, if they are events of a view whose rows change."""
     if not view.events or _adds(view):
         return changes
-    # Loads sqlglot, which who only asks for batches does not need.
+    # Loads sqlglot, which a reader that only asks for batches does not need.
     from cepsql.analysis.clauses.emit_clause import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
     keys = list(zip(*(changes[name].to_pylist() for name in view.view.key), strict=True))
@@ -142,8 +148,8 @@ def _adds(view: ViewSource) -> bool:
 
 
 def _last(connection: sa.Connection, view: ViewSource, lock: bool = False) -> Point | None:
-    found = known_position(connection, view, lock)
-    return None if found is None or found.batch < 0 else Point(found.checkpoint, found.batch)
+    position = known_position(connection, view, lock)
+    return None if position is None or position.batch < 0 else Point(position.checkpoint, position.batch)
 
 
 def _readers(view: ViewSource) -> sa.Table:

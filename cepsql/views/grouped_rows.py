@@ -1,4 +1,4 @@
-"""GROUP BY over rows in memory, with the aggregates that have one result whatever the order of the rows."""
+"""GROUP BY over rows in memory, with the aggregates whose result does not depend on the order of the rows."""
 
 from dataclasses import dataclass
 
@@ -18,16 +18,18 @@ _GROUPS = "__groups"
 
 @dataclass(frozen=True)
 class Grouped:
-    """Groups as rows: what they go by, and their aggregates; `read` puts its columns in place of both."""
+    """Groups as rows of keys and aggregates; `read` replaces these expressions with the columns of the rows."""
 
     relation: Relation
-    known: tuple[tuple[exp.Expr, str], ...]
+    names_by_expression: tuple[tuple[exp.Expr, str], ...]
 
     def read(self, tree: exp.Expr) -> exp.Expr:
-        """Return an expression over groups as one over their columns; raises Unlike for what groups do not have."""
-        found = next((exp.column(name, table=_GROUPS) for part, name in self.known if part == tree), None)
-        if found is not None:
-            return found
+        """Return an expression over groups as one over their columns; raises Unlike for others."""
+        column = next(
+            (exp.column(name, table=_GROUPS) for part, name in self.names_by_expression if part == tree), None
+        )
+        if column is not None:
+            return column
         if isinstance(tree, exp.Column | exp.AggFunc | exp.Subquery):
             raise Unlike(tree.sql(dialect="spark"))
         copy = tree.copy()
@@ -40,19 +42,19 @@ class Grouped:
 
 
 def grouped(rows: Relation, keys: list[exp.Expr], calls: list[exp.Expr], rules: Rules) -> Grouped:
-    """Return the groups of rows by keys, with aggregates; without keys one group of all rows, be there none.
+    """Return the groups of rows by keys, with aggregates; without keys, one group of all rows, even if there are none.
 
     Raises Unlike for keys and aggregates whose result may differ from Spark's.
     """
     arrays: dict[str, pa.Array] = {}
     types: dict[str, Type] = {}
-    known: list[tuple[exp.Expr, str]] = []
+    names_by_expression: list[tuple[exp.Expr, str]] = []
     for number, key in enumerate(keys):
         name = f"k{number}"
         arrays[name], types[name] = rows.value(key, rules)
         if types[name] in FRACTIONS:
             raise Unlike(f"GROUP BY a {str(types[name]).upper()}")
-        known.append((key, name))
+        names_by_expression.append((key, name))
     asked: list[tuple[str, str]] = []
     results: list[tuple[str, Type]] = []
     for number, call in enumerate(calls):
@@ -60,21 +62,21 @@ def grouped(rows: Relation, keys: list[exp.Expr], calls: list[exp.Expr], rules: 
         arrays[name], function, kind = _argument(call, rows, rules)
         asked.append((name, function))
         results.append((function, kind))
-        known.append((call, name))
+        names_by_expression.append((call, name))
     table = pa.table(arrays) if arrays else pa.table({"n": pa.nulls(rows.rows)})
     try:
-        found = table.group_by(list(types), use_threads=False).aggregate(asked)
+        aggregated = table.group_by(list(types), use_threads=False).aggregate(asked)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as failure:
         raise Unlike(str(failure).splitlines()[0]) from failure
-    columns = [RelationColumn(_GROUPS, name, one_chunk(found[name]), kind) for name, kind in types.items()]
+    columns = [RelationColumn(_GROUPS, name, one_chunk(aggregated[name]), kind) for name, kind in types.items()]
     for (name, function), (_, kind) in zip(asked, results, strict=True):
-        values = one_chunk(found[f"{name}_{function}"])
+        values = one_chunk(aggregated[f"{name}_{function}"])
         columns.append(RelationColumn(_GROUPS, name, _result(values, function, kind), kind))
-    return Grouped(Relation(tuple(columns), found.num_rows), tuple(known))
+    return Grouped(Relation(tuple(columns), aggregated.num_rows), tuple(names_by_expression))
 
 
 def _argument(call: exp.Expr, rows: Relation, rules: Rules) -> tuple[pa.Array, str, Type]:
-    """Return what an aggregate is given, Arrow's function, and the type of the result."""
+    """Return the argument of an aggregate, Arrow's function, and the type of the result."""
     spelled = call.sql(dialect="spark")
     if any(value for name, value in call.args.items() if name not in ("this", "big_int")):
         raise Unlike(spelled)
@@ -97,7 +99,7 @@ def _argument(call: exp.Expr, rows: Relation, rules: Rules) -> tuple[pa.Array, s
 
 
 def _check_size(values: pa.Array, most: float, spelled: str) -> None:
-    """Refuse numbers whose sum could be rounded, or leave the type."""
+    """Refuse numbers whose sum could be rounded or overflow."""
     total = pc.sum(pc.abs(values.cast(pa.float64(), safe=False))).as_py()
     if total is not None and total >= most:
         raise Unlike(f"{spelled} of numbers that large")

@@ -1,9 +1,9 @@
 """The journal of a view: what each of its batches changed, written in the transaction of the batch by triggers.
 
-Two tables stand beside those of the views. `cepsql_batches` has a row for each batch that can be followed or looked
-back to: its position, and `last`, the place of its last change. A batch without a row is older than is kept.
-`cepsql_changes_NAME` has the columns of view NAME, after a place that grows and whether the row left the view or
-entered it; a row that changed left it and entered it. The changes after batch b are those after the place `last` of b.
+There are two tables beside those of the views. `cepsql_batches` has a row for each batch that a reader can start from
+or look back to: its position, and `last`, the place of its last change. A batch without a row is no longer kept.
+`cepsql_changes_NAME` has a growing place, whether the row left the view or entered it, and the columns of view NAME; a
+row that changed left it and entered it. The changes after batch b are those after the place `last` of b.
 """
 
 import hashlib
@@ -19,16 +19,16 @@ BATCHES, READERS = "cepsql_batches", "cepsql_readers"
 PLACE, GONE = "cepsql_place", "cepsql_gone"
 
 KEPT_SECONDS = 600.0
-"""How long a batch can be looked back to after the next one, unless the view says otherwise."""
+"""How long a batch is kept after the next one, unless the view says otherwise."""
 
 UNSEEN_SECONDS = 7 * 86_400.0
-"""How long changes are kept for a reader that does not come back."""
+"""How long changes are kept for a reader that reads no more."""
 
 _LONGEST_NAME = 63
 """Bytes of a name in PostgreSQL; it cuts longer ones."""
 
 _LEAST_REMOVED = 20_000
-"""So many old changes at least go with a batch; more only if the batch brings more."""
+"""Each batch removes up to this many old changes, or twice as many as it adds if that is more."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def changes_table(view: str) -> str:
     return f"cepsql_changes_{hashlib.sha256(view.encode()).hexdigest()[:32]}"
 
 
-# SQLAlchemy knows a statement again only by the same object.
+# SQLAlchemy reuses a compiled statement only for the same table object.
 @cache
 def batches_table(schema: str | None) -> sa.Table:
     """Return the table with the batches of the views of a database."""
@@ -81,7 +81,7 @@ def batches_table(schema: str | None) -> sa.Table:
 
 @cache
 def readers_table(schema: str | None) -> sa.Table:
-    """Return the table with those who read the changes of the views of a database, and up to which batch they have."""
+    """Return the table with the readers of changes of the views of a database and the last batch that each has read."""
     return sa.Table(
         READERS,
         sa.MetaData(),
@@ -111,7 +111,7 @@ class Journal:
     # Written by the query of the view
 
     def make(self, position: JournalBatch) -> None:
-        """Begin a journal where there is none, with the batch that the rows of the view are of."""
+        """Create the journal if it is missing, with the batch of the current rows of the view."""
         self._batches.create(self._connection, checkfirst=True)
         self._readers.create(self._connection, checkfirst=True)
         if sa.inspect(self._connection).has_table(changes_table(self._view), self._schema):
@@ -139,20 +139,21 @@ class Journal:
         watermark: int | None,
         offsets: Sequence[str],
         written: float,
-        kept: float,
+        retained_seconds: float,
         by_event_time: bool = False,
     ) -> None:
-        """End a batch: what was written since the last one are its changes.
+        """End a batch, whose changes are those written since the last one.
 
-        kept:          batches whose successor is older than so many seconds are forgotten, unless a reader has not got
-                       that far.
-        by_event_time: they must be older in event time, too.
+        retained_seconds: batches whose successor is older than this are forgotten, unless a reader still needs them.
+        by_event_time:    their successor must also be older than this in event time.
         """
         before = self._last()
         last = self._connection.exec_driver_sql(f"SELECT max({PLACE}) FROM {self._changes}").scalar()
-        found = JournalBatch(batch, watermark, tuple(offsets), written, max(before, last or 0))
-        self._insert(found)
-        self._forget_old(found, kept, by_event_time, max(_LEAST_REMOVED, 2 * (found.last - before)))
+        journal_batch = JournalBatch(batch, watermark, tuple(offsets), written, max(before, last or 0))
+        self._insert(journal_batch)
+        self._forget_old(
+            journal_batch, retained_seconds, by_event_time, max(_LEAST_REMOVED, 2 * (journal_batch.last - before))
+        )
 
     def _insert(self, batch: JournalBatch) -> None:
         values = {"view": self._view, "batch": batch.batch, "watermark": batch.watermark, "written": batch.written}
@@ -163,33 +164,35 @@ class Journal:
         return self._last_of(self._batches.c.batch.desc()) or 0
 
     def _last_of(self, order: sa.ColumnElement[int]) -> int | None:
-        """Return the place of the last change of the batch that comes first in an order, None if there is none.
+        """Return the place of the last change of the first batch in an order, None without batches.
 
-        It grows with the number of the batch, by which the key finds it.
+        It grows with the number of the batch, which the key has an index for.
         """
         asked = sa.select(self._batches.c.last).where(self._mine).order_by(order).limit(1)
         return self._connection.execute(asked).scalar()
 
-    def _oldest_kept(self, now: JournalBatch, kept: float, by_event_time: bool) -> int | None:
-        """Return the earliest batch that may still be asked for, None if that is the first there is."""
+    def _oldest_kept(self, now: JournalBatch, retained_seconds: float, by_event_time: bool) -> int | None:
+        """Return the earliest batch that a reader may still ask for, None if all batches must stay."""
         columns, readers = self._batches.c, self._readers.c
-        limits = [columns.written < now.written - kept]
+        limits = [columns.written < now.written - retained_seconds]
         if by_event_time and now.watermark is not None:
-            # A batch without a watermark is of a time before all others.
-            limits.append(sa.or_(columns.watermark.is_(None), columns.watermark <= now.watermark - int(kept * 1e6)))
+            # A batch without a watermark is earlier than all others.
+            limits.append(
+                sa.or_(columns.watermark.is_(None), columns.watermark <= now.watermark - int(retained_seconds * 1e6))
+            )
         asked = [sa.select(sa.func.max(columns.batch)).where(self._mine, limit) for limit in limits]
-        found = [self._connection.execute(one).scalar() for one in asked]
-        if None in found:
+        candidates = [self._connection.execute(one).scalar() for one in asked]
+        if None in candidates:
             return None
         lost = sa.and_(readers.view == self._view, readers.seen < now.written - UNSEEN_SECONDS)
         self._connection.execute(sa.delete(self._readers).where(lost))
         least = sa.select(sa.func.min(readers.batch)).where(readers.view == self._view)
-        found.append(self._connection.execute(least).scalar())
-        return min(batch for batch in found if batch is not None)
+        candidates.append(self._connection.execute(least).scalar())
+        return min(batch for batch in candidates if batch is not None)
 
-    def _forget_old(self, now: JournalBatch, kept: float, by_event_time: bool, most: int) -> None:
-        """Forget batches that nobody may ask for any more, and at most so many of their changes at once."""
-        oldest_kept = self._oldest_kept(now, kept, by_event_time)
+    def _forget_old(self, now: JournalBatch, retained_seconds: float, by_event_time: bool, most: int) -> None:
+        """Forget batches that no reader may ask for, and at most `most` of their changes."""
+        oldest_kept = self._oldest_kept(now, retained_seconds, by_event_time)
         if oldest_kept is None:
             return
         self._connection.execute(sa.delete(self._batches).where(self._mine, self._batches.c.batch < oldest_kept))
@@ -202,13 +205,13 @@ class Journal:
     # Read by others
 
     def batches(self, since: int) -> list[JournalBatch]:
-        """Return the batches from one on, in order; none if that one is older than is kept."""
-        found = self._found(self._batches.c.batch >= since)
-        return found if found and found[0].batch == since else []
+        """Return the batches from one on, in order; none if that batch is no longer kept."""
+        batches = self._select_batches(self._batches.c.batch >= since)
+        return batches if batches and batches[0].batch == since else []
 
     def later(self, than: int) -> list[JournalBatch]:
-        """Return the batches that are kept after one, in order."""
-        return self._found(self._batches.c.batch > than)
+        """Return the kept batches after one, in order."""
+        return self._select_batches(self._batches.c.batch > than)
 
     def changes(self, after: int, until: int, columns: Sequence[str]) -> Iterator[ChangedRow]:
         """Yield the changes after one place and up to another one, in order."""
@@ -216,8 +219,7 @@ class Journal:
             yield ChangedRow(bool(row[-1]), tuple(row[:-2]))
 
     def rows(self, after: int, until: int, columns: Sequence[str], added: bool = False) -> sa.CursorResult:
-        """Return the changes after one place and up to another one, in order, as the store has them: the columns, PLACE
-        and GONE.
+        """Return the changes after one place and up to another one, in order, as stored: the columns, PLACE and GONE.
 
         added: only rows that entered the view.
         """
@@ -226,22 +228,22 @@ class Journal:
         return self._connection.exec_driver_sql(f"SELECT {names} FROM {self._changes} WHERE {where} ORDER BY {PLACE}")
 
     def batch(self, number: int) -> JournalBatch | None:
-        """Return a batch, None for one that is not kept."""
-        found = self._found(self._batches.c.batch == number)
-        return found[0] if found else None
+        """Return a batch, None if it is not kept."""
+        batches = self._select_batches(self._batches.c.batch == number)
+        return batches[0] if batches else None
 
     def first(self) -> JournalBatch | None:
-        """Return the earliest batch that is kept, None if none is."""
+        """Return the earliest kept batch, None without batches."""
         least = sa.select(sa.func.min(self._batches.c.batch)).where(self._mine).scalar_subquery()
-        found = self._found(self._batches.c.batch == least)
-        return found[0] if found else None
+        batches = self._select_batches(self._batches.c.batch == least)
+        return batches[0] if batches else None
 
     def last_at(self, watermark: int) -> JournalBatch | None:
-        """Return the last batch whose watermark is not beyond a time, None if none is kept."""
-        found = self._found(self._batches.c.watermark <= watermark, last=True)
-        return found[0] if found else None
+        """Return the last batch whose watermark is not beyond a time, None if no such batch is kept."""
+        batches = self._select_batches(self._batches.c.watermark <= watermark, last=True)
+        return batches[0] if batches else None
 
-    def _found(self, condition: sa.ColumnElement[bool], last: bool = False) -> list[JournalBatch]:
+    def _select_batches(self, condition: sa.ColumnElement[bool], last: bool = False) -> list[JournalBatch]:
         columns = self._batches.c
         asked = sa.select(columns.batch, columns.watermark, columns.offsets, columns.written, columns.last)
         asked = asked.where(self._mine, condition)
@@ -249,7 +251,7 @@ class Journal:
         rows = self._connection.execute(asked)
         return [JournalBatch(b, w, tuple(json.loads(o)), t, e) for b, w, o, t, e in rows]
 
-    # How each database notes what changes
+    # How each database records changes
 
     def _named(self, table: str) -> str:
         return f"{self._quote(self._schema)}.{self._quote(table)}" if self._schema else self._quote(table)

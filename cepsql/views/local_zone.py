@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 
 def local_zone() -> str | None:
-    """Return the time zone that Java takes for that of the machine, None where its name is not known."""
+    """Return the time zone that Java treats as that of the machine, None if its name is unknown."""
     name = os.environ.get("TZ") or _linked() or _written()
     try:
         return ZoneInfo(name).key if name else None

@@ -1,4 +1,4 @@
-"""Rows of one view by values of columns: no plan is needed for what the store answers by itself."""
+"""Lookups of rows of one view by column values, which the store answers without a plan."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ _CLAUSES = {"expressions", "from_", "where"}
 
 @dataclass(frozen=True)
 class Lookup:
-    """A query for columns of a view in which other columns have these values, in the order of the form."""
+    """A query for columns of the rows of a view whose other columns equal these values, in the order of the form."""
 
     form: "LookupForm"
     values: tuple[int | str, ...]
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
-        """The columns that it gives, with Spark's types."""
+        """The names and Spark types of the columns that it returns."""
         return self.form.columns
 
     def table(self) -> pa.Table:
@@ -38,38 +38,38 @@ class Lookup:
         return cell_table(read_cells(self.form.wanted(self.values)), self.columns)
 
     def rows_at_once(self) -> list[tuple] | None:
-        """Return the rows as Python's values if that takes no time, else None."""
+        """Return the rows as Python values if that takes no time, else None."""
         return self.form.rows_at_once(self.values)
 
 
 @dataclass(frozen=True)
 class Equality:
-    """A column of INTEGER or STRING that has the value of a constant, or else of a parameter."""
+    """An INTEGER or STRING column that equals a constant or a parameter."""
 
     column: str
     kind: Type
     value: int | str | None
     parameter: str
 
-    def given(self, values: Mapping[str, object]) -> int | str | None:
-        """Return its value, maybe of a parameter; None for one that the store compares otherwise, or that is wrong."""
+    def value_in(self, arguments: Mapping[str, object]) -> int | str | None:
+        """Return the constant, or the argument of the parameter; None if the store cannot compare it as Spark does."""
         if self.value is not None:
             return self.value
-        given = values.get(self.parameter)
-        if type(given) not in (int, str):
-            given = python_value(given)
-        if isinstance(given, str):
-            return given if self.kind == STRING and HALF_CHARACTER.search(given) is None else None
-        if not isinstance(given, int) or isinstance(given, bool) or self.kind == STRING:
+        argument = arguments.get(self.parameter)
+        if type(argument) not in (int, str):
+            argument = python_value(argument)
+        if isinstance(argument, str):
+            return argument if self.kind == STRING and HALF_CHARACTER.search(argument) is None else None
+        if not isinstance(argument, int) or isinstance(argument, bool) or self.kind == STRING:
             return None
-        return given if abs(given) < MOST_BIGINT else None
+        return argument if abs(argument) < MOST_BIGINT else None
 
 
 @dataclass(frozen=True)
 class LookupForm:
-    """What a query looks up for any values of its parameters, found by `lookup_form`.
+    """The lookup that a query makes for any values of its parameters; `lookup_form` makes it.
 
-    by_key: the whole key is among the columns with values, so that it gives a row at most.
+    by_key: the equalities cover the whole key, so that there is at most one row.
     """
 
     view: ViewSource
@@ -77,24 +77,24 @@ class LookupForm:
     equalities: tuple[Equality, ...]
     by_key: bool
 
-    def with_values(self, values: Mapping[str, object]) -> Lookup | None:
-        """Return what it looks up for these values of parameters by name, None for values that need a plan."""
+    def with_values(self, arguments: Mapping[str, object]) -> Lookup | None:
+        """Return the lookup for these arguments by parameter name, None for arguments that need a plan."""
         asked = []
         for equality in self.equalities:
-            value = equality.given(values)
+            value = equality.value_in(arguments)
             if value is None:
                 return None
             asked.append(value)
         return Lookup(self, tuple(asked))
 
     def wanted(self, values: Sequence[int | str]) -> Wanted:
-        """Return what is read of the view for these values of its equalities."""
+        """Return the columns and rows to read from the view for these values of the equalities."""
         pairs = zip(self.equalities, values, strict=True)
         conditions = tuple(Condition(equality.column, "=", (value,)) for equality, value in pairs)
         return Wanted(self.view, tuple(name for name, _ in self.columns), conditions)
 
     def rows_at_once(self, values: Sequence[int | str]) -> list[tuple] | None:
-        """Return the rows for these values as Python's if that takes no time, else None."""
+        """Return the rows for these values as Python values if that takes no time, else None."""
         if self._at_once is None:
             return None
         select, readers = self._at_once
@@ -103,18 +103,18 @@ class LookupForm:
 
     @cached_property
     def _at_once(self) -> tuple[QuickSelect, tuple[Reader, ...]] | None:
-        """What reads the cells of the row and what makes values of them; None if there may be more rows, or if either
-        takes time."""
+        """The SELECT for the row and the readers of its cells; None if there may be several rows or either takes
+        time."""
         select = quick_select(self.wanted([0] * len(self.equalities))) if self.by_key else None
         readers = plain_readers([kind for _, kind in self.columns])
         return None if select is None or readers is None else (select, readers)
 
 
-def lookup_form(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -> LookupForm | None:
-    """Return what a query looks up, None for one of another form, which may be wrong, too.
+def lookup_form(query: ParsedQuery, view_named: Callable[[str], ViewSource | None]) -> LookupForm | None:
+    """Return the lookup that a query makes, None for a query of another form, even an invalid one.
 
     The store compares integers and texts as Spark does, and a column keeps its name and type.
-    found: gives the view of a name, None for other names.
+    view_named: returns the view with a name, None for any other name.
     """
     tree = query.expression
     if not isinstance(tree, exp.Select) or query.operators or query.emit is not None or query.windows:
@@ -124,7 +124,7 @@ def lookup_form(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -
     table = tree.args["from_"].this
     if not isinstance(table, exp.Table) or given_clauses(table) - {"this"} or table.this.meta_get(FILE):
         return None
-    view = found(table.name)
+    view = view_named(table.name)
     if view is None:
         return None
     types = {column.name: parse_type(column.type) for column in view.columns}
@@ -139,11 +139,11 @@ def lookup_form(query: ParsedQuery, found: Callable[[str], ViewSource | None]) -
 
 
 def _columns(items: list[exp.Expr], view: ViewSource) -> tuple[str, ...] | None:
-    known = [column.name for column in view.columns]
+    column_names = [column.name for column in view.columns]
     if len(items) == 1 and type(items[0]) is exp.Star and not any(items[0].args.values()):
-        return tuple(known)
+        return tuple(column_names)
     names = [_name(item) for item in items]
-    return tuple(name for name in names if name is not None) if all(name in known for name in names) else None
+    return tuple(name for name in names if name is not None) if all(name in column_names for name in names) else None
 
 
 def _name(item: exp.Expr) -> str | None:
@@ -152,7 +152,7 @@ def _name(item: exp.Expr) -> str | None:
 
 
 def _equalities(tree: exp.Expr, types: dict[str, Type]) -> tuple[Equality, ...] | None:
-    found = []
+    equalities = []
     for part in tree.flatten() if isinstance(tree, exp.And) else [tree]:
         part = part.unnest()
         name = _name(part.this) if type(part) is exp.EQ else None
@@ -160,9 +160,9 @@ def _equalities(tree: exp.Expr, types: dict[str, Type]) -> tuple[Equality, ...] 
         if name is None or kind is None or not (kind in INTEGERS or kind == STRING):
             return None
         if isinstance(part.expression, exp.Placeholder):
-            found.append(Equality(name, kind, None, part.expression.name))
+            equalities.append(Equality(name, kind, None, part.expression.name))
         elif (value := constant(part.expression, kind)) is not None:
-            found.append(Equality(name, kind, value, ""))
+            equalities.append(Equality(name, kind, value, ""))
         else:
             return None
-    return tuple(found)
+    return tuple(equalities)

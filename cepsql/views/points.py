@@ -1,4 +1,4 @@
-"""The rows of views as of the point that a query asks for: the least of their watermarks, or not too old."""
+"""The rows of views as of the point that a query asks for, such as the least of their watermarks."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -29,11 +29,11 @@ from cepsql.views.versions import rows_at
 
 @dataclass(frozen=True)
 class AsOf:
-    """What is asked of the point at which views are read.
+    """The point at which views are read.
 
     at_watermark: all as of the least of their watermarks.
-    age:          how many microseconds ago each may have been written, None for any time.
-    times:        the event time as of which views are read, in microseconds, by their names in lower case.
+    age:          the maximum age in microseconds since each was written, None for any.
+    times:        the event times as of which views are read, in microseconds, by view name in lower case.
     """
 
     at_watermark: bool = False
@@ -45,8 +45,8 @@ NOW = AsOf()
 
 
 def asked_point(query: ParsedQuery, zone: Zone) -> AsOf:
-    """Return as of when a query reads views, in a session with a time zone; raises ProgrammingError for a text that is
-    no time."""
+    """Return the point at which a query reads views, in a session with a time zone; raises ProgrammingError for a text
+    that is not a time."""
     if query.point is None:
         return NOW
     return AsOf(query.point.at_watermark, age_allowed(query), version_times(query, zone))
@@ -55,29 +55,29 @@ def asked_point(query: ParsedQuery, zone: Zone) -> AsOf:
 def read_as_of(wanted: Sequence[Wanted], asked: AsOf) -> list[ViewRows]:
     """Return rows of views as of a point; those in one store are read in one transaction.
 
-    Raises OperationalError if a store does not answer, a view has never run, is older than asked, or has no version of
-    the time.
+    Raises OperationalError if a store does not answer, or a view has never run, is too old, or has no version as of the
+    time.
     """
     if asked.times:
-        found = _at_times(wanted, asked.times)
+        view_rows = _at_times(wanted, asked.times)
     else:
-        found = _at_watermark(wanted) if asked.at_watermark else read_views(wanted)
+        view_rows = _at_watermark(wanted) if asked.at_watermark else read_views(wanted)
     if asked.age is not None:
-        for one, rows in zip(wanted, found, strict=True):
+        for one, rows in zip(wanted, view_rows, strict=True):
             _check_age(one.view, rows.position, asked.age)
-    return found
+    return view_rows
 
 
 def _check_age(view: ViewSource, position: ViewPosition, allowed: int) -> None:
     age = max(0, int((time.time() - position.written) * 1_000_000))
     if age > allowed:
         raise OperationalError(
-            f"view {view.name} was written {_spoken(age)} ago, and may be {_spoken(allowed)} old",
+            f"view {view.name} was written {_seconds_text(age)} ago, and may be {_seconds_text(allowed)} old",
             hint=f"SHOW VIEW POSITIONS and DESCRIBE QUERY {view.name} tell how far it is, and whether it runs",
         )
 
 
-def _spoken(micros: int) -> str:
+def _seconds_text(micros: int) -> str:
     return f"{micros / 1_000_000:,.1f} seconds"
 
 
@@ -114,18 +114,24 @@ def _watermark(view: ViewSource) -> int:
 
 
 def _version(connection: sa.Connection, wanted: Wanted, until: int) -> ViewRows:
-    """Return a view as of the last of its batches whose watermark is not beyond a time."""
+    """Return rows of a view as of its last batch whose watermark is not beyond a time."""
     view = wanted.view
     now = position_in(connection, view)
     if view.view.adds and view.view.event_time is not None:
         return added_until(connection, wanted, until)
     if now.watermark is not None and now.watermark <= until:
         return read_view(connection, wanted)
-    found = Journal(connection, view.name, view.schema).last_at(until)
-    if found is None:
+    journal_batch = Journal(connection, view.name, view.schema).last_at(until)
+    if journal_batch is None:
         raise OperationalError(
             f"view {view.name} keeps no version as of {time_text(until)}Z: it is at {time_text(now.watermark or 0)}Z",
             hint="OPTIONS (retain '10 minutes') keeps the versions of so much event time",
         )
-    position = replace(now, batch=found.batch, watermark=found.watermark, offsets=found.offsets, written=found.written)
-    return ViewRows(rows_at(connection, wanted, found.last), position)
+    position = replace(
+        now,
+        batch=journal_batch.batch,
+        watermark=journal_batch.watermark,
+        offsets=journal_batch.offsets,
+        written=journal_batch.written,
+    )
+    return ViewRows(rows_at(connection, wanted, journal_batch.last), position)

@@ -1,4 +1,4 @@
-"""Small questions to a file of SQLite, asked a thousand times a second through a connection that stays open."""
+"""Small queries to a SQLite file, a thousand times a second, through a connection that stays open."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from cepsql.base.sqlite_files import sqlite_connection
 
 
 class QuickReader:
-    """Reads a file of SQLite that others write, as it is at each moment.
+    """Reads the current state of a SQLite file that other processes write.
 
     Opening a connection takes a hundred times as long as reading a row by its key.
     """
@@ -24,13 +24,13 @@ class QuickReader:
         self._opened: tuple[int, ...] = ()
 
     def rows(self, select: str, values: Mapping[str, Any] | None = None) -> list[tuple] | None:
-        """Return the rows of a SELECT that takes no time, None where they cannot be read now.
+        """Return the rows of a SELECT that takes no time, None if they cannot be read now.
 
-        Nothing is waited for; another way of reading the file waits, or tells what is wrong.
+        Never waits; another way of reading the file waits, or reports the error.
         """
         try:
             status = os.stat(self._file)
-            # Another file may have been put in its place, and a connection is of the process that opened it.
+            # Another file may have replaced it, and a connection belongs to the process that opened it.
             opened = (status.st_dev, status.st_ino, os.getpid())
             with self._lock:
                 if self._connection is None or opened != self._opened:
@@ -41,7 +41,7 @@ class QuickReader:
             return None
 
     def close(self) -> None:
-        """Close the connection; the next question opens another one."""
+        """Close the connection; the next query opens another one."""
         with self._lock:
             self._close()
 

@@ -1,4 +1,4 @@
-"""A SELECT over views that is answered without Spark, where each of its parts is known to mean the same in Arrow."""
+"""A SELECT over views that Arrow answers without Spark, if each of its parts means the same in Arrow as in Spark."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,16 +32,16 @@ _CALLS: dict[type[exp.Expr], str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg
 
 
 _ANOTHER_ZONE = Zone(offsets=(3_600_000_000,))
-"""A zone in which a text means another time than in UTC, unless it names its zone."""
+"""A zone in which a text without a zone means another time than in UTC."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A query over views that Arrow answers; it is made by `reading`.
+    """A query over views that Arrow answers; `reading` makes it.
 
     columns: names and Spark types.
-    wanted:  what is read of each view, in the order in which the query names them.
-    as_of:   at which point they are read.
+    wanted:  the columns and rows to read from each view, in the order in which the query names the views.
+    as_of:   the point at which they are read.
     """
 
     plan: Plan
@@ -53,30 +53,30 @@ class Reading:
     def table(self) -> pa.Table:
         """Return the rows; times with a zone are in UTC.
 
-        Raises OperationalError as `read_as_of`, and Unlike where a value turns out to be one that Arrow computes
-        otherwise than Spark, such as an average of numbers too large for a float.
+        Raises OperationalError as `read_as_of` does, and Unlike for a value that Arrow computes differently from Spark,
+        such as an average of numbers too large for a float.
         """
-        given = iter([found.rows for found in read_as_of(self.wanted, self.as_of)])
+        tables = iter([view_rows.rows for view_rows in read_as_of(self.wanted, self.as_of)])
 
         def rows(wanted: Wanted) -> pa.Table:
-            return next(given)
+            return next(tables)
 
-        found = _Evaluation(self.rules, rows).node(self.plan.root)
+        relation = _Evaluation(self.rules, rows).node(self.plan.root)
         return pa.Table.from_arrays(
-            [column.values for column in found.columns], names=[name for name, _ in self.columns]
+            [column.values for column in relation.columns], names=[name for name, _ in self.columns]
         )
 
     def explained(self) -> list[str]:
-        """Return how each view is read, a line for each."""
+        """Return one line for each view that says how it is read."""
         together = ["all as of the least of their watermarks"] if self.as_of.at_watermark else []
         together += [f"{name} as of {time_text(micros)}Z" for name, micros in self.as_of.times.items()]
         return [*(_access(wanted) for wanted in self.wanted), *together]
 
 
 def reading(plan: Plan, rules: Rules) -> Reading:
-    """Return how a bounded query over views is answered without Spark.
+    """Return a bounded query over views as one that Arrow answers.
 
-    Raises Unlike, whose text says what is left to Spark.
+    Raises Unlike, whose text names what only Spark can do.
     """
     if not all(isinstance(node.relation, ViewSource) for node in walk(plan.root) if isinstance(node, Read)):
         raise Unlike("it reads more than materialized views")
@@ -90,11 +90,11 @@ def reading(plan: Plan, rules: Rules) -> Reading:
         types = {column.name: column.type for column in one.view.columns}
         return pa.table([column_values([], types[name]) for name in one.columns], names=list(one.columns))
 
-    found = _Evaluation(rules, none).node(plan.root)
+    output = _Evaluation(rules, none).node(plan.root)
     if not wanted:
         raise Unlike("it reads no view")
-    names = _names(plan, found)
-    types = [str(column.type) for column in found.columns]
+    names = _names(plan, output)
+    types = [str(column.type) for column in output.columns]
     as_of = asked_point(plan.query, rules.session.zone)
     if not rules.zoned and as_of != asked_point(plan.query, _ANOTHER_ZONE):
         raise Unlike("a time without its zone in FOR SYSTEM_TIME AS OF")
@@ -102,7 +102,7 @@ def reading(plan: Plan, rules: Rules) -> Reading:
 
 
 def in_zone(rows: pa.Table, zone: str) -> pa.Table:
-    """Return rows whose times with a zone are in that of the session, as Spark gives them."""
+    """Return rows with their zoned times in the time zone of the session, as Spark returns them."""
     fields = [
         pa.field(field.name, pa.timestamp("us", zone) if getattr(field.type, "tz", None) else field.type)
         for field in rows.schema
@@ -110,25 +110,25 @@ def in_zone(rows: pa.Table, zone: str) -> pa.Table:
     return rows.cast(pa.schema(fields))
 
 
-def _names(plan: Plan, found: Relation) -> list[str]:
-    """Return the names of the columns as Spark gives them."""
-    known = [column.name for column in plan.columns]
-    if len(known) != len(found.columns):
+def _names(plan: Plan, relation: Relation) -> list[str]:
+    """Return the column names that Spark would use."""
+    column_names = [column.name for column in plan.columns]
+    if len(column_names) != len(relation.columns):
         raise Unlike("its columns are not known")
     query = plan.query.expression
     items = query.expressions if isinstance(query, exp.Select) else []
     names = []
-    for place, name in enumerate(known):
+    for place, name in enumerate(column_names):
         if not name.startswith("_col_"):
             names.append(name)
-        elif len(items) == len(known) and (spoken := _spoken(items[place])) is not None:
-            names.append(spoken)
+        elif len(items) == len(column_names) and (spark_name := _spark_name(items[place])) is not None:
+            names.append(spark_name)
         else:
             raise Unlike("Spark names a column without AS")
     return names
 
 
-def _spoken(item: exp.Expr) -> str | None:
+def _spark_name(item: exp.Expr) -> str | None:
     function = _CALLS.get(type(item))
     if function is None:
         return None
@@ -139,7 +139,7 @@ def _spoken(item: exp.Expr) -> str | None:
 
 
 class _Evaluation:
-    """Evaluates a query over rows of views, which `read` gives, each time that the query names one."""
+    """Evaluates a query over rows of views; calls `read` each time that the query names a view."""
 
     def __init__(self, rules: Rules, read):
         self._rules, self._read = rules, read
@@ -158,8 +158,10 @@ class _Evaluation:
     ) -> Relation:
         table = self._read(Wanted(view, tuple(columns), conditions))
         types = {column.name: parse_type(column.type) for column in view.columns}
-        found = (RelationColumn(alias.lower(), name.lower(), one_chunk(table[name]), types[name]) for name in columns)
-        return Relation(tuple(found), table.num_rows)
+        relation_columns = (
+            RelationColumn(alias.lower(), name.lower(), one_chunk(table[name]), types[name]) for name in columns
+        )
+        return Relation(tuple(relation_columns), table.num_rows)
 
     def _query(self, query: exp.Expr, inputs: Mapping[str, Node]) -> Relation:
         if isinstance(query, exp.Subquery):
@@ -226,7 +228,7 @@ class _Evaluation:
         return joined(rows, self._source(join.this, query, inputs), join.args["on"], outer, self._rules)
 
     def _groups(self, query: exp.Select, rows: Relation) -> Grouped | None:
-        """Return the groups of a SELECT, None if it makes none."""
+        """Return the groups of a SELECT, None if it does not group."""
         group = query.args.get("group")
         places = [*query.expressions, query.args.get("having"), query.args.get("order")]
         calls = [call for part in places if part is not None for call in part.find_all(exp.AggFunc)]
@@ -240,41 +242,41 @@ class _Evaluation:
         return grouped(rows, keys, list(dict.fromkeys(calls)), self._rules)
 
     def _cut(
-        self, found: Relation, query: exp.Expr, below: Relation | None = None, groups: Grouped | None = None
+        self, relation: Relation, query: exp.Expr, below: Relation | None = None, groups: Grouped | None = None
     ) -> Relation:
         """Return the rows in the order of ORDER BY, after OFFSET and up to LIMIT."""
         if order := query.args.get("order"):
             keys = []
             for item in order.expressions:
-                values, _ = self._order_value(item.this, found, below, groups)
+                values, _ = self._order_value(item.this, relation, below, groups)
                 descending = bool(item.args.get("desc"))
                 first = item.args.get("nulls_first")
                 keys.append((values, descending, not descending if first is None else bool(first)))
-            found = found.taken(ordered(keys, found.rows))
+            relation = relation.taken(ordered(keys, relation.rows))
         offset, limit = (_number(query.args.get(name)) for name in ("offset", "limit"))
         if offset is not None or limit is not None:
             begin = offset or 0
-            end = found.rows if limit is None else begin + limit
-            found = found.taken(np.arange(found.rows)[begin:end])
-        return found
+            end = relation.rows if limit is None else begin + limit
+            relation = relation.taken(np.arange(relation.rows)[begin:end])
+        return relation
 
     def _order_value(
-        self, tree: exp.Expr, found: Relation, below: Relation | None, groups: Grouped | None
+        self, tree: exp.Expr, relation: Relation, below: Relation | None, groups: Grouped | None
     ) -> tuple[pa.Array, Type]:
         if isinstance(tree, exp.Literal):
-            if tree.is_string or not 1 <= int(tree.this) <= len(found.columns):
+            if tree.is_string or not 1 <= int(tree.this) <= len(relation.columns):
                 raise Unlike("ORDER BY a constant")
-            column = found.columns[int(tree.this) - 1]
+            column = relation.columns[int(tree.this) - 1]
             return column.values, column.type
         if isinstance(tree, exp.Column) and not tree.table:
-            return found.value(tree, self._rules)
+            return relation.value(tree, self._rules)
         if below is None:
             raise Unlike(f"ORDER BY {tree.sql(dialect='spark')}")
         return below.value(tree if groups is None else groups.read(tree), self._rules)
 
     @staticmethod
-    def _check_clauses(query: exp.Expr, known: set[str]) -> None:
-        further = next((name for name in given_clauses(query) if name not in known), None)
+    def _check_clauses(query: exp.Expr, supported: set[str]) -> None:
+        further = next((name for name in given_clauses(query) if name not in supported), None)
         if further is not None:
             raise Unlike(further.strip("_").upper().replace("_", " "))
 
@@ -307,26 +309,28 @@ def _one_below(first: Relation, second: Relation) -> Relation:
 
 
 def _conditions(query: exp.Select, alias: str, view: ViewSource) -> Iterator[Condition]:
-    """Yield what WHERE asks of single columns of a view that the store compares as Spark does."""
+    """Yield the conditions of WHERE on single columns of a view that the store compares as Spark does."""
     where = query.args.get("where")
     if where is None:
         return
     types = {column.name.lower(): (column.name, parse_type(column.type)) for column in view.columns}
 
-    def known(tree: exp.Expr) -> tuple[str, Type] | None:
+    def comparable_column(tree: exp.Expr) -> tuple[str, Type] | None:
         is_column = isinstance(tree, exp.Column) and tree.table.lower() == alias.lower()
-        found = types.get(tree.name.lower()) if is_column else None
-        return found if found is not None and (found[1] in INTEGERS or found[1] == STRING) else None
+        name_and_type = types.get(tree.name.lower()) if is_column else None
+        if name_and_type is None or not (name_and_type[1] in INTEGERS or name_and_type[1] == STRING):
+            return None
+        return name_and_type
 
     for part in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
         part = part.unnest()
         if isinstance(part, exp.In) and not part.args.get("query"):
-            column = known(part.this)
+            column = comparable_column(part.this)
             values = tuple(constant(one, column[1]) for one in part.expressions) if column else ()
             if column and values and None not in values:
                 yield Condition(column[0], "IN", tuple(value for value in values if value is not None))
         elif isinstance(part, exp.Between):
-            column = known(part.this)
+            column = comparable_column(part.this)
             for operator, name in ((">=", "low"), ("<=", "high")):
                 value = constant(part.args[name], column[1]) if column else None
                 if column and value is not None and not part.args.get("symmetric"):
@@ -337,14 +341,14 @@ def _conditions(query: exp.Select, alias: str, view: ViewSource) -> Iterator[Con
                 (part.this, part.expression, operator),
                 (part.expression, part.this, _TURNED[operator]),
             ):
-                column = known(this)
+                column = comparable_column(this)
                 value = constant(other, column[1]) if column else None
                 if column and value is not None:
                     yield Condition(column[0], way, (value,))
 
 
 def constant(tree: exp.Expr, kind: Type) -> int | str | None:
-    """Return a constant that the store compares with a column of a type, None for others."""
+    """Return a constant that the store can compare with a column of a type, None for any other expression."""
     if kind == STRING:
         return tree.this if isinstance(tree, exp.Literal) and tree.is_string else None
     negative = isinstance(tree, exp.Neg)
@@ -356,7 +360,7 @@ def constant(tree: exp.Expr, kind: Type) -> int | str | None:
 
 
 def _access(wanted: Wanted) -> str:
-    """Say how rows of a view are found."""
+    """Return a line that says how the store finds rows of a view."""
     view = wanted.view.view
     exact = {one.column for one in wanted.conditions if one.operator in ("=", "IN")}
     asked = list(dict.fromkeys(one.column for one in wanted.conditions))

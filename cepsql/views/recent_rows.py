@@ -1,7 +1,7 @@
-"""The last rows of a standing query, in a folder beside the catalog: its process writes them, and others look on.
+"""The last rows of a standing query, in a folder beside the catalog: its process writes them, other processes read.
 
-A batch is one Arrow file, which appears as a whole. `state.json` says which batches are there without a gap. Whoever
-follows touches a file; as long as that goes on, whole batches are written, also those of a query that has a sink.
+A batch is one Arrow file, which appears atomically. `state.json` says which batches are there without a gap. A reader
+that follows touches a file again and again; meanwhile, whole batches are written, even for a query with a sink.
 """
 
 import contextlib
@@ -23,24 +23,24 @@ USUALLY_KEPT = 1000
 """Rows that a query without a sink keeps unless OPTIONS (keep_last ...) says otherwise."""
 
 _FOLLOWED_ROWS = 100_000
-"""Rows that are kept for those who follow and are slow."""
+"""Rows that are kept for slow readers that follow."""
 
 _FOLLOWED_SECONDS = 10.0
-"""So long after its last sign a reader is gone."""
+"""A reader that has not touched its file for this long is gone."""
 
 _TOUCH_SECONDS = 1.0
-"""How often it gives a sign."""
+"""How often it touches the file."""
 
 _STATE, _WATCHED = "state.json", "watched"
 
 
 @dataclass(frozen=True)
 class _State:
-    """What is in a folder.
+    """The content of `state.json`.
 
-    series:  what tells these batches from those of another checkpoint.
+    series:  distinguishes these batches from those of another checkpoint.
     columns: names and Spark types.
-    first, last: the batches of which all rows are there; a batch without a file has no rows.
+    first, last: the batches that are complete; a batch without a file has no rows.
     """
 
     series: str
@@ -51,10 +51,10 @@ class _State:
 
 def _read_state(folder: Path) -> _State | None:
     try:
-        found = json.loads((folder / _STATE).read_text("utf-8"))
+        fields = json.loads((folder / _STATE).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return _State(found["series"], tuple((n, k) for n, k in found["columns"]), found["first"], found["last"])
+    return _State(fields["series"], tuple((n, k) for n, k in fields["columns"]), fields["first"], fields["last"])
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,18 @@ class _File:
 
 def _files(folder: Path) -> list[_File]:
     """Return the files of batches, in order."""
-    found = []
+    files = []
     for path in folder.glob("*.arrow"):
         batch, _, rows = path.stem.partition("-")
-        found.append(_File(path, int(batch), int(rows)))
-    return sorted(found, key=lambda file: file.batch)
+        files.append(_File(path, int(batch), int(rows)))
+    return sorted(files, key=lambda file: file.batch)
 
 
 class LastRows:
-    """The folder as the process of the query writes it. That it cannot be written hinders no batch.
+    """The folder as the process of the query writes it. A folder that cannot be written does not stop a batch.
 
-    most:   how many rows are kept for a look; 0: only what somebody follows.
-    series: what tells the batches from those of another checkpoint, such as its id.
+    most:   how many rows are kept; 0: only those that a reader follows.
+    series: distinguishes the batches from those of another checkpoint, such as its id.
     """
 
     def __init__(self, folder: Path, most: int, series: str = ""):
@@ -90,7 +90,7 @@ class LastRows:
 
     @property
     def followed(self) -> bool:
-        """Whether somebody wants all rows."""
+        """Whether a reader follows, and so needs all rows."""
         try:
             seen = (self._folder / _WATCHED).stat().st_mtime
         except OSError:
@@ -107,8 +107,8 @@ class LastRows:
     ) -> None:
         """Keep the rows of a batch, which may come again.
 
-        whole:    these are all of them; else the last ones.
-        followed: somebody wanted all rows when the batch came.
+        whole:    these are all rows of the batch; else the last ones.
+        followed: a reader followed when the batch came.
         """
         try:
             self._keep(batch, tuple(columns), tables, whole, _FOLLOWED_ROWS if followed else max(self.most, 1))
@@ -170,7 +170,7 @@ class LastRows:
 
 
 def kept_rows(folder: Path, most: int) -> tuple[tuple[tuple[str, str], ...], pa.Table] | None:
-    """Return the columns of the rows that are kept, and the last of them; None if none are."""
+    """Return the columns of the kept rows and the last of these rows, None without any."""
     state = _read_state(folder)
     if state is None:
         return None
@@ -189,10 +189,10 @@ def _table(path: Path) -> pa.Table:
 
 
 class LastRowsFollower:
-    """Follows the rows of a query from now on, or from a token on; `poll` gives what is new.
+    """Follows the rows of a query from now on, or from a token on; `poll` yields new rows.
 
-    name: that of the query, for messages.
-    last: so many rows that were kept before come first, unless there is a token.
+    name: the name of the query, for messages.
+    last: up to this many kept rows come first, unless there is a token.
     Raises ProgrammingError for a token that is wrong, OperationalError for one that is too old.
     """
 
@@ -202,7 +202,7 @@ class LastRowsFollower:
         self._series: str | None = None
         self._last: int | None = None
         self.columns: list[tuple[str, str]] = []
-        # What comes first may follow a gap in which nobody looked on.
+        # The first rows may follow a gap in which no reader followed.
         self._fresh = since is None
         self._touch()
         self._touched = time.monotonic()
@@ -226,8 +226,8 @@ class LastRowsFollower:
             return
         if self._fresh and self._looks and state.series == self._series:
             looks, self._looks = self._looks, 0
-            if (kept := kept_rows(self._folder, looks)) is not None and kept[1].num_rows:
-                yield Changes(kept[1], position_token(state.series, self._last or 0), snapshot=True)
+            if (last_rows := kept_rows(self._folder, looks)) is not None and last_rows[1].num_rows:
+                yield Changes(last_rows[1], position_token(state.series, self._last or 0), snapshot=True)
                 return
         if self._fresh and (state.series != self._series or state.last != self._last):
             if state.series != self._series:

@@ -46,7 +46,7 @@ class RelationColumn:
 
 @dataclass(frozen=True)
 class Rules:
-    """How expressions are computed: Spark's rules; `zoned` tells whether the time zone is known."""
+    """Spark's rules for computing expressions; `zoned`: the time zone is known."""
 
     session: Session
     zoned: bool
@@ -60,22 +60,22 @@ class Relation:
     rows: int
 
     def place(self, column: exp.Column) -> int:
-        """Return which column a name means; raises Unlike where that is not clear."""
+        """Return the place of the column that a name refers to; raises Unlike if it is ambiguous or unknown."""
         table, name = column.table.lower(), column.name.lower()
-        found = [
+        places = [
             place
-            for place, known in enumerate(self.columns)
-            if known.name == name and (not table or known.table == table)
+            for place, candidate in enumerate(self.columns)
+            if candidate.name == name and (not table or candidate.table == table)
         ]
-        if len(found) != 1:
+        if len(places) != 1:
             raise Unlike(column.sql(dialect="spark"))
-        return found[0]
+        return places[0]
 
     def value(self, tree: exp.Expr, rules: Rules) -> tuple[pa.Array, Type]:
-        """Return the values of an expression, and their type; raises Unlike where Arrow does not compute it."""
+        """Return the values of an expression, and their type; raises Unlike if Arrow cannot compute it."""
         if isinstance(tree, exp.Column):
-            known = self.columns[self.place(tree)]
-            return known.values, known.type
+            named = self.columns[self.place(tree)]
+            return named.values, named.type
         if tree.find(exp.Query) is not None:
             raise Unlike("a subquery in an expression")
         renamed = tree.copy().transform(self._renamed)
@@ -122,12 +122,12 @@ def ordered(keys: Sequence[tuple[pa.Array, bool, bool]], rows: int) -> np.ndarra
         null = values.is_null().to_numpy(zero_copy_only=False)
         numbers = np.where(null, 0, ordinals(values, equal_zeros=True))
         codes += [null != nulls_first, ~numbers if descending else numbers]
-    # The first key counts most, the last one of numpy's.
+    # numpy sorts by the last key first.
     return np.lexsort(codes[::-1]) if codes else np.arange(rows)
 
 
 def joined(left: Relation, right: Relation, on: exp.Expr, outer: bool, rules: Rules) -> Relation:
-    """Return the equi-join of two relations; `outer` keeps rows of the left one without a partner."""
+    """Return the equi-join of two relations; `outer` keeps unmatched rows of the left one."""
     both = Relation((*left.columns, *right.columns), 0)
     width = len(left.columns)
     pairs, others = [], []
@@ -157,7 +157,7 @@ def joined(left: Relation, right: Relation, on: exp.Expr, outer: bool, rules: Ru
     lefts, rights = one_chunk(met["l"]), one_chunk(met["r"])
     columns = [RelationColumn(c.table, c.name, c.values.take(lefts), c.type) for c in left.columns]
     columns += [RelationColumn(c.table, c.name, c.values.take(rights), c.type) for c in right.columns]
-    found = Relation(tuple(columns), len(lefts))
+    relation = Relation(tuple(columns), len(lefts))
     for part in others:
-        found = found.filtered(part, rules)
-    return found
+        relation = relation.filtered(part, rules)
+    return relation

@@ -1,6 +1,6 @@
-"""The rows of views as they are at one moment: those of one store are of one transaction.
+"""The rows of views at one moment: those of one store are read in one transaction.
 
-Types are those of the definitions, never of the store.
+Types are those of the definitions, not of the store.
 """
 
 import json
@@ -28,10 +28,10 @@ from cepsql.views.stored_values import cell_table
 
 _BUSY_SECONDS, _WRITER_SECONDS = 5, 60
 _UNDEFINED_TABLE = "42P01"
-"""What PostgreSQL calls it that a table is not there; a database that is not there is another thing."""
+"""PostgreSQL's error code for a missing table; a missing database has another one."""
 
 _MOST_STORES = 16
-"""Of so many stores connections are kept open between reads."""
+"""Connections to this many stores are kept open between reads."""
 
 _T = TypeVar("_T")
 
@@ -42,7 +42,7 @@ _stores_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that the store looks rows up by: it holds for all rows that are asked for, and maybe for others.
+    """A condition that the store looks rows up by: true for all wanted rows, and maybe for others.
 
     operator: =, <, <=, >, >= or IN, which has several values.
     """
@@ -54,7 +54,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is read of a view: columns, and rows that satisfy all conditions."""
+    """The columns to read from a view, and the conditions that its rows satisfy."""
 
     view: ViewSource
     columns: tuple[str, ...]
@@ -66,10 +66,10 @@ class ViewPosition:
     """How far the rows of a view are.
 
     batch:     the number of the last micro-batch of its query; -1 before the first.
-    watermark: event time in microseconds up to which rows were released, None where there is none.
+    watermark: event time in microseconds up to which rows were released, None without one.
     offsets:   how far each source was read, as Spark writes it.
-    written:   when that was written, in seconds since 1970 by the writer's clock.
-    id, checkpoint: of the view, and of its query: they tell these batches from those before the view was made anew.
+    written:   when the batch was written, in seconds since 1970 by the writer's clock.
+    id, checkpoint: of the view and of its query; they differ from those before the view was rebuilt.
     """
 
     batch: int
@@ -97,39 +97,39 @@ def read_views(wanted: Sequence[Wanted]) -> list[ViewRows]:
 
 
 def in_stores(wanted: Sequence[Wanted], act: Callable[[sa.Connection, Wanted], _T]) -> list[_T]:
-    """Return what `act` gives for each, within one transaction of each store; raises as `store_transaction`."""
-    found: dict[int, _T] = {}
+    """Return what `act` returns for each, in one transaction of each store; raises as `store_transaction` does."""
+    outcomes: dict[int, _T] = {}
     for place in dict.fromkeys(_place_of(one.view) for one in wanted):
         numbers = [number for number, one in enumerate(wanted) if _place_of(one.view) == place]
         with store_transaction(wanted[numbers[0]].view) as connection:
             for number in numbers:
-                found[number] = act(connection, wanted[number])
-    return [found[number] for number in range(len(wanted))]
+                outcomes[number] = act(connection, wanted[number])
+    return [outcomes[number] for number in range(len(wanted))]
 
 
 def read_cells(wanted: Wanted) -> Sequence[Sequence[Any]]:
-    """Return rows of one view as its store has them, without asking how far they are; raises as `read_views`."""
+    """Return rows of one view as stored, without their position; raises as `read_views` does."""
     with store_transaction(wanted.view) as connection:
         return _cells(connection, wanted)
 
 
 @dataclass(frozen=True)
 class QuickSelect:
-    """Reads rows of one view, in a file of this machine, without asking how far they are and without any wait."""
+    """Reads rows of one view in a local file, without their position and without waiting."""
 
     path: str
     select: str
     keys: tuple[str, ...]
 
     def rows(self, values: Sequence[int | str]) -> list[tuple] | None:
-        """Return rows as their store has them, None where they cannot be read now."""
+        """Return rows as stored, None if they cannot be read now."""
         return _reader(self.path).rows(self.select, dict(zip(self.keys, values, strict=True)))
 
 
 def quick_select(wanted: Wanted) -> QuickSelect | None:
-    """Return what reads rows again and again, for values in the order of the conditions; None in another store."""
+    """Return a repeatable read for values in the order of the conditions, None for a store other than a local file."""
     path = dict(wanted.view.options).get("path")
-    # A path that other values go into may be another one soon.
+    # A path with references may change.
     if wanted.view.format != "sqlite" or path is None or has_references(path):
         return None
     select, values = _select(wanted, double_quoted(wanted.view.name), double_quoted)
@@ -160,15 +160,15 @@ class NeverRun(OperationalError):
 
 
 def _place_of(view: ViewSource) -> tuple:
-    """Return what is the same for views of one store."""
+    """Return a key that is equal for views of one store."""
     return (view.format, *view.options)
 
 
 @contextmanager
 def store_transaction(view: ViewSource, writes: bool = False) -> Iterator[sa.Connection]:
-    """Lend a connection to the store of a view that sees one moment of it and can change nothing.
+    """Lend a read-only connection to the store of a view that sees one moment of it.
 
-    writes: it can, and what it changes is one transaction.
+    writes: the connection can also write, in one transaction.
     Raises OperationalError if the store does not answer, or the view has never run.
     """
     options = resolved(view.options, f"view {view.name}")
@@ -185,7 +185,7 @@ def store_transaction(view: ViewSource, writes: bool = False) -> Iterator[sa.Con
 
 
 def store_file(view: ViewSource) -> str | None:
-    """Return the file that changes with each transaction in the store of a view; None: none on this machine does."""
+    """Return the file that changes with each transaction in the store of a view; None: no local file does."""
     return (
         f"{os.path.abspath(resolved(view.options, f'view {view.name}')['path'])}-wal"
         if view.format == "sqlite"
@@ -198,11 +198,11 @@ def _store(view: ViewSource, options: dict[str, str], writes: bool) -> sa.Engine
     which: tuple = (os.getpid(), view.format, writes, *sorted(options.items()))
     if view.format == "sqlite":
         try:
-            found = os.stat(options["path"])
+            status = os.stat(options["path"])
         except OSError:
             raise _never_run(view) from None
-        # Another file may have been put in its place.
-        which += (found.st_dev, found.st_ino)
+        # Another file may have replaced it.
+        which += (status.st_dev, status.st_ino)
     with _stores_lock:
         engine = _stores.pop(which, None)
         if engine is None:
@@ -210,7 +210,7 @@ def _store(view: ViewSource, options: dict[str, str], writes: bool) -> sa.Engine
         _stores[which] = engine
         if len(_stores) > _MOST_STORES:
             _, oldest = _stores.popitem(last=False)
-            # Those that are lent are closed when they come back.
+            # Lent connections are closed when they are returned.
             oldest.dispose()
     return engine
 
@@ -226,7 +226,7 @@ def _sqlite(path: str, writes: bool) -> sa.Engine:
     seconds = _WRITER_SECONDS if writes else _BUSY_SECONDS
     connect = partial(sqlite_connection, os.path.abspath(path), writes, seconds)
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool, max_overflow=-1)
-    # All that is read is of the moment of the first reading.
+    # All reads see the moment of the first one.
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
     sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
@@ -259,16 +259,16 @@ def _postgresql(options: dict[str, str], writes: bool) -> sa.Engine:
 
 def position_in(connection: sa.Connection, view: ViewSource) -> ViewPosition:
     """Return how far the rows of a view are in its store; raises NeverRun if it has never run."""
-    known = known_position(connection, view)
-    if known is None:
+    position = known_position(connection, view)
+    if position is None:
         raise _never_run(view)
-    return known
+    return position
 
 
 def read_view(connection: sa.Connection, wanted: Wanted) -> ViewRows:
     """Return rows of a view within a transaction of its store; raises OperationalError if it has never run."""
-    known = position_in(connection, wanted.view)
-    return ViewRows(cell_table(_cells(connection, wanted), wanted.view.typed(wanted.columns)), known)
+    position = position_in(connection, wanted.view)
+    return ViewRows(cell_table(_cells(connection, wanted), wanted.view.typed(wanted.columns)), position)
 
 
 def _cells(connection: sa.Connection, wanted: Wanted) -> Sequence[Sequence[Any]]:
@@ -278,7 +278,7 @@ def _cells(connection: sa.Connection, wanted: Wanted) -> Sequence[Sequence[Any]]
 
 
 def _select(wanted: Wanted, table: str, name: Callable[[str], str]) -> tuple[str, dict]:
-    """Return the SQL that reads what is wanted and the values of its parameters; `name` quotes the name of a column."""
+    """Return the SELECT and the values of its parameters; `name` quotes the name of a column."""
     selected = ", ".join(map(name, wanted.columns)) or "1"
     where, values = where_clause(wanted.conditions, name)
     return f"SELECT {selected} FROM {table}{where}", values
@@ -306,7 +306,7 @@ def table_name(connection: sa.Connection, view: ViewSource, table: str) -> str:
 def known_position(connection: sa.Connection, view: ViewSource, lock: bool = False) -> ViewPosition | None:
     """Return how far the rows of a view are in its store, None if it has never run.
 
-    lock: they stay so until the end of the transaction.
+    lock: the position is locked until the end of the transaction.
     """
     table = table_name(connection, view, POSITIONS)
     locked = " FOR UPDATE" if lock and connection.dialect.name != "sqlite" else ""

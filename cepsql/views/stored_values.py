@@ -1,4 +1,4 @@
-"""What a store holds for a value, as Arrow's value of Spark's type."""
+"""Stored values as Arrow values of Spark's types."""
 
 import datetime
 import decimal
@@ -15,7 +15,7 @@ Reader = Callable[[Any], Any]
 
 _PLAIN: dict[str, Reader] = {"tinyint": int, "smallint": int, "int": int, "bigint": int, "string": str, "boolean": bool,
                              "double": float}  # fmt: skip
-"""Types of which a store has the values, or numbers and texts that become them."""
+"""Types whose values a store holds as they are, or as numbers and texts that convert to them."""
 
 _INSTANT, _LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
@@ -43,9 +43,9 @@ def column_values(cells: Sequence[Any], kind: str) -> pa.Array:
 
 
 def stored_time(micros: int, kind: str, as_text: bool) -> Any:
-    """Return what a store holds for a time in microseconds since 1970, in a column of one of Spark's types.
+    """Return the stored value of a time in microseconds since 1970, in a column of one of Spark's types.
 
-    as_text: whether the store has times as text, as SQLite.
+    as_text: whether the store has times as text, as SQLite does.
 
     >>> stored_time(1_500_000, "timestamp", as_text=True)
     '1970-01-01 00:00:01.500000+00:00'
@@ -53,7 +53,7 @@ def stored_time(micros: int, kind: str, as_text: bool) -> Any:
     try:
         time = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(microseconds=micros)
     except OverflowError:
-        # Times of years that Python does not reach are no event times of a stream.
+        # A stream has no event times outside of Python's range.
         time = (datetime.datetime.max if micros > 0 else datetime.datetime.min).replace(tzinfo=datetime.UTC)
     wanted = parse_type(kind)
     if wanted.name == "date":
@@ -63,7 +63,7 @@ def stored_time(micros: int, kind: str, as_text: bool) -> Any:
 
 
 def plain_readers(kinds: Sequence[str]) -> tuple[Reader, ...] | None:
-    """Return what makes Python's values of those of SQLite, None where a type of Spark has other values than the store.
+    """Return converters from SQLite values to Python values, None if a type needs more than a plain conversion.
 
     >>> plain_readers(["date"])
     """
@@ -71,7 +71,7 @@ def plain_readers(kinds: Sequence[str]) -> tuple[Reader, ...] | None:
 
 
 def plain_rows(rows: Sequence[Sequence[Any]], readers: Sequence[Reader]) -> list[tuple]:
-    """Return rows of SQLite as Python's values.
+    """Return rows of SQLite as Python values.
 
     >>> plain_rows([(1, 0, 2)], plain_readers(["int", "boolean", "double"]))
     [(1, False, 2.0)]
@@ -82,7 +82,9 @@ def plain_rows(rows: Sequence[Sequence[Any]], readers: Sequence[Reader]) -> list
 
 
 def cell_table(rows: Sequence[Sequence[Any]], columns: Sequence[tuple[str, str]]) -> pa.Table:
-    """Return rows of a store as a table of columns with these names and Spark's types; without any they are counted.
+    """Return rows of a store as a table of columns with these names and Spark's types.
+
+    Without columns, the rows are only counted.
 
     >>> cell_table([(1, 0)], [("n", "int"), ("is", "boolean")]).to_pylist()
     [{'n': 1, 'is': False}]
@@ -99,14 +101,14 @@ def cell_table(rows: Sequence[Sequence[Any]], columns: Sequence[tuple[str, str]]
 def _decimal(cell: Any, kind: Type) -> decimal.Decimal | None:
     if cell is None:
         return None
-    # A number of at most 15 digits is what the shortest text of its float says.
+    # The shortest text of a float restores any number of at most 15 digits.
     read = cell if isinstance(cell, decimal.Decimal) else decimal.Decimal(str(cell))
     with decimal.localcontext(prec=76):
         return read.quantize(decimal.Decimal(1).scaleb(-kind.scale))
 
 
 def _parsed(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return dates or times, which a store has as text or as Python has them."""
+    """Return dates or times, which are stored as text or as Python values."""
     if not any(isinstance(cell, str) for cell in cells):
         return pa.array(list(cells), kind)
     return pc.cast(pa.array(list(cells), pa.string()), kind)

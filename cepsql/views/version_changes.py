@@ -1,4 +1,4 @@
-"""The versions of a view, for those who read them from batch to batch: its changes, and from when on each holds."""
+"""The versions of a view, for a reader that reads batch by batch: its changes, and from when on each is valid."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,17 +18,17 @@ from cepsql.views.stored_values import cell_table
 from cepsql.views.versions import rows_at
 
 REACHED = "cepsql_reached"
-"""The column of versions that only the last row has, which is none: how far the view is, in event time."""
+"""The column with the watermark of the view, in a last row that is not a version."""
 
 _FIRST_TIME = -62_135_596_800_000_000
-"""The first microsecond of the year 1: batches of no time are before all others."""
+"""The first microsecond of the year 1: batches without a watermark are before all others."""
 
 
 def versions_between(view: ViewSource, after: Point | None, until: Point, first: int) -> pa.Table:
     """Return the versions of the batches after one up to another, in order, as `changes_between` returns changes; with
-    VERSION, where that is a column of the view's, and REACHED.
+    VERSION, if the view has that column, and REACHED.
 
-    after: None: what the view had with the batch `first` comes before them.
+    after: None: the rows of the view as of the batch `first` come before them.
     Raises OperationalError as `changes_between`.
     """
     begin, parts = after, []
@@ -38,8 +38,8 @@ def versions_between(view: ViewSource, after: Point | None, until: Point, first:
     parts.append(changes_between(view, begin, until))
     rows = pa.concat_tables(parts)
     with store_transaction(view) as connection:
-        known = Journal(connection, view.name, view.schema).batches(begin.batch)
-    batches = [batch for batch in known if batch.batch <= until.batch]
+        journal_batches = Journal(connection, view.name, view.schema).batches(begin.batch)
+    batches = [batch for batch in journal_batches if batch.batch <= until.batch]
     if not batches or batches[-1].batch != until.batch:
         raise OperationalError(f"the versions of view {view.name} since batch {begin.batch} are not kept any more")
     kinds = {column.name: column.type for column in view.columns}
@@ -53,7 +53,7 @@ def versions_between(view: ViewSource, after: Point | None, until: Point, first:
 
 
 def versions_kept(view: ViewSource) -> pa.Table:
-    """Return the versions of a view that are kept, as `cepsql.catalog.view_store.versions_at_rest` describes them.
+    """Return the kept versions of a view, as `cepsql.catalog.view_store.versions_at_rest` describes them.
 
     Raises OperationalError if the store does not answer, or the view has never run.
     """
@@ -88,17 +88,17 @@ def versions_kept(view: ViewSource) -> pa.Table:
     ends = _ends(list(zip(*(rows[name].to_pylist() for name in view.view.key), strict=True)), times, age)
     nothing: list[int | None] = [None] * rows.num_rows
     kinds = {column.name: arrow_type(parse_type(column.type)) for column in view.columns}
-    found = rows.select(list(names))
+    versions = rows.select(list(names))
     for name, micros in ((VERSION, times), (UNTIL, ends), (OLDEST, nothing)):
-        found = found.append_column(name, pa.array(micros, pa.int64()).cast(kinds[name]))
-    found = found.filter(pa.array([not gone for gone in rows[GONE].to_pylist()], pa.bool_()))
-    return pa.concat_tables([found, _row_of(found.schema, OLDEST, oldest)])
+        versions = versions.append_column(name, pa.array(micros, pa.int64()).cast(kinds[name]))
+    versions = versions.filter(pa.array([not gone for gone in rows[GONE].to_pylist()], pa.bool_()))
+    return pa.concat_tables([versions, _row_of(versions.schema, OLDEST, oldest)])
 
 
 def _ends(keys: Sequence[tuple], times: Sequence[int], age: int | None) -> list[int | None]:
-    """Return for each version, in order, the time of the next one of its key, None where there is none.
+    """Return for each version, in order, the time of the next one of its key, None without one.
 
-    age: a version ends before, with the first one of any key that is later by more than this.
+    age: a version ends earlier, with the first one of any key that is later by more than this.
     """
     following: dict[tuple, int] = {}
     ends: list[int | None] = []
@@ -116,12 +116,12 @@ def _ends(keys: Sequence[tuple], times: Sequence[int], age: int | None) -> list[
 def _times(places: np.ndarray, batches: Sequence[JournalBatch]) -> np.ndarray:
     """Return the watermark of the batch of each place; rows that were there at the beginning have place 0."""
     watermarks = [_FIRST_TIME if batch.watermark is None else batch.watermark for batch in batches]
-    found = np.searchsorted([batch.last for batch in batches], places, side="left")
-    return np.array(watermarks, np.int64)[found]
+    batch_places = np.searchsorted([batch.last for batch in batches], places, side="left")
+    return np.array(watermarks, np.int64)[batch_places]
 
 
 def _row_of(schema: pa.Schema, name: str, micros: int | None) -> pa.Table:
-    """Return a row that is no version, with a time in one column and nothing in the others."""
+    """Return a row that is not a version: a time in one column and NULL in the others."""
     time = pa.array([micros], pa.int64())
     columns = [time.cast(field.type) if field.name == name else pa.nulls(1, field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)

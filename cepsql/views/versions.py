@@ -1,4 +1,4 @@
-"""The rows that a view had as of an earlier batch: those of now, with what later batches changed undone."""
+"""The rows that a view had as of an earlier batch: the current rows, with the changes of later batches undone."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ from cepsql.views.stored_values import cell_table
 
 
 def rows_at(connection: sa.Connection, wanted: Wanted, last: int) -> pa.Table:
-    """Return rows of a view as of a batch that is kept; `last` is the place of its last change."""
+    """Return rows of a view as of a kept batch; `last` is the place of its last change."""
     view = wanted.view
     name = connection.dialect.identifier_preparer.quote_identifier
     table = table_name(connection, view, view.name)
-    # Without columns rows are counted only.
+    # Without columns, rows are only counted.
     selected = [name(column) for column in wanted.columns or (view.view.columns[0].name,)]
     where, values = where_clause(wanted.conditions, name)
     undone = table_name(connection, view, changes_table(view.name))
@@ -28,7 +28,7 @@ def rows_at(connection: sa.Connection, wanted: Wanted, last: int) -> pa.Table:
 
 
 def _by_key(table: str, changes: str, selected: Sequence[str], key: Sequence[str], where: str) -> str:
-    """Return the SQL of rows with a key: of each key the first change since says what was there before it."""
+    """Return the SQL of rows with a key: the first change of a key since has the row as it was before."""
     keys = ", ".join(key)
     same = " AND ".join(f"f.{name} IS NOT DISTINCT FROM v.{name}" for name in key)
     first = f"SELECT {keys}, min({PLACE}) AS place FROM {changes} WHERE {PLACE} > :last GROUP BY {keys}"
@@ -41,11 +41,11 @@ def _by_key(table: str, changes: str, selected: Sequence[str], key: Sequence[str
 
 
 def _by_all(table: str, changes: str, selected: Sequence[str], columns: Sequence[str], where: str) -> str:
-    """Return the SQL of rows without a key: those of now and those that left since, but not those that came since."""
+    """Return the SQL of rows without a key: the current rows and those that left since, less those that entered."""
     every = ", ".join(columns)
     numbered = f"row_number() OVER (PARTITION BY {every}) AS cepsql_number"
     since = f"SELECT {every} FROM {changes} WHERE {PLACE} > :last AND"
     there = f"SELECT {every} FROM {table} UNION ALL {since} {GONE}"
     came = f"SELECT {every}, {numbered} FROM ({since} NOT {GONE}) AS b"
-    kept = f"SELECT {every}, {numbered} FROM ({there}) AS a EXCEPT {came}"
-    return f"SELECT {', '.join(selected)} FROM ({kept}) AS kept{where}"
+    version_rows = f"SELECT {every}, {numbered} FROM ({there}) AS a EXCEPT {came}"
+    return f"SELECT {', '.join(selected)} FROM ({version_rows}) AS kept{where}"

@@ -1,4 +1,4 @@
-"""The rows of a view and then its changes, each with a token from which another reader can go on."""
+"""The rows of a view and then its changes, each with a token from which a reader can resume."""
 
 import hashlib
 import re
@@ -23,11 +23,11 @@ _TOKEN = re.compile(r"([0-9a-f]{8})-(\d{1,18})(?:-(\d{1,18}))?")
 
 @dataclass(frozen=True)
 class Changes:
-    """Rows that came at once.
+    """Rows that arrived together.
 
-    rows:     the columns of what is followed, and for what changes a last one, `op`: `+I`, `-D`, `-U` or `+U`.
-    token:    goes on after these rows.
-    snapshot: they are not what changed, but what was there.
+    rows:     the columns of the view or query; if its rows change, a last one, `op`: `+I`, `-D`, `-U` or `+U`.
+    token:    resumes after these rows.
+    snapshot: they are not changes, but the rows that were there.
     """
 
     rows: pa.Table
@@ -38,8 +38,8 @@ class Changes:
 def position_token(whose: str, batch: int, place: int | None = None) -> str:
     """Return the token of a batch.
 
-    whose: what no other series of batches has, such as the id of a checkpoint.
-    place: that of the last change up to the batch, None where changes have none.
+    whose: an id that no other series of batches has, such as the id of a checkpoint.
+    place: the place of the last change up to the batch, None if changes have no places.
 
     >>> position_token("a checkpoint", 12), position_token("a checkpoint", 12, 40)
     ('8c51bcbc-13', '8c51bcbc-13-40')
@@ -52,24 +52,24 @@ def position_token(whose: str, batch: int, place: int | None = None) -> str:
 def token_point(token: str, whose: str, name: str) -> tuple[int, int | None]:
     """Return the batch of a token and the place of the last change up to it, which may be None.
 
-    name: what is followed, for the message.
-    Raises ProgrammingError for what is no token, or is of other batches.
+    name: the name of the view or query, for the message.
+    Raises ProgrammingError for a text that is not a token, or a token of other batches.
     """
-    found = _TOKEN.fullmatch(token.strip())
-    if found is None:
+    match = _TOKEN.fullmatch(token.strip())
+    if match is None:
         raise ProgrammingError(
             f"'{token}' is no token", hint="SUBSCRIBE gives one with each row, such as '8c51bcbc-13'"
         )
-    if found[1] != position_token(whose, 0).partition("-")[0]:
+    if match[1] != position_token(whose, 0).partition("-")[0]:
         raise ProgrammingError(
             f"the token {token} is not of the rows that {name} has now: {name} was rebuilt, or the token is another's",
             hint=f"SUBSCRIBE {name} without SINCE begins with what is there",
         )
-    return int(found[2]) - 1, None if found[3] is None else int(found[3])
+    return int(match[2]) - 1, None if match[3] is None else int(match[3])
 
 
 class ViewFollower:
-    """Follows a view; `poll` gives what is new.
+    """Follows a view; `poll` yields new changes.
 
     since: a token; None: the rows of now come first.
     Raises OperationalError if the store does not answer, ProgrammingError for a token that is wrong or too old.
@@ -98,10 +98,12 @@ class ViewFollower:
         with store_transaction(self._view) as connection:
             checkpoint, newest = self._position(connection)
             if self._last is None:
-                found = read_view(connection, Wanted(self._view, tuple(name for name, _ in self.columns[:-1])))
+                view_rows = read_view(connection, Wanted(self._view, tuple(name for name, _ in self.columns[:-1])))
                 self._checkpoint, self._last = checkpoint, newest
                 self._place = self._last_place(self._journal(connection), newest)
-                rows = found.rows.append_column(OPERATION, pa.repeat(INSERT, found.rows.num_rows).cast(pa.string()))
+                rows = view_rows.rows.append_column(
+                    OPERATION, pa.repeat(INSERT, view_rows.rows.num_rows).cast(pa.string())
+                )
                 yield Changes(rows, position_token(checkpoint, newest, self._place), snapshot=True)
                 return
             if checkpoint != self._checkpoint:
@@ -123,32 +125,32 @@ class ViewFollower:
         return Journal(connection, self._view.name, self._view.schema)
 
     def _position(self, connection: sa.Connection) -> tuple[str, int]:
-        """Return what tells the batches of a view from those before it was made anew, and the last of them."""
-        found = position_in(connection, self._view)
-        return f"{found.id} {found.checkpoint}", found.batch
+        """Return an id of the batches of a view, which changes when it is rebuilt, and the last batch."""
+        position = position_in(connection, self._view)
+        return f"{position.id} {position.checkpoint}", position.batch
 
     @staticmethod
     def _last_place(journal: Journal, batch: int) -> int | None:
-        found = journal.batch(batch)
-        return None if found is None else found.last
+        journal_batch = journal.batch(batch)
+        return None if journal_batch is None else journal_batch.last
 
     def _later(self, journal: Journal, since: int) -> tuple[int, list[JournalBatch]]:
-        """Return the place of the last change that is known, and the batches after it, in order."""
+        """Return the place of the last change that was read, and the batches after it, in order."""
         first = journal.first()
         if self._place is not None and first is not None and first.last <= self._place:
-            # Batches that are forgotten have changed nothing since.
+            # The forgotten batches have changed nothing since.
             return self._place, journal.later(since)
-        found = journal.batches(since)
-        if not found:
+        batches = journal.batches(since)
+        if not batches:
             raise OperationalError(
                 f"the changes of view {self._view.name} since batch {since} are older than those that are kept",
                 hint=f"SUBSCRIBE {self._view.name} without SINCE begins with its rows; OPTIONS (retain '1 hour') keeps "
                 "changes for longer",
             )
-        return found[0].last, found[1:]
+        return batches[0].last, batches[1:]
 
     def _table(self, changed: Sequence[ChangedRow]) -> pa.Table | None:
-        """Return what a batch did to the rows, None for nothing; of a key there is one change."""
+        """Return the changes of a batch, at most one for each key, None without any."""
         rows = _by_key(changed, self._key) if self._key else [
             (DELETE if change.gone else INSERT, change.values) for change in changed
         ]  # fmt: skip
@@ -159,7 +161,7 @@ class ViewFollower:
 
 
 def _by_key(changed: Sequence[ChangedRow], key: Sequence[int]) -> list[tuple[str, tuple]]:
-    """Return what became of the row of each key.
+    """Return the net change of the row of each key.
 
     >>> _by_key([ChangedRow(True, ("a", 1)), ChangedRow(False, ("a", 2)), ChangedRow(False, ("b", 1))], [0])
     [('-U', ('a', 1)), ('+U', ('a', 2)), ('+I', ('b', 1))]

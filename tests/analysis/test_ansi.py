@@ -8,8 +8,8 @@ from cepsql.engine import connect
 @pytest.mark.parametrize("sql", ["SELECT 1 / 0", "SELECT CAST('a' AS INT)", "SELECT 5 DIV 0 FROM VALUES (1) AS t (a)"])
 def test_null_in_place_of_an_error_is_told_once(sql):
     engine = connect()
-    (told,) = engine.notices(engine.query(sql))
-    assert "give NULL" in told
+    (notice,) = engine.notices(engine.query(sql))
+    assert "give NULL" in notice
     assert engine.notices(engine.query(sql)) == ()
 
 

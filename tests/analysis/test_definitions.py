@@ -153,8 +153,8 @@ def test_limits_of_a_search_leave_checkpoints_valid():
 def test_the_origins_of_a_query_are_those_below_its_views():
     fresh = engine()
     fresh.sql("CREATE VIEW twice AS SELECT a.ts FROM ticks AS a JOIN ticks AS b ON a.ts = b.ts")
-    found = fresh.sql("SELECT t.ts FROM twice AS t JOIN ticks ON t.ts = ticks.ts").origins
-    assert [origin.name for origin in found] == ["ticks"]
+    origins = fresh.sql("SELECT t.ts FROM twice AS t JOIN ticks ON t.ts = ticks.ts").origins
+    assert [origin.name for origin in origins] == ["ticks"]
 
 
 def test_the_matches_of_a_view_are_among_those_of_its_reader():

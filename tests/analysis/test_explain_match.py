@@ -48,10 +48,10 @@ def explain(text: str):
     if streaming:
         ties = [column.name for column in match.program.values]
         packets = [[packed["packet"][0].as_py() for packed in pack(table.to_batches(), 1)] for table in tables]
-        found = sort_batches(parts.program, (StageInput(match.watermark.delay),), packets, ties)
+        key_rows = sort_batches(parts.program, (StageInput(match.watermark.delay),), packets, ties)
     else:
-        found = KeyRows(tables[0].drop_columns(["bucket"]))
-    return explain_match(match, parts, query.plan.query.sql, ["x"], found, "UTC")
+        key_rows = KeyRows(tables[0].drop_columns(["bucket"]))
+    return explain_match(match, parts, query.plan.query.sql, ["x"], key_rows, "UTC")
 
 
 def _read(text: str) -> tuple[str, list[list[dict]], bool]:
@@ -75,20 +75,20 @@ def _columns(program, rows: list[dict]) -> pa.Table:
     plain = pa.Table.from_pylist(rows, SCHEMA)
     asked = {column.name: column.sql for column in program.values}
     asked |= {f"b{i}": sql for i, sql in enumerate(program.predicates)}
-    found = {"k0": pa.array(["x"] * len(rows), pa.string()), "t": plain["at"].cast(pa.int64())}
+    columns = {"k0": pa.array(["x"] * len(rows), pa.string()), "t": plain["at"].cast(pa.int64())}
     masks = [0] * len(rows)
     for name, sql in asked.items():
         if sql in TYPES:
-            found[name] = plain[sql]
+            columns[name] = plain[sql]
             continue
         values = _computed(sql, rows)
         if name.startswith("b"):
             masks = [mask | (value is True) << int(name[1:]) for mask, value in zip(masks, values, strict=True)]
         else:
-            found[name] = pa.array(values)
+            columns[name] = pa.array(values)
     if program.predicates:
-        found["m"] = pa.array(masks, pa.int64())
-    return pa.table(found | {"bucket": pa.array([0] * len(rows), pa.int32())}).combine_chunks()
+        columns["m"] = pa.array(masks, pa.int64())
+    return pa.table(columns | {"bucket": pa.array([0] * len(rows), pa.int32())}).combine_chunks()
 
 
 def _computed(sql: str, rows: list[dict]) -> list:

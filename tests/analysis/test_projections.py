@@ -56,11 +56,15 @@ def test_a_projection_is_what_sqlglot_says(text: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(resolve, "projected", lambda query, relations: None)
     by_sqlglot = resolve.resolve(parsed(text), lambda table: TRADES)
     assert by_sqlglot.projection is None
-    for known in (at_a_glance, by_sqlglot):
-        assert known.qualified.sql(DIALECT) == by_sqlglot.qualified.sql(DIALECT)
-        assert known.columns == by_sqlglot.columns
-        assert (known.watermark, known.merged, known.others) == (by_sqlglot.watermark, False, by_sqlglot.others)
-        assert spoken_names(known, NAMES) == spoken_names(by_sqlglot, NAMES)
+    for projection in (at_a_glance, by_sqlglot):
+        assert projection.qualified.sql(DIALECT) == by_sqlglot.qualified.sql(DIALECT)
+        assert projection.columns == by_sqlglot.columns
+        assert (projection.watermark, projection.merged, projection.others) == (
+            by_sqlglot.watermark,
+            False,
+            by_sqlglot.others,
+        )
+        assert spoken_names(projection, NAMES) == spoken_names(by_sqlglot, NAMES)
 
 
 @pytest.mark.parametrize("text", OTHERS)

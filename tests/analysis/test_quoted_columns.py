@@ -77,7 +77,7 @@ def test_set_and_reset_hold_for_the_statements_behind_them():
         assert names.sql(text).notices == ()
     for text in ("""RESET; SELECT "sym" FROM ticks""", """SELECT "sym" FROM ticks"""):
         assert len(names.sql(text).notices) == 1
-    with connect(conf={"spark.sql.ansi.doubleQuotedIdentifiers": True}) as given:
-        assert given.sql("SET spark.sql.ansi.doubleQuotedIdentifiers").rows[0][1] == "true"
+    with connect(conf={"spark.sql.ansi.doubleQuotedIdentifiers": True}) as configured:
+        assert configured.sql("SET spark.sql.ansi.doubleQuotedIdentifiers").rows[0][1] == "true"
     with pytest.raises(ProgrammingError, match="must be true or false"):
         names.sql("SET spark.sql.ansi.doubleQuotedIdentifiers = yes")

@@ -26,10 +26,10 @@ def texts(*files):
 def queries():
     for text in texts("plain.sql", "matches.sql"):
         try:
-            found = [statement for statement in statements(text) if isinstance(statement, st.ParsedQuery)]
+            queries_of_text = [statement for statement in statements(text) if isinstance(statement, st.ParsedQuery)]
         except Error:
             continue
-        yield from found
+        yield from queries_of_text
 
 
 def test_the_text_says_the_same_as_the_tree():
@@ -56,7 +56,7 @@ def plain(tree) -> str:
 
 
 @pytest.mark.parametrize(
-    ("sql", "given"),
+    ("sql", "expected"),
     [
         ("SELECT 0x1F, DECIMAL '1.50' -- why\n FROM ticks", "SELECT 0x1F, DECIMAL '1.50' -- why\n FROM V AS `ticks`"),
         ("SELECT  t.sym\tFROM `ticks` AS t", "SELECT  t.sym\tFROM V AS t"),
@@ -69,11 +69,11 @@ def plain(tree) -> str:
         ("SELECT sym FROM ticks LIMIT 3", "SELECT sym FROM V AS `ticks` LIMIT 3"),
     ],
 )
-def test_only_names_and_parameters_change(sql, given):
+def test_only_names_and_parameters_change(sql, expected):
     (statement,) = statements(sql)
     query = statement.query if isinstance(statement, st.Explain) else statement
     query = bind_parameters(query, {"a": 1, **{name.text: 2 for name in query.parameters if name.text != "a"}})
-    assert written_query(query, query.expression).sql(lambda name: "V") == given
+    assert written_query(query, query.expression).sql(lambda name: "V") == expected
 
 
 @pytest.mark.parametrize(

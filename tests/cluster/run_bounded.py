@@ -48,13 +48,13 @@ def main(mode: str, folder: Path) -> None:
         engine.sql(STREAM.format(folder=folder))
         engine.sql(f"CREATE SINK written (k STRING, n INT) USING json OPTIONS (path '{folder}/out')")
         engine.sql(f"CREATE TABLE there (k STRING, n INT) USING json OPTIONS (path '{folder}/out')")
-        found = {}
+        results = {}
         for name, text in QUERIES.items():
-            found[name] = sorted(map(str, engine.sql(text).collect()))
-        found["sink"] = engine.sql("INSERT INTO written SELECT k, n FROM ticks WHERE n > 20").message
-        found["written"] = sorted(map(str, engine.sql("SELECT * FROM there").collect()))
-        found["refused"] = [_refusal(engine, "SELECT k, n FROM live", drain) for drain in (False, True)]
-        print(json.dumps(found))
+            results[name] = sorted(map(str, engine.sql(text).collect()))
+        results["sink"] = engine.sql("INSERT INTO written SELECT k, n FROM ticks WHERE n > 20").message
+        results["written"] = sorted(map(str, engine.sql("SELECT * FROM there").collect()))
+        results["refused"] = [_refusal(engine, "SELECT k, n FROM live", drain) for drain in (False, True)]
+        print(json.dumps(results))
     finally:
         engine.close()
 

@@ -30,17 +30,17 @@ def main(master: str, folder: Path) -> None:
     engine = cepsql.connect(master=master, conf=conf)
     try:
         engine.sql(STREAM.format(folder=folder))
-        found = {}
+        results = {}
         for name, text in (("rises", RISES), ("chain", CHAIN), ("over", OVER)):
             with engine.sql(text).start(drain=True, checkpoint=str(folder / f"checkpoint_{name}")) as standing:
                 rows = [row for table in standing.rows() for row in table.to_pylist()]
             counts = [standing.progress.rows_read, standing.progress.rows_used, standing.progress.rows_late]
-            found[name] = [counts, sorted(map(str, rows))]
+            results[name] = [counts, sorted(map(str, rows))]
         # Each query has written its own late rows there.
-        found["late"] = sorted(map(str, engine.sql("SELECT reason, record, k, n FROM late").collect()))
+        results["late"] = sorted(map(str, engine.sql("SELECT reason, record, k, n FROM late").collect()))
         engine.sql(f"CREATE TABLE past (k STRING, ts TIMESTAMP, n INT) USING csv OPTIONS (path '{folder}/in')")
-        found["bounded"] = sorted(map(str, engine.sql(RISES.replace("FROM ticks", "FROM past")).collect()))
-        print(json.dumps(found))
+        results["bounded"] = sorted(map(str, engine.sql(RISES.replace("FROM ticks", "FROM past")).collect()))
+        print(json.dumps(results))
     finally:
         engine.close()
 

@@ -11,10 +11,10 @@ ROWS = "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS t (k, v)"
 @pytest.fixture
 def sparks(spark):
     """A session in which Spark itself takes what is in double quotes for names."""
-    found = spark.newSession()
+    quoting = spark.newSession()
     for key, value in ANSI.items():
-        found.conf.set(key, value)
-    return found
+        quoting.conf.set(key, value)
+    return quoting
 
 
 def test_a_given_session_says_what_double_quotes_mean(sparks):
@@ -44,6 +44,6 @@ def test_the_setting_over_a_stream_and_a_pattern(spark, tmp_path):
     )
     match = """SELECT "first k" FROM s MATCH_RECOGNIZE (PARTITION BY "v" ORDER BY ts
         MEASURES "A"."the k" AS "first k" PATTERN ("A" B) DEFINE B AS B."the k" > "A"."the k")"""
-    found = []
-    engine.sql(match).start(on_rows=lambda rows, batch: found.extend(rows.to_pylist()), drain=True).await_()
-    assert [row["first k"] for row in found] == [1]
+    output = []
+    engine.sql(match).start(on_rows=lambda rows, batch: output.extend(rows.to_pylist()), drain=True).await_()
+    assert [row["first k"] for row in output] == [1]

@@ -52,7 +52,7 @@ def test_dataframes_by_name(engine, series):
 def test_frames_of_pandas_and_arrow(engine):
     """Times and missing values are those that Spark itself would make of them."""
     at = pd.Timestamp("2026-03-08 12:00")
-    given = pd.DataFrame(
+    pandas_frame = pd.DataFrame(
         {
             "at": [at, pd.NaT],
             "there": [at.tz_localize("UTC"), None],
@@ -63,10 +63,10 @@ def test_frames_of_pandas_and_arrow(engine):
             7: [[1], [2, 3]],
         }
     )
-    engine.register("given", given)
-    found = engine.query("SELECT * FROM given")
-    assert found.columns == engine.query("SELECT * FROM t", t=engine.spark.createDataFrame(given)).columns
-    assert found.collect() == engine.spark.createDataFrame(given).collect()
+    engine.register("given", pandas_frame)
+    query = engine.query("SELECT * FROM given")
+    assert query.columns == engine.query("SELECT * FROM t", t=engine.spark.createDataFrame(pandas_frame)).columns
+    assert query.collect() == engine.spark.createDataFrame(pandas_frame).collect()
     assert engine.query("SELECT * FROM t", t=pd.DataFrame([[1, 2]], columns=["a", "a"])).collect()[0] == (1, 2)
     engine.register(
         "given", pa.table({"u": pa.array([2**64 - 1], pa.uint64()), "v": pa.array(["a"], pa.string_view())})
@@ -76,7 +76,7 @@ def test_frames_of_pandas_and_arrow(engine):
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "said"),
+    ("frame", "kind", "said"),
     [
         (pd.DataFrame(), InterfaceError, "t has no columns"),
         (pd.DataFrame({"a": [1, "x"]}), DataError, "column a of t cannot be read: Could not convert 'x'"),
@@ -96,14 +96,14 @@ def test_frames_of_pandas_and_arrow(engine):
         ([1], InterfaceError, "t is no DataFrame but list"),
     ],
 )
-def test_frames_that_cannot_be_read(engine, given, kind, said):
-    for use in (lambda: engine.query("SELECT * FROM t", t=given), lambda: engine.register("t", given)):
+def test_frames_that_cannot_be_read(engine, frame, kind, said):
+    for use in (lambda: engine.query("SELECT * FROM t", t=frame), lambda: engine.register("t", frame)):
         with pytest.raises(kind, match=said):
             use()
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "said"),
+    ("arguments", "kind", "said"),
     [
         ({"name": 5}, InterfaceError, "the name of a DataFrame is a text, not 5"),
         ({"name": ""}, InterfaceError, "the name of a DataFrame is a text, not ''"),
@@ -113,9 +113,9 @@ def test_frames_that_cannot_be_read(engine, given, kind, said):
         ({"watermark": ("at", "10 seconds")}, ProgrammingError, "t has no column at"),
     ],
 )
-def test_arguments_of_register(engine, given, kind, said):
+def test_arguments_of_register(engine, arguments, kind, said):
     with pytest.raises(kind, match=said):
-        engine.register(**{"name": "t", "frame": pd.DataFrame({"ts": [1]})} | given)
+        engine.register(**{"name": "t", "frame": pd.DataFrame({"ts": [1]})} | arguments)
 
 
 class Unlike:
@@ -134,9 +134,9 @@ def test_a_frame_that_gives_no_arrow_table(engine):
 def test_integers_with_null_stay_integers_in_pandas(engine):
     large = 2**53 + 1
     query = engine.query(f"SELECT * FROM VALUES ({large}L, 1, 1.5D), (NULL, 2, NULL) AS t (a, b, `a`)")
-    found = query.to_pandas()
-    assert [str(kind) for kind in found.dtypes] == ["Int64", "int32", "float64"]
-    assert found.iloc[0, 0] == large and found.iloc[1, 0] is pd.NA
+    frame = query.to_pandas()
+    assert [str(kind) for kind in frame.dtypes] == ["Int64", "int32", "float64"]
+    assert frame.iloc[0, 0] == large and frame.iloc[1, 0] is pd.NA
 
 
 def test_polars_has_no_two_columns_of_one_name(engine, monkeypatch):
@@ -147,12 +147,12 @@ def test_polars_has_no_two_columns_of_one_name(engine, monkeypatch):
 
 
 def test_the_clause_over_a_frame_of_pandas(spark):
-    found = cepsql.match_recognize(pd.DataFrame({"a": [2, 1]}), "ORDER BY a MEASURES A.a AS x PATTERN (A)")
-    assert [row.x for row in found.collect()] == [1, 2]
+    matches = cepsql.match_recognize(pd.DataFrame({"a": [2, 1]}), "ORDER BY a MEASURES A.a AS x PATTERN (A)")
+    assert [row.x for row in matches.collect()] == [1, 2]
     with pytest.raises(InterfaceError, match="input is no DataFrame but int"):
         cepsql.match_recognize(5, "ORDER BY a PATTERN (A)")
     with pytest.raises(InterfaceError, match="the clause is a text, not 5"):
-        cepsql.match_recognize(found, 5)
+        cepsql.match_recognize(matches, 5)
 
 
 @pytest.mark.parametrize(

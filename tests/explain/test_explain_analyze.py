@@ -19,37 +19,41 @@ def engine(spark, tmp_path):
     lines = (f"{k},2026-01-01 {time},{x}\n" for k, time, x in (row.split(",") for row in ROWS))
     (folder / "0.csv").write_text("".join(lines))
     columns = "k STRING, ts TIMESTAMP, x INT"
-    with connect(spark, catalog=str(tmp_path / "catalog.db")) as found:
-        found.sql(f"CREATE TABLE events ({columns}) USING csv OPTIONS (path '{folder}')")
-        found.sql(
+    with connect(spark, catalog=str(tmp_path / "catalog.db")) as opened:
+        opened.sql(f"CREATE TABLE events ({columns}) USING csv OPTIONS (path '{folder}')")
+        opened.sql(
             f"CREATE STREAM stream ({columns}, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS) "
             f"USING csv OPTIONS (path '{folder}')"
         )
-        found.sql(f"CREATE VIEW rises AS {PATTERN.format('stream DEDUPLICATE (PARTITION BY k, ts ORDER BY ts)')}")
-        found.sql("CREATE QUERY fraud AS SELECT k FROM rises WHERE number < 9")
-        yield found
+        opened.sql(f"CREATE VIEW rises AS {PATTERN.format('stream DEDUPLICATE (PARTITION BY k, ts ORDER BY ts)')}")
+        opened.sql("CREATE QUERY fraud AS SELECT k FROM rises WHERE number < 9")
+        yield opened
 
 
-def told(answer) -> str:
+def answer_text(answer) -> str:
     return "\n".join(line for (line,) in answer.rows)
 
 
 def test_what_a_view_and_a_query_are(engine):
-    drawn = told(engine.sql("EXPLAIN QUERY fraud"))
+    drawn = answer_text(engine.sql("EXPLAIN QUERY fraud"))
     assert "PATTERN (A B)" in drawn and "○──[A]──[B]──◉" in drawn and "automaton" not in drawn
-    assert told(engine.sql("EXPLAIN PATTERN QUERY fraud")) == told(engine.sql("EXPLAIN PATTERN VIEW rises"))
+    assert answer_text(engine.sql("EXPLAIN PATTERN QUERY fraud")) == answer_text(
+        engine.sql("EXPLAIN PATTERN VIEW rises")
+    )
     key = engine.sql("EXPLAIN MATCH QUERY fraud FOR KEY ('a')")
-    assert told(key) == told(engine.sql("EXPLAIN MATCH SELECT * FROM rises FOR KEY ('a')"))
-    assert "rows 1 to 2" in told(key)
+    assert answer_text(key) == answer_text(engine.sql("EXPLAIN MATCH SELECT * FROM rises FOR KEY ('a')"))
+    assert "rows 1 to 2" in answer_text(key)
 
 
 @pytest.mark.parametrize(
     ("asked", "rows"), [("QUERY fraud", 3), (PATTERN.format("events"), 4)], ids=["stream", "table"]
 )
 def test_without_a_key_it_names_some(engine, asked, rows):
-    lines = told(engine.sql(f"EXPLAIN MATCH {asked}")).splitlines()
+    lines = answer_text(engine.sql(f"EXPLAIN MATCH {asked}")).splitlines()
     assert [line.strip() for line in lines[1:]] == [f"FOR KEY ('a')  {rows} rows", "FOR KEY ('b')  1 row"]
-    assert told(engine.sql(f"EXPLAIN MATCH {asked} {lines[2].strip().removesuffix('1 row')}")).startswith("pattern:")
+    assert answer_text(engine.sql(f"EXPLAIN MATCH {asked} {lines[2].strip().removesuffix('1 row')}")).startswith(
+        "pattern:"
+    )
 
 
 def test_the_keys_are_those_of_python_too(engine):
@@ -61,7 +65,7 @@ def test_the_keys_are_those_of_python_too(engine):
 def test_what_the_operators_of_a_running_query_have_done(engine):
     with pytest.raises(ProgrammingError, match="there is no query fruad"):
         engine.sql("EXPLAIN ANALYZE QUERY fruad")
-    assert "START QUERY fraud runs it\nQuery  stream" in told(engine.sql("EXPLAIN ANALYZE QUERY fraud"))
+    assert "START QUERY fraud runs it\nQuery  stream" in answer_text(engine.sql("EXPLAIN ANALYZE QUERY fraud"))
     engine.sql("START QUERY fraud")
     running = engine.home.reconciler._owned["fraud"].running
     running.process_available()
@@ -69,6 +73,6 @@ def test_what_the_operators_of_a_running_query_have_done(engine):
     assert done == [("__first_0", 5, 4), ("__match_1", 4, 1)]
     assert all(one.seconds > 0 < one.state_bytes for one in running.progress.operators)
     engine.sql("PAUSE QUERY fraud")
-    lines = told(engine.sql("EXPLAIN ANALYZE QUERY fraud"))
+    lines = answer_text(engine.sql("EXPLAIN ANALYZE QUERY fraud"))
     assert "query fraud: paused" in lines and "done: 5 rows in, 4 rows out" in lines and "done: 4 rows in" in lines
     assert re.search(r"batches: 1, .* the last took .*planning .*\nrows: read 5, late 0, malformed 0, out 1", lines)

@@ -32,14 +32,14 @@ def engine(spark, tmp_path_factory):
         file.write_text("".join(",".join(row) + "\n" for row in rows))
         # Spark takes files in the order of their times, and these are written in the same millisecond.
         os.utime(file, (1_000_000_000 + number, 1_000_000_000 + number))
-    found = connect(spark)
+    connected = connect(spark)
     columns = "k STRING, n DECIMAL(4, 1), ts TIMESTAMP, x INT"
-    found.sql(f"CREATE TABLE events ({columns}) USING csv OPTIONS (path '{folder}')")
-    found.sql(
+    connected.sql(f"CREATE TABLE events ({columns}) USING csv OPTIONS (path '{folder}')")
+    connected.sql(
         f"CREATE STREAM stream ({columns}, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS) "
         f"USING csv OPTIONS (path '{folder}', maxFilesPerTrigger '1')"
     )
-    return found
+    return connected
 
 
 def query(relation: str, clauses: str = PATTERN) -> str:
@@ -51,37 +51,47 @@ def taken(attempt) -> list[tuple[int, str]]:
 
 
 def test_a_table(engine):
-    told = engine.sql(query("events")).explain_match({"n": 1, "K": "a"})
-    assert told.key == (("k", "a"), ("n", "1.0"))
-    assert (told.rows, told.first, told.last) == (5, "2026-01-01 00:00:01", "2026-01-01 00:00:16")
-    assert (told.matches, told.without_event_time, told.watermark, told.open) == ((), 1, None, None)
-    assert list(map(taken, told.failed)) == [[(3, "A"), (4, "B")], [(5, "A")], [(1, "A")]]
-    (trial,) = told.best.trials
+    explanation = engine.sql(query("events")).explain_match({"n": 1, "K": "a"})
+    assert explanation.key == (("k", "a"), ("n", "1.0"))
+    assert (explanation.rows, explanation.first, explanation.last) == (5, "2026-01-01 00:00:01", "2026-01-01 00:00:16")
+    assert (explanation.matches, explanation.without_event_time, explanation.watermark, explanation.open) == (
+        (),
+        1,
+        None,
+        None,
+    )
+    assert list(map(taken, explanation.failed)) == [[(3, "A"), (4, "B")], [(5, "A")], [(1, "A")]]
+    (trial,) = explanation.best.trials
     assert [(part.sql, part.values, part.result) for part in trial.parts] == [("C.x > B.x", "1 > 9", "false")]
-    (trial,) = told.failed[2].trials
+    (trial,) = explanation.failed[2].trials
     assert [part.values for part in trial.parts] == ["7 > 1", "7 <> 7"]
     answer = engine.sql(f"EXPLAIN MATCH {query('events')} FOR KEY ('a', 1)")
-    assert "\n".join(line for (line,) in answer.rows) == str(told)
+    assert "\n".join(line for (line,) in answer.rows) == str(explanation)
 
 
 def test_a_stream_as_a_standing_query_sees_it(engine):
-    told = engine.sql(query("stream")).explain_match(("a", 1))
-    assert told.watermark == "2026-01-01 00:00:19"
-    assert [row.values[0] for row in told.late] == ["2026-01-01 00:00:15"]
-    assert (told.rows, told.without_event_time, told.waiting, told.matches) == (4, 1, (), ())
-    assert (taken(told.open), told.open.awaited) == ([(4, "A")], ("B",))
-    assert list(map(taken, told.failed)) == [[(3, "A")]]
+    explanation = engine.sql(query("stream")).explain_match(("a", 1))
+    assert explanation.watermark == "2026-01-01 00:00:19"
+    assert [row.values[0] for row in explanation.late] == ["2026-01-01 00:00:15"]
+    assert (explanation.rows, explanation.without_event_time, explanation.waiting, explanation.matches) == (
+        4,
+        1,
+        (),
+        (),
+    )
+    assert (taken(explanation.open), explanation.open.awaited) == ([(4, "A")], ("B",))
+    assert list(map(taken, explanation.failed)) == [[(3, "A")]]
 
 
 def test_what_a_standing_query_holds(engine, tmp_path):
     asked = engine.sql(query("stream"))
     with asked.start(lambda *_: None, checkpoint=str(tmp_path / "checkpoint")) as standing:
         standing.process_available()
-        told = standing.explain_match(("a", 1))
+        explanation = standing.explain_match(("a", 1))
         with pytest.raises(ProgrammingError, match=r"nothing is held of k = z, n = 1\.0"):
             standing.explain_match(("z", 1))
-    assert (told.rows, told.whole, told.watermark) == (1, False, "2026-01-01 00:00:19")
-    assert (taken(told.open), told.open.awaited) == ([(1, "A")], ("B",))
+    assert (explanation.rows, explanation.whole, explanation.watermark) == (1, False, "2026-01-01 00:00:19")
+    assert (taken(explanation.open), explanation.open.awaited) == ([(1, "A")], ("B",))
     waits = standing.explain_match(["b", 1])
     assert [row.values[0] for row in waits.waiting] == ["2026-01-01 00:00:20", "2026-01-01 00:00:24"]
     assert "rows: 1 that a match can still read" in str(waits)
@@ -99,15 +109,15 @@ PAIRS = """(SELECT l.k, l.n, l.ts, l.x FROM stream l JOIN stream r
 )
 def test_several_streams_and_what_other_operators_give(engine, tmp_path, relation, watermark, rows, waiting, late):
     asked = engine.sql(query(relation))
-    told = asked.explain_match(("a", 1))
-    assert (told.watermark, told.rows) == (f"2026-01-01 {watermark}", rows)
-    assert (len(told.waiting), len(told.late), told.matches) == (waiting, late, ())
+    explanation = asked.explain_match(("a", 1))
+    assert (explanation.watermark, explanation.rows) == (f"2026-01-01 {watermark}", rows)
+    assert (len(explanation.waiting), len(explanation.late), explanation.matches) == (waiting, late, ())
     with asked.start(lambda *_: None, checkpoint=str(tmp_path / "checkpoint")) as standing:
         standing.process_available()
         held = standing.explain_match(("a", 1))
-    assert (held.watermark, held.whole, held.open.awaited) == (told.watermark, False, told.open.awaited)
-    assert [row.values[0] for row in held.waiting] == [row.values[0] for row in told.waiting]
-    assert [row.variable for row in held.open.rows] == [row.variable for row in told.open.rows]
+    assert (held.watermark, held.whole, held.open.awaited) == (explanation.watermark, False, explanation.open.awaited)
+    assert [row.values[0] for row in held.waiting] == [row.values[0] for row in explanation.waiting]
+    assert [row.variable for row in held.open.rows] == [row.variable for row in explanation.open.rows]
 
 
 def test_what_cannot_be_explained(engine):

@@ -158,17 +158,17 @@ def _wait(seconds: float, input: Input) -> None:
 
 def wrong(read: dict[str, Callable[[], list[int]]], rows: int) -> dict[str, str]:
     """Return by name which rows of the input are missing, or there twice."""
-    found = {}
+    faults = {}
     for name, reader in read.items():
         try:
             counts = Counter(reader())
         except (Error, OSError, sqlite3.Error) as error:
-            found[name] = str(error)
+            faults[name] = str(error)
             continue
         missing, twice = [x for x in range(rows) if not counts[x]], [x for x in counts if counts[x] > 1]
         if missing or twice:
-            found[name] = f"{len(missing)} missing: {missing[:9]}, {len(twice)} twice: {twice[:9]}"
-    return found
+            faults[name] = f"{len(missing)} missing: {missing[:9]}, {len(twice)} twice: {twice[:9]}"
+    return faults
 
 
 def run(folder: Path, times: int, seed: str, server=None, broker: str | None = None) -> int:
@@ -209,16 +209,16 @@ def main() -> int:
     options.add_argument("--seed", default=None)
     options.add_argument("--postgresql", action="store_true")
     options.add_argument("--kafka", action="store_true")
-    given = options.parse_args()
-    seed = given.seed or str(random.SystemRandom().randrange(10**9))
+    arguments = options.parse_args()
+    seed = arguments.seed or str(random.SystemRandom().randrange(10**9))
     print(f"--seed {seed}")
     # The states are small, and in files all the same.
     cepsql.spark.checkpoint.checkpoint.StateFolder = functools.partial(StateFolder, least=1)
     folder = tempfile.mkdtemp(prefix="cepsql-disks-")
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(running_postgresql()) if given.postgresql else None
-        broker = stack.enter_context(running_broker()) if given.kafka else None
-        if run(Path(folder), given.times, seed, server, broker):
+        server = stack.enter_context(running_postgresql()) if arguments.postgresql else None
+        broker = stack.enter_context(running_broker()) if arguments.kafka else None
+        if run(Path(folder), arguments.times, seed, server, broker):
             print(f"all files are in {folder}")
             return 1
     shutil.rmtree(folder)

@@ -144,28 +144,28 @@ class Round:
         return Outcome(self._written(), self._counts())
 
     def _written(self) -> dict[str, Counter]:
-        found = {name: _files(self.folder / name, "parquet") for name in (*PARQUET, "late_a", "late_b")}
-        found["windows"] = _files(self.folder / "windows", "json")
-        found["plain"] = Counter(
+        rows_by_sink = {name: _files(self.folder / name, "parquet") for name in (*PARQUET, "late_a", "late_b")}
+        rows_by_sink["windows"] = _files(self.folder / "windows", "json")
+        rows_by_sink["plain"] = Counter(
             line for file in (self.folder / "plain").glob("*.csv") for line in file.read_text("utf-8").splitlines()
         )
         databases = DATABASES if self.server is not None else DATABASES | {"chain": "p.db"}
         for name in databases.keys() & set(self.queries):
-            found[name] = _rows(sqlite3.connect(self.folder / databases[name]).execute(f"SELECT * FROM {name}"))
+            rows_by_sink[name] = _rows(sqlite3.connect(self.folder / databases[name]).execute(f"SELECT * FROM {name}"))
         if self.server is not None and "chain" in self.queries:
-            found["chain"] = Counter(map(str, self._query(f"SELECT * FROM {self._schema}.chain")))
+            rows_by_sink["chain"] = Counter(map(str, self._query(f"SELECT * FROM {self._schema}.chain")))
         if self.broker is not None:
             # A batch that is done again is sent again, with the same match ids: those may come more than once.
-            found["topic"] = Counter(map(str, set(Topics(self.broker).records(self._schema))))
-        return found
+            rows_by_sink["topic"] = Counter(map(str, set(Topics(self.broker).records(self._schema))))
+        return rows_by_sink
 
     def _counts(self) -> dict[str, dict[str, int]]:
-        found = {}
+        counts = {}
         for path in sorted(self.folder.glob("checkpoint_*/progress.json")):
             totals = json.loads(path.read_text())["totals"]
             name = path.parent.name.removeprefix("checkpoint_")
-            found[name] = {key: totals[key] for key in _COUNTED if key not in _CHANGING.get(name, ())}
-        return found
+            counts[name] = {key: totals[key] for key in _COUNTED if key not in _CHANGING.get(name, ())}
+        return counts
 
     def _run_once(self, plan: tuple, names: list[str]) -> bool:
         """Run queries of these names once; return whether they came to their end. A plan says how they die."""
@@ -221,16 +221,16 @@ def _kill(handle: int) -> None:
         signal.pidfd_send_signal(handle, signal.SIGKILL)
 
 
-def differences(expected: Outcome, found: Outcome) -> list[str]:
+def differences(expected: Outcome, actual: Outcome) -> list[str]:
     """Return in what the sinks, the tables of late rows and the counts of two rounds differ."""
     said = []
     for name, rows in expected.written.items():
-        lost, more = rows - found.written[name], found.written[name] - rows
+        lost, more = rows - actual.written[name], actual.written[name] - rows
         if lost or more:
             said.append(f"{name}: {lost.total()} lost, {more.total()} too many, such as {[*lost, *more][:2]}")
     said += [
         f"{name} counted {numbers}, not {expected.counts[name]}"
-        for name, numbers in found.counts.items()
+        for name, numbers in actual.counts.items()
         if numbers != expected.counts[name]
     ]
     return said
@@ -301,8 +301,8 @@ def main() -> int:
     with rounds() as (folder, server, broker), remote(options.checkpoints) as place:
         begun = time.monotonic()
         if options.expected and options.expected.exists():
-            kept = json.loads(options.expected.read_text())
-            expected = Outcome({name: Counter(rows) for name, rows in kept["written"].items()}, kept["counts"])
+            outcome = json.loads(options.expected.read_text())
+            expected = Outcome({name: Counter(rows) for name, rows in outcome["written"].items()}, outcome["counts"])
         else:
             undisturbed = Round(folder / "undisturbed", server, broker, tuple(options.queries), *place)
             undisturbed.run(None)
@@ -312,10 +312,10 @@ def main() -> int:
             if options.expected:
                 options.expected.write_text(json.dumps({"written": expected.written, "counts": expected.counts}))
         while done < options.kills and time.monotonic() - begun < options.seconds:
-            found = Round(folder / f"round {done}", server, broker, tuple(options.queries), *place)
-            found.run(chance, min(options.per_round, options.kills - done), begun + options.seconds)
-            done += len(found.kills)
-            said = differences(expected, found.outcome())
+            killed = Round(folder / f"round {done}", server, broker, tuple(options.queries), *place)
+            killed.run(chance, min(options.per_round, options.kills - done), begun + options.seconds)
+            done += len(killed.kills)
+            said = differences(expected, killed.outcome())
             wrong += bool(said)
             print(
                 f"{done} kills, {time.monotonic() - begun:.0f} seconds",
@@ -324,9 +324,9 @@ def main() -> int:
                 flush=True,
             )
             if said:
-                kept = shutil.copytree(found.folder, Path(tempfile.mkdtemp(prefix="cepsql-kept-")), dirs_exist_ok=True)
-                print(f"  kept in {kept}, killed:", *found.kills, sep="\n    ", flush=True)
-            shutil.rmtree(found.folder)
+                copy = shutil.copytree(killed.folder, Path(tempfile.mkdtemp(prefix="cepsql-kept-")), dirs_exist_ok=True)
+                print(f"  kept in {copy}, killed:", *killed.kills, sep="\n    ", flush=True)
+            shutil.rmtree(killed.folder)
     servers = " and ".join(name for name, there in (("PostgreSQL", server), ("Kafka", broker)) if there)
     print(f"{done} kills with {servers or 'no server'}:", f"{wrong} rounds differ" if wrong else "all equal")
     return 1 if wrong else 0

@@ -77,7 +77,7 @@ def _row(chance: random.Random) -> str:
 
 def sample(child: int, folder: Path) -> Sample:
     """Return what the queries need now, in a folder of `soaking.py`, whose process id is given."""
-    found: Sample = {f"{who} {what}": 0.0 for who in WHO for what in ("MiB", "descriptors", "threads")}
+    figures: Sample = {f"{who} {what}": 0.0 for who in WHO for what in ("MiB", "descriptors", "threads")}
     for pid in descendants(child):
         process = Path(f"/proc/{pid}")
         try:
@@ -90,11 +90,11 @@ def sample(child: int, folder: Path) -> Sample:
             continue
         who = "driver" if pid == child else "Java" if name == "java" else "workers"
         for what, much in ({"MiB": resident} | held).items():
-            found[f"{who} {what}"] += much
+            figures[f"{who} {what}"] += much
     for kind in ("checkpoint", "late"):
         sizes = [_size(path) for path in folder.glob(f"{kind}_*/**/*")]
-        found |= {f"{kind} files": len(sizes), f"{kind} MiB": sum(sizes) / 2**20}
-    return found | json.loads((folder / "status.json").read_text())
+        figures |= {f"{kind} files": len(sizes), f"{kind} MiB": sum(sizes) / 2**20}
+    return figures | json.loads((folder / "status.json").read_text())
 
 
 def late_files(samples: list[Sample]) -> float:
@@ -102,7 +102,7 @@ def late_files(samples: list[Sample]) -> float:
     machine batches are fewer."""
     last = samples[-1]
     batches = last["batches"] - next(
-        found["batches"] for found in samples if found["seconds"] >= last["seconds"] - LATE_SECONDS
+        figures["batches"] for figures in samples if figures["seconds"] >= last["seconds"] - LATE_SECONDS
     )
     return last["late files"] / batches * 100 if batches else 0.0
 
@@ -114,13 +114,14 @@ def _size(path: Path) -> int:
         return 0
 
 
-def print_line(found: Sample, header: bool) -> None:
+def print_line(figures: Sample, header: bool) -> None:
     """Print a line of the curve: the minute, and each figure."""
     names = [name for drawn in DRAWN.values() for name in drawn]
     if header:
         print("  ".join(["minute", *names]))
     print(
-        "  ".join([f"{found['seconds'] / 60:6.1f}", *(f"{found[name]:{len(name)}.1f}" for name in names)]), flush=True
+        "  ".join([f"{figures['seconds'] / 60:6.1f}", *(f"{figures[name]:{len(name)}.1f}" for name in names)]),
+        flush=True,
     )
 
 
@@ -128,17 +129,17 @@ def growth(samples: list[Sample], name: str) -> tuple[float, float]:
     """Return the median of a figure in the third and in the last quarter of the time."""
     quarter = len(samples) // 4
     parts = samples[2 * quarter : 3 * quarter], samples[3 * quarter :]
-    third, last = (statistics.median(found[name] for found in part) for part in parts)
+    third, last = (statistics.median(figures[name] for figures in part) for part in parts)
     return third, last
 
 
 def draw(samples: list[Sample], path: Path) -> None:
     """Draw all figures over the minutes."""
     figure, drawings = stacked(len(DRAWN), 1.7)
-    minutes = [found["seconds"] / 60 for found in samples]
+    minutes = [figures["seconds"] / 60 for figures in samples]
     for axes, (title, names) in zip(drawings, DRAWN.items(), strict=True):
         for name in names:
-            axes.plot(minutes, [found[name] for found in samples], linewidth=1.2, label=name)
+            axes.plot(minutes, [figures[name] for figures in samples], linewidth=1.2, label=name)
         axes.set_ylim(bottom=0)
         axes.set_title(title, fontsize=10, loc="left")
         if len(names) > 1:
@@ -176,7 +177,7 @@ def main() -> int:
                 print_line(samples[-1], header=shown == 0)
                 shown += 1
             if options.samples:
-                options.samples.write_text("".join(json.dumps(found) + "\n" for found in samples))
+                options.samples.write_text("".join(json.dumps(figures) + "\n" for figures in samples))
             time.sleep(SAMPLE_SECONDS)
         if child.poll() is not None:
             print((folder / "log").read_text()[-3000:])

@@ -68,13 +68,13 @@ def status(spark, running: list[StandingQuery]) -> dict[str, float]:
     memory.gc()
     return {
         "Java heap MiB": memory.getHeapMemoryUsage().getUsed() / 2**20,
-        "state rows": sum(found.state_rows for found in progress),
-        "batch seconds": max(found.batch_seconds for found in progress),
-        "batches": sum(found.batches for found in progress),
-        "rows read": sum(found.rows_read for found in progress),
-        "rows out": sum(found.rows_out for found in progress),
-        "rows late": sum(found.rows_late for found in progress),
-        "rows malformed": sum(found.rows_malformed for found in progress),
+        "state rows": sum(one.state_rows for one in progress),
+        "batch seconds": max(one.batch_seconds for one in progress),
+        "batches": sum(one.batches for one in progress),
+        "rows read": sum(one.rows_read for one in progress),
+        "rows out": sum(one.rows_out for one in progress),
+        "rows late": sum(one.rows_late for one in progress),
+        "rows malformed": sum(one.rows_malformed for one in progress),
     }
 
 

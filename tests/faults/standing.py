@@ -143,7 +143,7 @@ def queries(folder: Path) -> dict[str, tuple[str, Sink]]:
     """Return the queries by name, each with its sink."""
     url = os.environ.get("FAULTS_POSTGRESQL")
     database = {"url": url, "schema": os.environ.get("FAULTS_SCHEMA", "public")} if url else {"path": f"{folder}/p.db"}
-    found = {
+    by_name = {
         "match": (MATCH, _sink("parquet", path=f"{folder}/match")),
         "unions": (UNION, _sink("sqlite", path=f"{folder}/s.db", table="unions", create_table="true")),
         "chain": (CHAIN, _sink("postgresql" if url else "sqlite", **database, table="chain", create_table="true")),
@@ -160,8 +160,8 @@ def queries(folder: Path) -> dict[str, tuple[str, Sink]]:
     }
     if broker := os.environ.get("FAULTS_KAFKA"):
         topic = os.environ["FAULTS_TOPIC"]
-        found["topic"] = (MATCH, _sink("kafka", **{"topic": topic, "kafka.bootstrap.servers": broker}))
-    return found
+        by_name["topic"] = (MATCH, _sink("kafka", **{"topic": topic, "kafka.bootstrap.servers": broker}))
+    return by_name
 
 
 def keep(rows, batch) -> None:

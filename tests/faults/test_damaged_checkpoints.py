@@ -111,11 +111,11 @@ def test_an_older_copy_is_refused_by_a_sink_that_is_ahead_of_it(spark, tmp_path,
     shutil.move(tmp_path / "newest", tmp_path / "checkpoint")
     go_on()
     if sink.format == "parquet":
-        found = [row.x for row in spark.read.parquet(f"{tmp_path}/out").collect()]
+        values = [row.x for row in spark.read.parquet(f"{tmp_path}/out").collect()]
     else:
         with sqlite3.connect(tmp_path / "out.db") as database:
-            found = [x for (x,) in database.execute("SELECT x FROM out")]
-    assert sorted(found) == [0, 1, 2, 3]
+            values = [x for (x,) in database.execute("SELECT x FROM out")]
+    assert sorted(values) == [0, 1, 2, 3]
 
 
 HOLDER = """
@@ -249,7 +249,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    everyday(((name, number) for name, given in DAMAGES.items() for number in range(len(given))), 3),
+    everyday(((name, number) for name, damages in DAMAGES.items() for number in range(len(damages))), 3),
 )
 def test_damage_of_any_file_is_told_as_that_of_the_checkpoint(spark, begun, copy, name, number):
     buckets = range(2) if "{}" in name else range(1)
@@ -260,8 +260,8 @@ def test_damage_of_any_file_is_told_as_that_of_the_checkpoint(spark, begun, copy
         (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
     with pytest.raises(OperationalError) as raised:
         run(query(spark, begun), copy)
-    told = str(file) if name.count("/") < 3 else str(copy)
-    assert told in raised.value.message
+    place = str(file) if name.count("/") < 3 else str(copy)
+    assert place in raised.value.message
     assert "replay the input" in raised.value.hint
 
 
@@ -379,9 +379,9 @@ def test_a_full_disk_ends_the_query_and_loses_nothing(spark, begun, copy, small_
     with pytest.raises(OperationalError, match=said):
         run(query(spark, begun), checkpoint)
     filling.unlink()
-    found = [row for table in tables for row in table.to_pylist()] + run(query(spark, begun), checkpoint)
+    matches = [row for table in tables for row in table.to_pylist()] + run(query(spark, begun), checkpoint)
     (begun / "in" / "8.csv").unlink()
-    assert [(row["a"], row["b"]) for row in found] == [(2, 3), (4, 5)]
+    assert [(row["a"], row["b"]) for row in matches] == [(2, 3), (4, 5)]
 
 
 def test_a_full_disk_of_the_sink_is_named(spark, tmp_path, small_disk):

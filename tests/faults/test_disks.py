@@ -40,11 +40,11 @@ GONE = "its disk is not mounted"
 def disk(request, tmp_path, monkeypatch):
     if not request.param:
         monkeypatch.setattr(os, "geteuid", lambda: 1)
-    found = Disk(tmp_path)
-    if request.param and not found.is_mounted:
+    opened = Disk(tmp_path)
+    if request.param and not opened.is_mounted:
         pytest.skip("nothing can be mounted here")
-    yield found
-    found.close()
+    yield opened
+    opened.close()
 
 
 class Queries:
@@ -131,8 +131,13 @@ def test_late_rows_wait_for_their_disk(spark, tmp_path, disk, late, at_mount_poi
     queries.run()
     put(tmp_path, 3, "13:00,5", "04:00,6")
     queries.run()
-    found = queries.engine.sql("SELECT reason, x FROM late_s").collect()
-    assert sorted(map(str, map(tuple, found))) == ["('late', 2)", "('late', 4)", "('late', 6)", "('malformed', None)"]
+    late_rows = queries.engine.sql("SELECT reason, x FROM late_s").collect()
+    assert sorted(map(str, map(tuple, late_rows))) == [
+        "('late', 2)",
+        "('late', 4)",
+        "('late', 6)",
+        "('malformed', None)",
+    ]
     assert [path.name[:5] for path in (folder / "_cepsql").iterdir()] == ["late-"]
 
 

@@ -18,7 +18,7 @@ def test_nothing_is_lost_or_doubled():
         expected = undisturbed.outcome()
         assert all(expected.written.values())
         assert expected.counts["match"]["rows_read"] == FILES * ROWS
-        found = Round(folder / "killed", server, broker)
-        found.run(draws("kills"), KILLS)
-        assert differences(expected, found.outcome()) == [], f"killed {found.kills}"
-        assert found.kills
+        killed = Round(folder / "killed", server, broker)
+        killed.run(draws("kills"), KILLS)
+        assert differences(expected, killed.outcome()) == [], f"killed {killed.kills}"
+        assert killed.kills

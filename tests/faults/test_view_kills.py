@@ -9,7 +9,7 @@ KILLS = 6
 
 @pytest.mark.nightly("it takes minutes")
 def test_no_read_sees_half_a_batch_and_no_subscription_loses_a_change(tmp_path):
-    found = Round(tmp_path / "views", draws("kills of views"))
-    found.run(KILLS, float("inf"))
-    assert found.errors == []
-    assert found.kills == KILLS and found.reads and found.changes
+    killed = Round(tmp_path / "views", draws("kills of views"))
+    killed.run(KILLS, float("inf"))
+    assert killed.errors == []
+    assert killed.kills == KILLS and killed.reads and killed.changes

@@ -99,12 +99,12 @@ class Server:
         self._process.wait()
 
     def _children(self) -> list[int]:
-        found = []
+        pids = []
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError, ValueError):
                 if int(stat.read_text().rpartition(")")[2].split()[1]) == self._process.pid:
-                    found.append(int(stat.parent.name))
-        return found
+                    pids.append(int(stat.parent.name))
+        return pids
 
 
 @dataclass
@@ -150,16 +150,16 @@ class Follower:
 
     def _step(self, subscription, until: threading.Event) -> None:
         first = self.token is None
-        found = subscription.poll()
-        if found is None:
+        changes = subscription.poll()
+        if changes is None:
             until.wait(0.02)
             return
-        names = [name for name in found.rows.column_names if name != "op"]
+        names = [name for name in changes.rows.column_names if name != "op"]
         keys = [names.index(name) for name in KEYS.get(self.view, names)]
-        for row in found.rows.to_pylist():
+        for row in changes.rows.to_pylist():
             values = tuple(row[name] for name in names)
             key, op = tuple(values[place] for place in keys), row["op"]
-            said = (self.view, op, values, self.rows.get(key), found.token)
+            said = (self.view, op, values, self.rows.get(key), changes.token)
             if op in ("-D", "-U"):
                 assert self.rows.pop(key, None) == values, said
             else:
@@ -167,8 +167,8 @@ class Follower:
                 self.rows[key] = values
             self.changes += 1
         # A snapshot comes in one piece or several, which have one token.
-        assert not first or found.token, found
-        self.token = found.token
+        assert not first or changes.token, changes
+        self.token = changes.token
 
 
 class Round:
@@ -294,9 +294,9 @@ class Round:
             assert len(counts) <= 1, (view, counts)
             self._goes_on(view, counts)
         for view, column in (("sizes", "n"), ("tops", "n")):
-            found = rows(f"SELECT cities, n FROM {view}")
-            assert len(found) <= 1 and all(row["cities"] == len(CITIES) for row in found), (view, found)
-            self._goes_on(view, {row[column] for row in found})
+            totals = rows(f"SELECT cities, n FROM {view}")
+            assert len(totals) <= 1 and all(row["cities"] == len(CITIES) for row in totals), (view, totals)
+            self._goes_on(view, {row[column] for row in totals})
         both = "SELECT SUM(n) AS n, SUM(total) AS total FROM counted UNION ALL SELECT SUM(n), SUM(total) FROM whole"
         one, other = rows(both)
         assert one == other, (one, other)
@@ -334,9 +334,9 @@ class Round:
         for view, rows in expected.items():
             while not self.errors:
                 with contextlib.suppress(OperationalError):
-                    if (found := self._rows(view)) == rows:
+                    if (actual := self._rows(view)) == rows:
                         break
-                    assert time.monotonic() < end, (view, found, rows)
+                    assert time.monotonic() < end, (view, actual, rows)
                 time.sleep(0.2)
         # The rows of the last file wait for a later watermark.
         while not self.errors and (met := len(self._rows("met"))) != (self.files - 1) * len(CITIES):
@@ -346,9 +346,9 @@ class Round:
             assert time.monotonic() < end, (large, self.files)
             time.sleep(0.2)
 
-    def _guarded(self, action, *given) -> None:
+    def _guarded(self, action, *arguments) -> None:
         try:
-            action(*given)
+            action(*arguments)
         except (AssertionError, Error) as error:
             self.errors.append(error)
 
@@ -362,18 +362,18 @@ def main() -> int:
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="cepsql-view-kills-"))
     begun = time.monotonic()
-    found = Round(folder, random.Random(options.seed))
-    found.run(options.kills, begun + options.seconds)
+    killed = Round(folder, random.Random(options.seed))
+    killed.run(options.kills, begun + options.seconds)
     print(
-        f"{found.kills} kills, {time.monotonic() - begun:.0f} seconds, {found.files} files, {found.reads} rounds of "
-        f"reads, {found.waits} tokens, {found.changes} changes in {found.returns} subscriptions:",
-        *(found.errors or ["all true"]),
+        f"{killed.kills} kills, {time.monotonic() - begun:.0f} seconds, {killed.files} files, {killed.reads} rounds of "
+        f"reads, {killed.waits} tokens, {killed.changes} changes in {killed.returns} subscriptions:",
+        *(killed.errors or ["all true"]),
     )
-    if found.errors:
+    if killed.errors:
         print(f"kept in {folder}")
     else:
         shutil.rmtree(folder)
-    return 1 if found.errors else 0
+    return 1 if killed.errors else 0
 
 
 if __name__ == "__main__":

@@ -119,8 +119,8 @@ class Reader:
         """Raise AssertionError if a reader sees other rows than those of the batches up to its position, or one that
         follows gets a row twice, too early or never."""
         try:
-            (found,) = read_views([Wanted(self._view, ("id",))])
-            assert found.rows.num_rows == (found.position.batch + 1) * PARTS * ROWS, found.position
+            (view_rows,) = read_views([Wanted(self._view, ("id",))])
+            assert view_rows.rows.num_rows == (view_rows.position.batch + 1) * PARTS * ROWS, view_rows.position
             self.follow()
             if self._chance.random() < RETURNS:
                 self._follower = None

@@ -61,7 +61,7 @@ def plan_lines(query: Query) -> list[str]:
     return [whole, *nodes]
 
 
-def given(engine: Engine, text: str) -> str:
+def outcome(engine: Engine, text: str) -> str:
     """Return what a text gives: runs, and the answers and plans, or told, and the message.
 
     Spark analyzes each query, as it does before it runs one: a function that it does not know is told.
@@ -90,21 +90,21 @@ def given(engine: Engine, text: str) -> str:
 
 @pytest.mark.parametrize("case", CASES)
 def test_statement(case, engine, folder, update):
-    check(case, given(engine, case.text).replace(str(folder), PATHS), update)
+    check(case, outcome(engine, case.text).replace(str(folder), PATHS), update)
 
 
 def test_an_unknown_function_does_not_run(engine):
     for text in ("SELECT no_such_function(price) FROM orders", "SELECT no_such_function(amount) FROM sales"):
-        assert given(engine, text).startswith("told\nthere is no function no_such_function")
+        assert outcome(engine, text).startswith("told\nthere is no function no_such_function")
 
 
 def test_each_refusal_says_what_to_write():
-    told = [case for case in (param.values[0] for param in CASES) if case.expected.startswith("told")]
-    neither = [case.text for case in told if "\n  hint: " not in case.expected]
+    refused = [case for case in (param.values[0] for param in CASES) if case.expected.startswith("told")]
+    neither = [case.text for case in refused if "\n  hint: " not in case.expected]
     assert neither == []
     # What the grammar expects is no direction, nor is the list of all statements.
     vague = ("\n  hint: expected ", "\n  hint: a statement begins with ", "\n  hint: settings: ")
-    assert [case.text for case in told if any(word in case.expected for word in vague)] == []
+    assert [case.text for case in refused if any(word in case.expected for word in vague)] == []
 
 
 def test_there_are_enough_of_each():

@@ -56,10 +56,10 @@ class Terminal:
         deadline = time.monotonic() + seconds
         with self._came:
             while True:
-                found = re.search(pattern, self._text[self._read :])
-                if found:
-                    self._read += found.end()
-                    return found
+                match = re.search(pattern, self._text[self._read :])
+                if match:
+                    self._read += match.end()
+                    return match
                 left = deadline - time.monotonic()
                 assert left > 0, f"{pattern} was not shown in\n{self._text[self._read :][-3000:]}"
                 self._came.wait(left)

@@ -139,8 +139,8 @@ def test_options_reach_the_engine(fake):
     argv = ["-c", "good", "--master", "local[3]", "--conf", "a.b=c=d", "-v", "n=5", "-v", "x=-1.50", "-v", "s=a b=c"]
     assert main([*argv, "-v", "t=TRUE", "-v", "z=null", "-v", "e="]) == 0
     assert fake.called == {"master": "local[3]", "conf": {"a.b": "c=d"}, "ansi": None, "catalog": None}
-    given = {name: repr(value) for name, value in fake.args[0].items()}
-    assert given == {"n": "5", "x": "Decimal('-1.50')", "s": "'a b=c'", "t": "True", "z": "None", "e": "''"}
+    arguments = {name: repr(value) for name, value in fake.args[0].items()}
+    assert arguments == {"n": "5", "x": "Decimal('-1.50')", "s": "'a b=c'", "t": "True", "z": "None", "e": "''"}
 
 
 @pytest.mark.parametrize(

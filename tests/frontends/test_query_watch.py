@@ -39,7 +39,7 @@ RATE = {"batches": 3, "rows_per_second": 1210.4, "bound": 94_000_000, "state_row
     ],
 )  # fmt: skip
 def test_the_toolbar(states, said):
-    assert summarized({found.name: found for found in states}) == said
+    assert summarized({one.name: one for one in states}) == said
 
 
 class Engine:
@@ -49,7 +49,7 @@ class Engine:
         self.states = states
 
     def query_states(self) -> dict[str, QueryState]:
-        return {found.name: found for found in self.states}
+        return {one.name: one for one in self.states}
 
 
 def wait_for(condition) -> None:

@@ -57,10 +57,10 @@ def test_a_drained_stream_ends_by_itself():
     assert engine.prepared["s"].started[0].stopped.is_set()
 
 
-@pytest.mark.parametrize(("own", "given", "rows"), [(3, None, 3), (None, 2, 2), (4, 2, 2), (2, 4, 2), (0, None, 0)])
-def test_the_smaller_limit_ends_a_stream(own, given, rows):
+@pytest.mark.parametrize(("own", "limit", "rows"), [(3, None, 3), (None, 2, 2), (4, 2, 2), (2, 4, 2), (0, None, 0)])
+def test_the_smaller_limit_ends_a_stream(own, limit, rows):
     query = stream(numbers(1), numbers(2, 3, 4, 5), limit=own)
-    out, err, _ = play({"s": query}, "s", limit=given)
+    out, err, _ = play({"s": query}, "s", limit=limit)
     assert out.split() == ["n", *map(str, range(1, rows + 1))]
     assert err.startswith(f"limit reached: {rows} rows, ")
     assert query.started[0].stopped.is_set()

@@ -331,10 +331,10 @@ def test_a_form_breaks_between_its_clauses():
     for topic in TOPICS:
         lines = statement_help(topic).splitlines()
         assert all(len(line) <= 80 for line in lines), topic
-    told = statement_help("CREATE QUERY")
+    help_text = statement_help("CREATE QUERY")
     assert (
         "[INTO name]\n      [OPTIONS (key 'value', ...)] [FROM SAVEPOINT 'text' | new checkpoint]\n      AS query"
-        in told
+        in help_text
     )
 
 
@@ -369,9 +369,9 @@ def test_the_examples_of_the_help_are_statements(name):
 
 
 def test_the_help_knows_every_statement_and_every_word_of_the_grammar():
-    told = {rule for topic in TOPICS.values() for rule in topic.rules}
-    assert set(statement_rules()) <= told
-    assert set(rules()) - {"script", "statement"} == set().union(*map(used_rules, told))
+    topic_rules = {rule for topic in TOPICS.values() for rule in topic.rules}
+    assert set(statement_rules()) <= topic_rules
+    assert set(rules()) - {"script", "statement"} == set().union(*map(used_rules, topic_rules))
     words = keywords_of(rules())
     assert {"HEARTBEAT", "SAVEPOINT", "UNMATCHED", "ANALYZE", "LATENESS"} <= words
     assert [word for word in words if word not in set().union(*map(topic_keywords, TOPICS))] == []
@@ -383,7 +383,7 @@ def test_a_form_has_the_words_of_its_rules(name):
     """A form says all of a rule but what other topics do."""
     shown = statement_help(name)
     own = set().union(*(used_rules(rule, {r for t in TOPICS.values() for r in t.rules}) for rule in TOPICS[name].rules))
-    elsewhere = {rule for known, topic in TOPICS.items() if known != name for rule in topic.rules}
+    elsewhere = {rule for title, topic in TOPICS.items() if title != name for rule in topic.rules}
     missing = [word for word in keywords_of(own - elsewhere) if not re.search(rf"\b{word}\b", shown.replace("_", " "))]
     assert [word for word in missing if "_" not in word] == []
     assert max(map(len, shown.splitlines())) <= 80

@@ -171,7 +171,7 @@ def test_a_line_of_a_view_is_not_taken_for_one_of_the_script(project, capsys):
 
 
 def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
-    monkeypatch.setattr(cepsql.engine, "connect", lambda given=None, **_: connect(given or spark))
+    monkeypatch.setattr(cepsql.engine, "connect", lambda session=None, **_: connect(session or spark))
     text = (project / "rising.test").read_text()
     (project / "rising.test").write_text(text.replace("ACME|1.0|2.5", "ACME|1.0|3.5"))
     assert main(["test", "."]) == 1
@@ -202,7 +202,7 @@ def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
     ],
 )
 def test_a_file_that_is_no_test(tmp_path, capsys, monkeypatch, spark, text, said):
-    monkeypatch.setattr(cepsql.engine, "connect", lambda given=None, **_: connect(given or spark))
+    monkeypatch.setattr(cepsql.engine, "connect", lambda session=None, **_: connect(session or spark))
     (tmp_path / "a.test").write_text(text)
     assert main(["test", str(tmp_path / "a.test")]) == 1
     assert said in capsys.readouterr().out

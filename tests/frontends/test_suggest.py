@@ -19,7 +19,7 @@ CREATED = "CREATE STREAM s (a INT) USING"
 MATCH = "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts "
 
 
-def found(text: str) -> list[str]:
+def suggestions(text: str) -> list[str]:
     before, _, after = text.partition("|")
     return [item.text for item in suggest(before, after, RELATIONS, FUNCTIONS, ["cepsql.scan"], ["fraud"], ["alerts"])]
 
@@ -102,7 +102,7 @@ def found(text: str) -> list[str]:
     ],
 )
 def test_the_first_suggestions(text, first):
-    assert found(text)[: len(first)] == first
+    assert suggestions(text)[: len(first)] == first
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_the_first_suggestions(text, first):
     ],
 )
 def test_where_nothing_is_suggested(text):
-    assert not [name for name in found(text) if name in ("ticks", "sym", "SELECT", "FROM", "STREAMS")]
+    assert not [name for name in suggestions(text) if name in ("ticks", "sym", "SELECT", "FROM", "STREAMS")]
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,5 @@ def test_what_tab_makes_of_a_text(text, completed, tmp_path, monkeypatch):
     for name in ("in.sql", ".hidden", "inner/one.sql"):
         (tmp_path / name).touch()
     completer = SqlCompleter(lambda: RELATIONS, lambda: FUNCTIONS, lambda: ["fraud"])
-    found = completer.get_completions(Document(text), CompleteEvent())
-    assert [text[: len(text) + item.start_position] + item.text for item in found] == completed
+    completions = completer.get_completions(Document(text), CompleteEvent())
+    assert [text[: len(text) + item.start_position] + item.text for item in completions] == completed

@@ -170,9 +170,9 @@ def java_below(parent: int) -> int:
     children = [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
     table = [line.split(None, 2) for line in listed.splitlines()]
-    below, found = {parent, *children}, []
+    below, pids = {parent, *children}, []
     for pid, ppid, name in table:
         if int(ppid) in below:
             below.add(int(pid))
-            found += [int(pid)] if name == "java" else []
-    return found[0]
+            pids += [int(pid)] if name == "java" else []
+    return pids[0]

@@ -19,13 +19,13 @@ class Growing:
     """A statement that gives 1, then 2, and so on, and fails instead after so many times."""
 
     def __init__(self, good: int):
-        self.good, self.given = good, 0
+        self.good, self.executed = good, 0
 
     def __call__(self, text):
-        self.given += 1
-        if self.given > self.good:
+        self.executed += 1
+        if self.executed > self.good:
             return DataError("no more")
-        return FakeQuery([("n", "bigint")], [numbers(self.given)], streaming=False)
+        return FakeQuery([("n", "bigint")], [numbers(self.executed)], streaming=False)
 
 
 def press_when(condition) -> None:
@@ -45,11 +45,11 @@ def watched(statement, command: str, then: str = "") -> tuple[list[str], str, st
     return engine.seen, out, err
 
 
-@pytest.mark.parametrize(("times", "given"), [(0, 1), (1, 2), (3, 4)])
-def test_it_ends_after_so_many_times(times, given):
+@pytest.mark.parametrize(("times", "executions"), [(0, 1), (1, 2), (3, 4)])
+def test_it_ends_after_so_many_times(times, executions):
     seen, out, err = watched(Growing(99), f"\\watch 0.01 {times}", f"r;{ENTER}")
-    assert seen == ["q"] * given + ["r"]
-    assert out == "".join(f"n\n{number + 1}\n" for number in range(given))
+    assert seen == ["q"] * executions + ["r"]
+    assert out == "".join(f"n\n{number + 1}\n" for number in range(executions))
     assert err.count("again in 0.01 s; Ctrl-C ends it") == max(times - 1, 0)
     assert "the prompt is back" in err
 
@@ -62,7 +62,7 @@ def test_it_ends_with_the_first_failure():
 
 def test_ctrl_c_ends_it_between_two_times():
     statement = Growing(99)
-    press_when(lambda: statement.given >= 3)
+    press_when(lambda: statement.executed >= 3)
     seen, _, err = watched(statement, "\\watch 0.05", f"r;{ENTER}")
     assert seen[-1] == "r"
     assert 3 <= seen.count("q") < 99
@@ -71,9 +71,9 @@ def test_ctrl_c_ends_it_between_two_times():
 
 def test_ctrl_c_ends_it_while_the_statement_runs():
     first, later = FakeQuery([("n", "bigint")], [numbers(1)], streaming=False), endless()
-    given = iter([first, later])
+    results = iter([first, later])
     press_when(lambda: later.started and later.started[0].progress.batches)
-    seen, _, err = watched(lambda _: next(given), "\\watch", f"r;{ENTER}")
+    seen, _, err = watched(lambda _: next(results), "\\watch", f"r;{ENTER}")
     assert seen == ["q", "q", "r"]
     assert "stopped: " in err
     assert "the prompt is back" in err

@@ -37,7 +37,7 @@ class Topics:
         from confluent_kafka import Consumer, TopicPartition
 
         consumer = Consumer({"bootstrap.servers": self.address, "group.id": "tests", "enable.auto.commit": False})
-        found = []
+        records = []
         try:
             for partition in consumer.list_topics(topic).topics[topic].partitions:
                 first, end = consumer.get_watermark_offsets(TopicPartition(topic, partition))
@@ -48,11 +48,11 @@ class Topics:
                         key = message.key()
                         value = message.value()
                         texts = [None if data is None else data.decode() for data in (key, value)]
-                        found.append((texts[0], texts[1]))
+                        records.append((texts[0], texts[1]))
                         first = message.offset() + 1
         finally:
             consumer.close()
-        return found
+        return records
 
     def delete(self, topic: str) -> None:
         self._admin.delete_topics([topic])[topic].result()
@@ -91,5 +91,5 @@ class Topics:
 
     def options(self, topic: str, **more: str) -> str:
         """Return the OPTIONS of a source over a topic."""
-        given = {"kafka.bootstrap.servers": self.address, "subscribe": topic, **more}
-        return f"OPTIONS ({', '.join(f'{name} {value!r}' for name, value in given.items())})"
+        options = {"kafka.bootstrap.servers": self.address, "subscribe": topic, **more}
+        return f"OPTIONS ({', '.join(f'{name} {value!r}' for name, value in options.items())})"

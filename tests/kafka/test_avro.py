@@ -56,13 +56,13 @@ def test_values_are_read_and_what_does_not_fit_is_counted(engine, topics, tmp_pa
                      WATERMARK FOR at AS at)
                    USING kafka {topics.options(topic)} FORMAT avro OPTIONS ({options}) FROM EARLIEST
                    LATE ROWS INTO late USING json OPTIONS (path '{tmp_path}')""")
-    found = []
+    output = []
     query = engine.query("""SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at
                               MEASURES A.id AS top, LAST(DOWN.price) AS low, UP.key AS key
                               PATTERN (A DOWN+ UP) DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price))""")
-    with query.start(lambda rows, _: found.extend(rows.to_pylist()), drain=True) as standing:
+    with query.start(lambda rows, _: output.extend(rows.to_pylist()), drain=True) as standing:
         standing.await_(120)
-    assert [(row["symbol"], row["top"], float(row["low"]), row["key"]) for row in found] == [("ä", 0, 1.5, "k")]
+    assert [(row["symbol"], row["top"], float(row["low"]), row["key"]) for row in output] == [("ä", 0, 1.5, "k")]
     progress = standing.progress
     assert (progress.rows_read, progress.rows_used, progress.rows_malformed) == (5 + len(wrong), 5, len(wrong))
     assert [row.reason for row in engine.sql("SELECT reason FROM late").collect()] == ["malformed"] * len(wrong)
@@ -74,10 +74,10 @@ def test_a_record_of_nulls_is_one(engine, topics):
     topics.put(topic, number(0), number(1) + number(-5), b"", number(1), number(1) + number(2**40))
     engine.sql(f"""CREATE STREAM s (x INT) USING kafka {topics.options(topic)} FORMAT avro OPTIONS (schema '{schema}')
                    FROM EARLIEST""")
-    found = []
-    with engine.query("SELECT x FROM s").start(lambda rows, _: found.extend(rows.to_pylist()), drain=True) as standing:
+    output = []
+    with engine.query("SELECT x FROM s").start(lambda rows, _: output.extend(rows.to_pylist()), drain=True) as standing:
         standing.await_(120)
-    assert found == [{"x": None}, {"x": -5}]
+    assert output == [{"x": None}, {"x": -5}]
     # Two are cut short, and one is no INT.
     assert (standing.progress.rows_read, standing.progress.rows_malformed) == (5, 3)
 

@@ -22,11 +22,11 @@ class Broker:
     def list_offsets(self, wanted, **_):
         self.asked += 1
         offsets = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        found = {}
+        futures = {}
         for partition in wanted:
-            found[partition] = Future()
-            found[partition].set_result(SimpleNamespace(offset=offsets[partition.partition]))
-        return found
+            futures[partition] = Future()
+            futures[partition].set_result(SimpleNamespace(offset=offsets[partition.partition]))
+        return futures
 
 
 @pytest.fixture

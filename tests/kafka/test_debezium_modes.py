@@ -91,9 +91,9 @@ def test_files_and_kafka_tell_the_same(spark, topics, tmp_path, mode, with_schem
             begin = " FROM EARLIEST" if source.startswith("kafka") else ""
             engine.sql(f"CREATE OR REPLACE STREAM o (id BIGINT, {KINDS}, PRIMARY KEY (id)) USING {source} "
                        f"FORMAT debezium OPTIONS ({options}){begin}")  # fmt: skip
-            found: list[dict] = []
+            output: list[dict] = []
             query = engine.query(f"SELECT id, {shown}, bytes AS raw FROM o EMIT CHANGES")
-            with query.start(lambda rows, _, found=found: found.extend(rows.to_pylist()), drain=True) as standing:
+            with query.start(lambda rows, _, output=output: output.extend(rows.to_pylist()), drain=True) as standing:
                 standing.await_()
-            assert sorted(({n: v for n, v in row.items() if n != "op"} for row in found), key=str) == expected, source
+            assert sorted(({n: v for n, v in row.items() if n != "op"} for row in output), key=str) == expected, source
             assert standing.progress.rows_malformed == 1

@@ -36,5 +36,5 @@ def test_the_guide_sends_an_alert(topics, spark, tmp_path, monkeypatch):
         assert engine.queries["card_tests"].progress["rows_malformed"] == 1
         assert [row.record for row in engine.query("SELECT record FROM rejected").collect()] == ["no payment"]
     ((key, alert),) = topics.records("alerts")
-    found = json.loads(alert)
-    assert (found.pop("id"), found) == (key, {"card": "4001", "tries": 2, "amount": 899.0})
+    fields = json.loads(alert)
+    assert (fields.pop("id"), fields) == (key, {"card": "4001", "tries": 2, "amount": 899.0})

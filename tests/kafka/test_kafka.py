@@ -54,10 +54,10 @@ def define(engine, topics, topic, more="", after="FROM EARLIEST", **options):
 
 def drained(query, **more):
     """Return the rows of a query over what is there, and its progress."""
-    found = []
-    with query.start(lambda rows, batch: found.extend(rows.to_pylist()), drain=True, **more) as standing:
+    output = []
+    with query.start(lambda rows, batch: output.extend(rows.to_pylist()), drain=True, **more) as standing:
         standing.await_()
-    return sorted(map(repr, found)), standing.progress
+    return sorted(map(repr, output)), standing.progress
 
 
 def over_files(engine, folder, texts):
@@ -76,8 +76,8 @@ def test_matches_over_a_topic_are_those_over_files(engine, topics, tmp_path):
     define(engine, topics, topic)
     query = engine.sql(MATCH)
     assert query.scan_obstacle(engine.spark) is None
-    found, progress = drained(query)
-    assert rows and found == rows
+    output, progress = drained(query)
+    assert rows and output == rows
     assert (progress.rows_read, progress.rows_used) == (counted.rows_read, 900)
     if is_night():
         engine.sql("SET cepsql.scan = spark")
@@ -85,9 +85,9 @@ def test_matches_over_a_topic_are_those_over_files(engine, topics, tmp_path):
         engine.sql("RESET cepsql.scan")
     # Micro-batches that are cut from all partitions leave none behind.
     define(engine, topics, topic, maxOffsetsPerTrigger="250")
-    found, progress = drained(engine.sql(MATCH))
+    output, progress = drained(engine.sql(MATCH))
     assert (progress.rows_read, progress.rows_used, progress.rows_late) == (900, 900, 0) and progress.batches > 3
-    assert found == rows
+    assert output == rows
 
 
 @pytest.mark.nightly("it has many batches")
@@ -104,8 +104,8 @@ def test_what_transactions_wrote_is_read_where_they_were_committed(engine, topic
     ids = [json.loads(text)["id"] for part, commit in zip(parts, committed, strict=True) if commit for text in part]
     for limit in ({}, {"maxOffsetsPerTrigger": "25"}):
         define(engine, topics, topic, **limit)
-        found, progress = drained(engine.sql("SELECT id FROM ticks"))
-        assert found == sorted(repr({"id": id}) for id in ids) and progress.rows_read == len(ids)
+        output, progress = drained(engine.sql("SELECT id FROM ticks"))
+        assert output == sorted(repr({"id": id}) for id in ids) and progress.rows_read == len(ids)
 
 
 def test_a_restart_goes_on_where_it_was(engine, topics, tmp_path):
@@ -113,15 +113,15 @@ def test_a_restart_goes_on_where_it_was(engine, topics, tmp_path):
     rows, _ = over_files(engine, tmp_path / "files", texts)
     topic = topics.new()
     define(engine, topics, topic, after="FROM LATEST")
-    query, found = engine.sql(MATCH), []
+    query, output = engine.sql(MATCH), []
     topics.put(topic, events(1)[0])
     for part in (texts[:150], texts[150:]):
-        with query.start(lambda rows, b: found.extend(rows.to_pylist()), checkpoint=str(tmp_path / "c")) as standing:
+        with query.start(lambda rows, b: output.extend(rows.to_pylist()), checkpoint=str(tmp_path / "c")) as standing:
             standing.process_available()
             topics.put(topic, *part)
             standing.process_available()
-    query.start(lambda rows, b: found.extend(rows.to_pylist()), checkpoint=str(tmp_path / "c"), drain=True).await_()
-    assert sorted(map(repr, found)) == rows
+    query.start(lambda rows, b: output.extend(rows.to_pylist()), checkpoint=str(tmp_path / "c"), drain=True).await_()
+    assert sorted(map(repr, output)) == rows
     assert standing.progress.rows_read == 300
 
 
@@ -134,14 +134,14 @@ def test_what_does_not_fit_is_counted_and_kept(engine, topics, tmp_path):
     engine.sql(f"""CREATE STREAM ticks ({COLUMNS}, key STRING METADATA) USING kafka {topics.options(topic)} FORMAT json
                    FROM EARLIEST LATE ROWS INTO late USING json OPTIONS (path '{tmp_path}')""")
     query = engine.sql(MATCH)
-    _, kept = drained(query)
+    _, late_progress = drained(query)
     late = engine.sql("SELECT reason, record, key FROM late").collect()
     assert {row.reason for row in late} == {"malformed"} and {row.key for row in late} == {"k"}
     shown = [None if value is None else value.decode(errors="replace") for value in wrong]
     assert sorted(map(repr, (row.record for row in late))) == sorted(map(repr, shown))
     define(engine, topics, topic, more=", key STRING METADATA")
     _, counted = drained(engine.sql(MATCH))
-    for progress in (kept, counted):
+    for progress in (late_progress, counted):
         assert (progress.rows_read, progress.rows_malformed) == (11, 8)
         assert progress.rows_used + progress.rows_late == 3
     _, plain = drained(engine.sql("SELECT id FROM ticks"))
@@ -232,10 +232,10 @@ def test_a_record_without_a_value_ends_a_version(engine, topics):
               LEFT JOIN rates FOR SYSTEM_TIME AS OF a.ts AS r ON a.k = r.k"""
     lines = [line.strip() for (line,) in engine.sql(f"EXPLAIN LOGICAL {text}").rows]
     assert "delete when: n < 0 OR the record has no value" in lines
-    found, progress = drained(engine.sql(text))
+    output, progress = drained(engine.sql(text))
     expected = {(at, "x"): (1 if at < 3 else None if at < 5 else 5) for at in range(1, 7)}
     expected |= {(at, "y"): (1 if at < 6 else None) for at in range(1, 7)}
-    assert found == sorted(repr({"at": at, "k": k, "n": n}) for (at, k), n in expected.items())
+    assert output == sorted(repr({"at": at, "k": k, "n": n}) for (at, k), n in expected.items())
     assert (progress.inputs["rates"].read, progress.inputs["rates"].used) == (6, 6)
 
 

@@ -92,8 +92,8 @@ def test_ranges_are_read_whole_and_in_order(faults, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(read_records, "_AT_ONCE", data.draw(st.sampled_from([10_000, 20, 3])))
         patch.setattr(read_records, "_MOST_WAITING", data.draw(st.sampled_from([10**9, 50])))
-        found = read(patch, consumer, *ranges)
-    assert found == [(p, offset) for p, begin, end in ranges for offset in held[p] if begin <= offset < end]
+        records = read(patch, consumer, *ranges)
+    assert records == [(p, offset) for p, begin, end in ranges for offset in held[p] if begin <= offset < end]
 
 
 def test_partitions_are_read_at_the_same_time_where_they_are_small(monkeypatch):
@@ -114,8 +114,8 @@ def test_offsets_without_records_are_asked_for_once_more_and_not_again(monkeypat
 def test_a_partition_that_ends_before_its_range_has_lost_records(monkeypatch):
     with pytest.raises(OperationalError, match="are gone from Kafka: offsets 3 to 4"):
         read(monkeypatch, Consumer("short", {0: ([0, 1, 2], 3)}), (0, 0, 5))
-    found = read(monkeypatch, Consumer("short", {0: ([0, 1, 2], 3)}), (0, 0, 5), fail_on_loss=False)
-    assert found == [(0, 0), (0, 1), (0, 2)]
+    records = read(monkeypatch, Consumer("short", {0: ([0, 1, 2], 3)}), (0, 0, 5), fail_on_loss=False)
+    assert records == [(0, 0), (0, 1), (0, 2)]
 
 
 @pytest.mark.parametrize("failure", [None, KafkaException(KafkaError(KafkaError._TIMED_OUT))])

@@ -95,8 +95,8 @@ def _emit(clause: EmitClause | None) -> list[str]:
     if clause is None:
         return []
     lengths = ("every", clause.every), ("lateness", clause.lateness)
-    spoken = [f" {word} {_sql(length)}" for word, length in lengths if length is not None]
-    return [f"  emit: {clause.kind}{''.join(spoken)}"]
+    parts = [f" {word} {_sql(length)}" for word, length in lengths if length is not None]
+    return [f"  emit: {clause.kind}{''.join(parts)}"]
 
 
 def _windows(clause: WindowClause) -> list[str]:
@@ -154,9 +154,9 @@ def _source(create: CreateSource) -> list[str]:
     if create.watermark is not None:
         mark = create.watermark
         clauses = ("ahead", "reference", "idle", "punctuation", "heartbeat", "late_alert")
-        given = [f" {name} {_sql(value)}" for name in clauses if (value := getattr(mark, name)) is not None]
-        given += [f" producer {mark.producer.text}"] if mark.producer is not None else []
-        lines.append(f"  watermark {mark.column.text}: {_sql(mark.expression)}{''.join(given)}")
+        parts = [f" {name} {_sql(value)}" for name in clauses if (value := getattr(mark, name)) is not None]
+        parts += [f" producer {mark.producer.text}"] if mark.producer is not None else []
+        lines.append(f"  watermark {mark.column.text}: {_sql(mark.expression)}{''.join(parts)}")
     lines.append(f"  using {create.format}")
     lines += [f"    {key} = {value!r}" for key, value in create.options]
     if create.value is not None:

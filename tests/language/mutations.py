@@ -118,12 +118,12 @@ def mutation(random: Random) -> Statement:
 
 
 def _in_order(path: Path, texts: list[str]) -> list[Statement]:
-    found, before = [], ""
+    ordered, before = [], ""
     for text in texts:
-        found.append(Statement(path, before, text))
+        ordered.append(Statement(path, before, text))
         if re.search(r"\bCREATE\b", text):
             before += text.rstrip().rstrip(";") + ";\n"
-    return found
+    return ordered
 
 
 def _changed(random: Random, tokens: list[str]) -> list[str]:

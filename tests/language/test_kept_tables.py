@@ -32,8 +32,8 @@ def test_they_are_kept_for_this_user_alone(file):
     made = parse._lark()
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     parse._lark.cache_clear()
-    kept = parse._lark()
-    assert kept is not made and kept.source_path == "<deserialized>"
+    loaded = parse._lark()
+    assert loaded is not made and loaded.source_path == "<deserialized>"
 
 
 def written_by_others(file: Path) -> None:

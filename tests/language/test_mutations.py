@@ -70,13 +70,13 @@ def prepared(statement: Statement) -> Engine:
 @cache
 def relations(definitions: str) -> tuple[Relation, ...]:
     """Return the relations of the shared catalog, with those that definitions add."""
-    known = connect(NoSpark())
+    connected = connect(NoSpark())
     for relation in engine().catalog:
-        known.catalog.add(relation)
+        connected.catalog.add(relation)
     definitions = re.sub(r"\bCREATE (STREAM|TABLE|VIEW)\b", r"CREATE OR REPLACE \1", definitions)
     try:
-        for _ in known.execute(definitions):
+        for _ in connected.execute(definitions):
             pass
     except Error:
         pass
-    return tuple(known.catalog)
+    return tuple(connected.catalog)

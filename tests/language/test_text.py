@@ -91,9 +91,9 @@ MATCH = "SELECT * FROM ticks MATCH_RECOGNIZE ("
     ],
 )
 def test_expected(text, some, none):
-    found = expected(text)
-    assert some <= found
-    assert not none & found
+    terminals = expected(text)
+    assert some <= terminals
+    assert not none & terminals
 
 
 @pytest.mark.parametrize("text", ["SHOW SHOW", "SELECT )", "CREATE TABLE a b", f"{MATCH}DEFINE A AS x"])

@@ -40,9 +40,9 @@ def test_streams_give_what_tables_give(file, engines):
     streams, tables = engines
     expected = tables.query(text).arrow()
     with streams.query(text).start(drain=True) as standing:
-        found = [row for table in standing.rows() for row in table.to_pylist()]
+        output = [row for table in standing.rows() for row in table.to_pylist()]
     wanted = Counter(map(repr, expected.to_pylist()))
-    assert contents(found) == wanted
+    assert contents(output) == wanted
     assert wanted
 
 
@@ -51,12 +51,12 @@ def test_windows_of_the_clock_count_every_bid(engines, events):
     columns = f"{auction_house.COLUMNS['bid']}, seen TIMESTAMP AS PROCTIME(), WATERMARK FOR seen AS seen"
     streams.sql(f"CREATE STREAM bid_by_clock ({columns}) USING csv OPTIONS (path '{events / 'bid'}')")
     with streams.query((OTHERS / "q12.sql").read_text("utf-8")).start(drain=True) as standing:
-        found: Counter = Counter()
+        bids: Counter = Counter()
         for table in standing.rows():
             for row in table.to_pylist():
                 assert row["window_end"] - row["window_start"] == timedelta(seconds=10)
-                found[row["bidder"]] += row["bids"]
-    assert found == dict(tables.query("SELECT bidder, COUNT(*) FROM bid GROUP BY bidder").collect())
+                bids[row["bidder"]] += row["bids"]
+    assert bids == dict(tables.query("SELECT bidder, COUNT(*) FROM bid GROUP BY bidder").collect())
 
 
 def contents(rows: list[dict]) -> Counter:

@@ -32,7 +32,7 @@ END = {"t": END_OF_TIME, "bucket": 0}
 
 @st.composite
 def batches(draw):
-    found, number = [], 0
+    drawn, number = [], 0
     for n in range(draw(st.integers(1, 6))):
         sides = []
         for side in range(2):
@@ -43,8 +43,8 @@ def batches(draw):
                 rows.append(row | {"o0": draw(st.booleans())} if side else row)
                 number += 1
             sides.append(rows)
-        found.append(sides)
-    return found
+        drawn.append(sides)
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -96,18 +96,18 @@ def nearest(row, others, forward, strict, deletions, asked):
 
 @settings(max_examples=examples(20))
 @given(batches(), st.tuples(st.integers(0, 3), st.integers(0, 3)), st.booleans(), st.booleans(), st.booleans(), asked())
-def test_a_plain_loop_gives_the_same(given, delays, forward, strict, outer, asked):
+def test_a_plain_loop_gives_the_same(drawn, delays, forward, strict, outer, asked):
     among = asked.condition and not asked.versions
     deletions = not (forward or among)
     assume(forward or not among or asked.tolerance is not None)
     join = asked.join(LEFT, RIGHT, forward, strict, outer, COLUMNS, "o0" if deletions else None)
     stage = Stage(join, (StageInput(delays[0], 0), StageInput(delays[1], 1)), "")
-    left, right = on_time(given, delays)
+    left, right = on_time(drawn, delays)
     expected = [(row["v0"], nearest(row, right, forward, strict, deletions, asked)) for row in left]
     if not outer:
         expected = [pair for pair in expected if pair[1] is not None]
-    state, found = None, []
-    for sides in [*given, ([END], [])]:
+    state, pairs = None, []
+    for sides in [*drawn, ([END], [])]:
         blobs = []
         for side, rows in enumerate(sides):
             batch = pa.RecordBatch.from_pylist(rows, schema=SCHEMAS[side])
@@ -116,13 +116,13 @@ def test_a_plain_loop_gives_the_same(given, delays, forward, strict, outer, aske
         state = advanced.state
         rows = advanced.output.to_pylist()
         assert [row["l_t"] for row in rows] == sorted(row["l_t"] for row in rows)
-        found += [(row["l_v0"], row["r_v0"]) for row in rows]
-        kept = decode(state, join, "")
-        held = kept.operator_state.held
+        pairs += [(row["l_v0"], row["r_v0"]) for row in rows]
+        decoded = decode(state, join, "")
+        held = decoded.operator_state.held
         if held[1] is not None:
             keys = held[1]["k0"].to_pylist()
             assert (among or len(keys) == len(set(keys))) and (asked.null_safe or None not in keys) and not forward
             assert not deletions or not any(held[1]["o0"].to_pylist())
             if asked.tolerance is not None:
-                assert min(held[1]["t"].to_pylist()) + asked.tolerance > kept.bound
-    assert Counter(found) == Counter(expected)
+                assert min(held[1]["t"].to_pylist()) + asked.tolerance > decoded.bound
+    assert Counter(pairs) == Counter(expected)

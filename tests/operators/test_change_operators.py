@@ -97,18 +97,18 @@ def test_without_event_time_the_later_batch_counts(batches):
 @given(upserts(st.integers(0, 30)), st.integers(0, 6))
 def test_what_is_older_than_the_watermark_never_brings_a_deleted_row_back(batches, delay):
     running, table, outdated = Running(UpsertsOperator(UPSERTS, True), ROW, delay=delay), Counter(), 0
-    known: dict = {}
+    last_rows: dict = {}
     bound = BEGINNING
     for rows in batches:
-        least = {row["k0"]: known.get(row["k0"], {"t": bound})["t"] for row in rows}
+        least = {row["k0"]: last_rows.get(row["k0"], {"t": bound})["t"] for row in rows}
         outdated += sum(row["t"] < least[row["k0"]] for row in rows)
         for row in sorted(rows, key=lambda row: (row["t"], row["o0"])):
             if row["t"] >= least[row["k0"]]:
-                known[row["k0"]] = row
+                last_rows[row["k0"]] = row
         bound = max([bound, *(row["t"] - delay for row in rows)])
-        known = {key: row for key, row in known.items() if not row[GONE] or row["t"] >= bound}
+        last_rows = {key: row for key, row in last_rows.items() if not row[GONE] or row["t"] >= bound}
         applied(table, running.take(rows), ("k0", "v0", "v1"))
-        live = [row for row in known.values() if not row[GONE]]
+        live = [row for row in last_rows.values() if not row[GONE]]
         assert table == table_of(live, ("k0", "v0", "v1"))
     assert running.counts["outdated"] == outdated
 
@@ -132,10 +132,10 @@ TYPES = (
 
 
 def group_values(rows) -> tuple:
-    def known(name):
+    def not_null(name):
         return [row[name] for row in rows if row[name] is not None]
 
-    low, floats, exact = known("v0"), known("v1"), known("v2")
+    low, floats, exact = not_null("v0"), not_null("v1"), not_null("v2")
     least = sorted(floats, key=lambda x: (x != x, x))
     return (
         len(low), len({canonical(x) for x in floats}), sum(exact, Decimal(0)) if exact else None,
@@ -173,11 +173,11 @@ def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
         wanted = defaultdict(list)
         for row in there:
             wanted[row["k0"] if keyed else None].append(row)
-        found = {key: group_values(rows) for key, rows in wanted.items()}
-        if not keyed and not found:
+        groups_by_hand = {key: group_values(rows) for key, rows in wanted.items()}
+        if not keyed and not groups_by_hand:
             # Without keys the group is there before its first row.
-            found = {None: group_values([])}
-        assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in found.items()}
+            groups_by_hand = {None: group_values([])}
+        assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in groups_by_hand.items()}
 
 
 @settings(max_examples=examples(20))
@@ -219,8 +219,8 @@ def test_statistics_of_values_that_come_and_go(function):
     for sign, value in [(1, 1.5), (1, None), (1, 4.0), (1, 4.0), (1, 2.0), (1, -8.5), (-1, 4.0), (-1, 1.5), (-1, 2.0)]:
         kind = Change.INSERT if sign > 0 else Change.DELETE
         row = dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, "v1": value, KIND: kind}
-        for change, found in running.take([row]):
-            group = group if change == Change.UPDATE_BEFORE else found["x"]
+        for change, output in running.take([row]):
+            group = group if change == Change.UPDATE_BEFORE else output["x"]
         if value is not None:
             there.append(value) if sign > 0 else there.remove(value)
         wanted = STATISTICS[function](there) if len(there) > function.endswith("samp") else None
@@ -229,9 +229,9 @@ def test_statistics_of_values_that_come_and_go(function):
 
 def test_nested_times_that_python_does_not_have_tell_rows_apart():
     days = pa.array([[9_000_000], [1], None, [9_000_001]], pa.list_(pa.int32())).cast(pa.list_(pa.date32()))
-    found = identities([days], 4).to_pylist()
-    assert len(set(found)) == 4
-    assert identities([days.slice(1, 1)], 1).to_pylist() == found[1:2]
+    ids = identities([days], 4).to_pylist()
+    assert len(set(ids)) == 4
+    assert identities([days.slice(1, 1)], 1).to_pylist() == ids[1:2]
 
 
 def test_a_column_that_is_always_null_never_changes():
@@ -243,8 +243,8 @@ def test_different_values_have_one_zero():
     call = GroupCall("set", "list", "v1", distinct=True)
     running = Running(RetractingGroupsOperator(GROUPS, (call,), (pa.list_(pa.float64()),)), CHANGES)
     row = dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, KIND: Change.INSERT}
-    ((_, found),) = running.take([row | {"v1": -0.0}])
-    assert repr(found["set"]) == "[0.0]"
+    ((_, output),) = running.take([row | {"v1": -0.0}])
+    assert repr(output["set"]) == "[0.0]"
 
 
 def test_percentiles_are_rounded_as_those_of_a_match():
@@ -252,8 +252,8 @@ def test_percentiles_are_rounded_as_those_of_a_match():
     call = GroupCall("x", "percentile", "v1", fraction=fraction)
     running = Running(RetractingGroupsOperator(GROUPS, (call,), (pa.float64(),)), CHANGES)
     rows = [dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, "v1": one, KIND: Change.INSERT} for one in values]
-    ((_, found),) = running.take(rows)
-    assert found["x"] == SPARK_STATISTICS["percentile"](values, fraction) == 1.1684
+    ((_, output),) = running.take(rows)
+    assert output["x"] == SPARK_STATISTICS["percentile"](values, fraction) == 1.1684
 
 
 @settings(max_examples=examples(8))
@@ -320,12 +320,12 @@ def joined(left, right, kind, less=False, null_safe=False) -> list[tuple]:
     if kind in (JoinKind.SEMI, JoinKind.ANTI):
         wanted = kind == JoinKind.SEMI
         return [(row["v0"],) for row in left if any(meet(row, other) for other in right) == wanted]
-    found = [(row["v0"], other["v0"]) for row in left for other in right if meet(row, other)]
+    pairs = [(row["v0"], other["v0"]) for row in left for other in right if meet(row, other)]
     if kind in (JoinKind.LEFT, JoinKind.FULL):
-        found += [(row["v0"], None) for row in left if not any(meet(row, other) for other in right)]
+        pairs += [(row["v0"], None) for row in left if not any(meet(row, other) for other in right)]
     if kind == JoinKind.FULL:
-        found += [(None, row["v0"]) for row in right if not any(meet(other, row) for other in left)]
-    return found
+        pairs += [(None, row["v0"]) for row in right if not any(meet(other, row) for other in left)]
+    return pairs
 
 
 SESSION = Session(ansi=True)
@@ -348,9 +348,9 @@ def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind, less, n
     table: Counter = Counter()
     there: list[list[dict]] = [[], []]
     for number in range(max(len(lefts), len(rights))):
-        given = []
+        batch_of_sides = []
         for side, batches in enumerate((lefts, rights)):
             batch, there[side] = batches[number] if number < len(batches) else ((), there[side])
-            given.append([row | {"c": row["v0"]} if less else row for row in batch])
-        applied(table, running.take(*given), names)
+            batch_of_sides.append([row | {"c": row["v0"]} if less else row for row in batch])
+        applied(table, running.take(*batch_of_sides), names)
         assert table == Counter(tuple(map(repr, row)) for row in joined(*there, kind, less, null_safe))

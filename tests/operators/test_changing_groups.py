@@ -25,13 +25,13 @@ def by_hand(rows: list[dict]) -> dict[tuple, tuple]:
     groups = defaultdict(list)
     for row in rows:
         groups[key_of(row)].append(row["o0"])
-    found = {}
+    results = {}
     for key, values in groups.items():
-        known = [value for value in values if value is not None]
-        mean = sum(known) / len(known) if known else None
-        edges = (min(known), max(known)) if known else (None, None)
-        found[key] = (len(known), sum(known) if known else None, mean, *edges)
-    return found
+        not_null = [value for value in values if value is not None]
+        mean = sum(not_null) / len(not_null) if not_null else None
+        edges = (min(not_null), max(not_null)) if not_null else (None, None)
+        results[key] = (len(not_null), sum(not_null) if not_null else None, mean, *edges)
+    return results
 
 
 ADDED_UP = replace(

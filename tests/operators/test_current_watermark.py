@@ -19,12 +19,12 @@ END = {"t": END_OF_TIME, "bucket": 0}
 
 def by_hand(batches, delay: int) -> list[list[tuple]]:
     """Return time and watermark of the rows of each batch."""
-    bound, found = BEGINNING, []
+    bound, expected = BEGINNING, []
     for tasks in batches:
         good = [r["t"] for task in tasks for r in task if not r["malformed"] and r["t"] is not None]
-        found.append(sorted((t, None if bound == BEGINNING else bound) for t in good))
+        expected.append(sorted((t, None if bound == BEGINNING else bound) for t in good))
         bound = max([bound, *(t - delay for t in good)])
-    return [[(t, w) for t, w in rows] for rows in found]
+    return [[(t, w) for t, w in rows] for rows in expected]
 
 
 @settings(max_examples=examples(20))
@@ -32,7 +32,7 @@ def by_hand(batches, delay: int) -> list[list[tuple]]:
 def test_any_batches(batches, delay):
     stage = Stage(CurrentWatermarkOperator(TIMES), (StageInput(delay),), "", lateness=EVER, endless=True)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
-    found = []
+    output = []
     # After the end of the input was told rows may go on.
     for tasks in [*batches, [[END]], *batches[:1]]:
         packed = [packets(rows, BUCKETS) for rows in tasks]
@@ -48,6 +48,6 @@ def test_any_batches(batches, delay):
             if advanced.output.num_rows:
                 assert advanced.output.schema.field(WATERMARK).type == pa.int64()
                 rows += [(row["t"], row[WATERMARK]) for row in advanced.output.to_pylist()]
-        found.append(sorted(rows, key=repr))
+        output.append(sorted(rows, key=repr))
     expected = [sorted(rows, key=repr) for rows in by_hand([*batches, [], *batches[:1]], delay)]
-    assert found == expected
+    assert output == expected

@@ -55,13 +55,13 @@ def by_hand(batches, delay: int, within: int | None) -> tuple[list[tuple], int]:
         good = [r for task in tasks for r in task if not r["malformed"] and r["t"] is not None]
         used += [r for r in good if r["t"] > bound]
         bound = max([bound, *(r["t"] - delay for r in good)])
-    kept, found = {}, []
+    last_times, first_rows = {}, []
     for row in sorted(used, key=place):
-        last = kept.get(key_of(row))
+        last = last_times.get(key_of(row))
         if last is None or (within is not None and row["t"] >= last + within):
-            kept[key_of(row)] = row["t"]
-            found.append((key_of(row), *place(row)))
-    return sorted(found, key=repr), len(used)
+            last_times[key_of(row)] = row["t"]
+            first_rows.append((key_of(row), *place(row)))
+    return sorted(first_rows, key=repr), len(used)
 
 
 @settings(max_examples=examples(20))
@@ -72,10 +72,10 @@ def test_any_batches_give_the_first_rows(batches, delay, within, shift):
         row["t"] = row["t"] and (row["t"] - shift if row["t"] < 0 else row["t"])
     expected, used = by_hand(batches, delay, within)
     stage = Stage(DeduplicateOperator(LAYOUT, within), (StageInput(delay),), "")
-    found, dropped = [], 0
+    first_rows, dropped = [], 0
     for output, states, duplicates in run(stage, [*batches, [[END]]]):
         for rows in output:
-            found += [(key_of(row), *place(row)) for row in rows]
+            first_rows += [(key_of(row), *place(row)) for row in rows]
             assert [row["t"] for row in rows] == sorted(row["t"] for row in rows)
         dropped += duplicates
         for state in states.values():
@@ -83,7 +83,7 @@ def test_any_batches_give_the_first_rows(batches, delay, within, shift):
             levels = decoded.operator_state.keyed.levels
             assert decoded.operator_state.held == (None,)
             assert within != 1 or not levels
-    assert sorted(found, key=repr) == expected
+    assert sorted(first_rows, key=repr) == expected
     assert dropped == used - len(expected)
 
 
@@ -97,15 +97,15 @@ def test_keys_whose_time_is_over_are_forgotten():
     assert remembered >= 10
 
 
-@pytest.mark.parametrize("within, kept", [(1, 60_000), (2, 30_000), (20_000, 3), (None, 1)])
-def test_many_rows_of_one_key(within, kept):
+@pytest.mark.parametrize("within, expected", [(1, 60_000), (2, 30_000), (20_000, 3), (None, 1)])
+def test_many_rows_of_one_key(within, expected):
     layout = RowLayout((Column("k0", ""),), Column("t", ""))
     rows = pa.RecordBatch.from_pylist([{"k0": 1.0, "t": t, "bucket": 0} for t in range(60_000)])
     stage = Stage(DeduplicateOperator(layout, within), (StageInput(0),), "")
     blobs = [blob for batch in pack([rows], 1) for blob in batch["packet"].to_pylist()]
     output = advance(stage, None, blobs).output
     assert output["t"].to_pylist() == list(range(0, 60_000, within or 60_000))
-    assert output.num_rows == kept
+    assert output.num_rows == expected
 
 
 def test_without_keys_all_rows_are_one():

@@ -49,20 +49,20 @@ def inside(rows: list, place: int, other: int, frame: Frame) -> bool:
 
 def expected(function: str, values: list[int | None]) -> object:
     """Return the value of a function of the rows of a frame."""
-    known = [value for value in values if value is not None]
+    not_null = [value for value in values if value is not None]
     match function:
         case "count":
-            return len(known)
+            return len(not_null)
         case "first" | "last":
             return None if not values else values[0 if function == "first" else -1]
         case "sum" | "min" | "max":
-            return {"sum": sum, "min": min, "max": max}[function](known) if known else None
+            return {"sum": sum, "min": min, "max": max}[function](not_null) if not_null else None
         case "avg":
-            return sum(known) / len(known) if known else None
+            return sum(not_null) / len(not_null) if not_null else None
     fewest = 2 if function.endswith("samp") else 1
-    if len(known) < fewest:
+    if len(not_null) < fewest:
         return None
-    moment = np.var(known, ddof=fewest - 1)
+    moment = np.var(not_null, ddof=fewest - 1)
     return float(np.sqrt(moment) if function.startswith("stddev") else moment)
 
 
@@ -74,8 +74,8 @@ def test_frames_give_what_a_loop_gives(rows, unit, first, last, excluded):
     frame = Frame(unit, first, last, excluded)
     spans = PartitionOrder(group, peer, pa.array(order)).spans(frame)
     places = [[other for other in range(len(rows)) if inside(rows, place, other, frame)] for place in range(len(rows))]
-    owner, found = spans.places(0, len(rows))
-    assert [found[owner == place].tolist() for place in range(len(rows))] == places
+    owner, found_places = spans.places(0, len(rows))
+    assert [found_places[owner == place].tolist() for place in range(len(rows))] == places
     assert spans.nth(2, None).tolist() == [frame[1] if len(frame) > 1 else -1 for frame in places]
     column = pa.array([row[2] for row in rows], pa.int32())
     kinds = {"count": pa.int64(), "sum": pa.int64(), "min": pa.int32(), "max": pa.int32(), "first": pa.int32()}

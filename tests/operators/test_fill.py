@@ -34,12 +34,12 @@ def group(key: str | None, window: int, value: float) -> dict:
 
 def by_hand(groups: list[dict], most: int | None, linear: bool) -> list[tuple]:
     """Return all rows, key by key, with a loop over windows."""
-    by_key, found = defaultdict(list), []
+    by_key, filled = defaultdict(list), []
     for row in sorted(groups, key=lambda row: row["t"]):
         by_key[row["k0"]].append(row)
     for key, rows in by_key.items():
         for row, following in zip(rows, [*rows[1:], None], strict=True):
-            found.append((key, row["t"], row["v1"], row["v2"], 1))
+            filled.append((key, row["t"], row["v1"], row["v2"], 1))
             gap = 0 if following is None else (following["t"] - row["t"]) // STEP - 1
             if linear or most is None:
                 count = 0 if most is not None and gap > most else gap
@@ -49,8 +49,8 @@ def by_hand(groups: list[dict], most: int | None, linear: bool) -> list[tuple]:
                 end, value = row["t"] + number * STEP, row["v2"]
                 if linear:
                     value += (following["v2"] - value) * (number * STEP / (following["t"] - row["t"]))
-                found.append((key, end, end - STEP, value, 0))
-    return sorted(found, key=repr)
+                filled.append((key, end, end - STEP, value, 0))
+    return sorted(filled, key=repr)
 
 
 @settings(max_examples=examples(80))
@@ -64,7 +64,7 @@ def test_any_batches_fill_the_same(drawn, most, linear, data):
     groups = [group(*one) for one in {one[:2]: (*one[:2], float(one[2])) for one in drawn}.values()]
     groups.sort(key=lambda row: row["t"])
     stage = Stage(operator(most, linear), (StageInput(0),), "")
-    found, state, counted = [], None, 0
+    output, state, counted = [], None, 0
     cuts = sorted(data.draw(st.lists(st.integers(0, 15), max_size=5)))
     bounds = [cut * STEP for cut in cuts] + [END_OF_TIME]
     for low, bound in zip([-1, *bounds], bounds, strict=False):
@@ -76,8 +76,8 @@ def test_any_batches_fill_the_same(drawn, most, linear, data):
         advanced = advance(stage, state, blobs)
         state = advanced.state
         counted += advanced.counts.counters["filled"]
-        found += advanced.output.to_pylist()
-    seen = sorted([(r["v0"], r["t"], r["v1"], r["v2"], r["v3"]) for r in found], key=repr)
+        output += advanced.output.to_pylist()
+    seen = sorted([(r["v0"], r["t"], r["v1"], r["v2"], r["v3"]) for r in output], key=repr)
     expected = by_hand(groups, most, linear)
     assert seen == [(key, end, start, pytest.approx(value), n) for key, end, start, value, n in expected]
     assert counted == len(expected) - len(groups)

@@ -33,12 +33,12 @@ def used_rows(batches, delay: int) -> list[dict]:
 
 def with_bounds(batches, delay: int) -> list[dict]:
     """Return the rows that have a time, each with the bound that there was when it came."""
-    bound, found = BEGINNING, []
+    bound, with_bound = BEGINNING, []
     for tasks in batches:
         good = [r for task in tasks for r in task if not r["malformed"] and r["t"] is not None]
-        found += [row | {"came": bound} for row in good]
+        with_bound += [row | {"came": bound} for row in good]
         bound = max([bound, *(r["t"] - delay for r in good)])
-    return found
+    return with_bound
 
 
 def frame(rows: list[dict], at: int, frames) -> tuple:
@@ -59,10 +59,10 @@ def peer(row: dict) -> str:
 
 def partitions(rows: list[dict]) -> list[list[dict]]:
     """Return rows by key, in the order in which they come."""
-    found: dict = {}
+    rows_by_key: dict = {}
     for row in rows:
-        found.setdefault(key_of(row), []).append(row)
-    return list(found.values())
+        rows_by_key.setdefault(key_of(row), []).append(row)
+    return list(rows_by_key.values())
 
 
 @settings(max_examples=examples(30))
@@ -72,7 +72,7 @@ def test_every_row_comes_once_with_its_frame(batches, delay, frames):
     expected = [frame(rows, i, frames) for rows in partitions(used) for i in range(len(rows))]
     stage = Stage(FrameRows(LAYOUT, *frames), (StageInput(delay),), "")
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
-    found = []
+    output = []
     for tasks in [*batches, [[END]]]:
         packed = [packets(rows, BUCKETS) for rows in tasks]
         for bucket in range(BUCKETS):
@@ -80,9 +80,9 @@ def test_every_row_comes_once_with_its_frame(batches, delay, frames):
             states[bucket] = advanced.state
             for rows in partitions(advanced.output.to_pylist()):
                 assert [row["place"] for row in rows] == list(range(len(rows)))
-                found += [frame(rows, i, frames) for i, row in enumerate(rows) if row["fresh"]]
+                output += [frame(rows, i, frames) for i, row in enumerate(rows) if row["fresh"]]
             check_kept(stage, advanced.state, frames, delay)
-    assert Counter(found) == Counter(expected)
+    assert Counter(output) == Counter(expected)
 
 
 def check_kept(stage: Stage, state: bytes, frames, delay: int) -> None:

@@ -50,7 +50,7 @@ PLACES = {1.0: 0, 2.0: 1, 0.0: 0, math.nan: 1, None: 0}
 @st.composite
 def batches(draw):
     """Draw micro-batches of rows of two streams; each row has a number of its own in v0."""
-    found, number = [], 0
+    drawn, number = [], 0
     for n in range(draw(st.integers(1, 6))):
         sides = []
         for side in range(2):
@@ -64,14 +64,14 @@ def batches(draw):
                 rows.append(row if side == 0 else row | {"v1": True, "m": number})
                 number += 1
             sides.append(rows)
-        found.append(sides)
-    return found
+        drawn.append(sides)
+    return drawn
 
 
-def run(stage, given):
+def run(stage, drawn):
     """Yield output rows, the bound, and the states after each batch."""
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
-    for sides in [*given, ([END], [])]:
+    for sides in [*drawn, ([END], [])]:
         blobs: dict[int, list[bytes]] = {bucket: [] for bucket in range(BUCKETS)}
         for side, rows in enumerate(sides):
             batch = pa.RecordBatch.from_pylist(rows, schema=SCHEMAS[side])
@@ -118,11 +118,11 @@ def asked(text: str | None, one: dict, other: dict) -> bool:
 
 @settings(max_examples=examples(20))
 @given(batches(), RANGES, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(JoinKind), CONDITIONS)
-def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
+def test_a_nested_loop_gives_the_same(drawn, limits, delays, kind, text):
     low, high = limits
     join = IntervalJoinOperator(LEFT, RIGHT, low, high, kind, COLUMNS, None if text is None else condition(text))
     stage = Stage(join, (StageInput(delays[0], 0), StageInput(delays[1], 1)), "")
-    left, right = on_time(given, delays)
+    left, right = on_time(drawn, delays)
     pairs = [
         (a["v0"], b["v0"])
         for a in left
@@ -130,22 +130,22 @@ def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
         if meet(a, b) and low <= b["t"] - a["t"] <= high and asked(text, a, b)
     ]
     expected = joined(pairs, left, right, kind)
-    found, before = [], BEGINNING
-    for output, bound, states in run(stage, given):
+    output_pairs, before = [], BEGINNING
+    for output, bound, states in run(stage, drawn):
         for row in output:
             times = [row["l_t"], row.get("r_t")]
             assert row["t"] == max(time for time in times if time is not None)
             assert row["t"] > before - join.hold
             assert all(time is None or time > before - hold for time, hold in zip(times, join.holds, strict=True))
-        found += [(row["l_v0"], row.get("r_v0")) for row in output]
+        output_pairs += [(row["l_v0"], row.get("r_v0")) for row in output]
         before = bound
         for state in states.values():
-            kept = decode(state, join, "").operator_state
+            parts = decode(state, join, "").operator_state
             for side, reach in enumerate((high, -low)):
-                if kept.held[side] is not None:
-                    assert min(kept.held[side]["t"].to_pylist()) + reach > bound
-                    assert not kept.held[side]["k1"].null_count
-    assert Counter(found) == Counter(expected)
+                if parts.held[side] is not None:
+                    assert min(parts.held[side]["t"].to_pylist()) + reach > bound
+                    assert not parts.held[side]["k1"].null_count
+    assert Counter(output_pairs) == Counter(expected)
 
 
 LIMITED = tuple(replace(layout, values=(*layout.values, Column("u", ""))) for layout in (LEFT, RIGHT))
@@ -158,13 +158,13 @@ OWN = st.sampled_from([(True, False), (False, True), (True, True)])
 
 @settings(max_examples=examples(20))
 @given(batches(), RANGES, OWN, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(JoinKind), CONDITIONS)
-def test_rows_say_themselves_how_long_they_can_be_met(given, bounds, own, delays, kind, text):
+def test_rows_say_themselves_how_long_they_can_be_met(drawn, bounds, own, delays, kind, text):
     low, high = -UNBOUNDED if own[1] else bounds[0], UNBOUNDED if own[0] else bounds[1]
     limits = tuple("u" if said else None for said in own)
     found_condition = None if text is None else condition(text)
     join = IntervalJoinOperator(*LIMITED, low, high, kind, LIMITED_COLUMNS, found_condition, limits)
     stage = Stage(join, (StageInput(delays[0], 0), StageInput(delays[1], 1)), "")
-    left, right = on_time(given, delays)
+    left, right = on_time(drawn, delays)
 
     def within(row: dict, other: dict, side: int) -> bool:
         return not own[side] or (row["u"] is not None and other["t"] <= row["u"])
@@ -176,20 +176,20 @@ def test_rows_say_themselves_how_long_they_can_be_met(given, bounds, own, delays
         if meet(a, b) and low <= b["t"] - a["t"] <= high and within(a, b, 0) and within(b, a, 1) and asked(text, a, b)
     ]
     expected = joined([(a["v0"], b["v0"]) for a, b in pairs], left, right, kind)
-    found, before = [], BEGINNING
-    for output, bound, states in run(stage, given):
+    output_pairs, before = [], BEGINNING
+    for output, bound, states in run(stage, drawn):
         for row in output:
             times = [row["l_t"], row.get("r_t")]
             holds = zip((*times, row["t"]), (*join.holds, join.hold), strict=True)
             assert all(time is None or hold is None or time > before - hold for time, hold in holds)
-        found += [(row["l_v0"], row.get("r_v0")) for row in output]
+        output_pairs += [(row["l_v0"], row.get("r_v0")) for row in output]
         before = bound
         for state in states.values():
             for side, held in enumerate(decode(state, join, "").operator_state.held):
                 if held is not None and own[side]:
                     # No row is kept that nobody can meet any more.
                     assert min(held["u"].to_pylist()) > bound
-    assert Counter(found) == Counter(expected)
+    assert Counter(output_pairs) == Counter(expected)
 
 
 def joined(pairs, left, right, kind) -> list[tuple]:

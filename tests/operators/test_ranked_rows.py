@@ -44,14 +44,14 @@ def by_hand(rows, ranking: Ranking, limit: int | None, keyed: bool) -> list[tupl
     groups = defaultdict(list)
     for row in rows:
         groups[row["k0"] if keyed else None].append(row)
-    found = []
+    ranked = []
     for group in groups.values():
         text = ((row["v0"] is not None, row["v0"] or "") for row in group)
         key = ((row["k0"] is not None, row["k0"] or "") for row in group)
         tied = sorted(zip(map(order, group), key, text, range(len(group)), strict=True))
-        known = [(one, group[place]) for one, _, _, place in tied]
-        orders = [one for one, _ in known]
-        for number, (one, row) in enumerate(known):
+        ordered = [(one, group[place]) for one, _, _, place in tied]
+        orders = [one for one, _ in ordered]
+        for number, (one, row) in enumerate(ordered):
             match ranking:
                 case Ranking.ROW_NUMBER:
                     rank = number + 1
@@ -60,8 +60,8 @@ def by_hand(rows, ranking: Ranking, limit: int | None, keyed: bool) -> list[tupl
                 case Ranking.DENSE_RANK:
                     rank = len(set(orders[: orders.index(one)])) + 1
             if limit is None or rank <= limit:
-                found.append((row, rank))
-    return found
+                ranked.append((row, rank))
+    return ranked
 
 
 @settings(max_examples=examples(25))
@@ -79,19 +79,19 @@ def test_first_ranks_are_those_of_the_rows_that_are_there(batches, ranking, limi
         came = batch if retracting else [row for row in batch if row[KIND] not in GONE_KINDS]
         there = remaining if retracting else [*there, *came]
         before = Counter(table)
-        found = running.take([{name: row[name] for name in schema.names} for row in came])
-        applied(table, found, names)
-        assert all(tuple(row)[-len(hidden) :] == hidden for _, row in found)
+        row_changes = running.take([{name: row[name] for name in schema.names} for row in came])
+        applied(table, row_changes, names)
+        assert all(tuple(row)[-len(hidden) :] == hidden for _, row in row_changes)
         wanted = [row | {RANK: rank} for row, rank in by_hand(there, ranking, limit, keyed)]
         assert table == Counter(tuple(repr(canonical(row[name])) for name in names) for row in wanted)
-        assert not found or retracting or before != table
+        assert not row_changes or retracting or before != table
         if numbered and ranking == Ranking.ROW_NUMBER:
-            identities = [row[IDENTITY] for kind, row in found if kind not in GONE_KINDS]
+            identities = [row[IDENTITY] for kind, row in row_changes if kind not in GONE_KINDS]
             assert len(set(identities)) == len(identities)
 
 
-def row(key: str, number: int, **given) -> dict:
-    return {"k0": key, "t": 0, "o0": number, "o1": None, "v0": None} | given
+def row(key: str, number: int, **values) -> dict:
+    return {"k0": key, "t": 0, "o0": number, "o1": None, "v0": None} | values
 
 
 def test_the_last_row_of_a_key_is_updated():

@@ -42,12 +42,12 @@ def frames(draw):
     first, last = (draw(st.one_of(st.none(), st.integers(-3, 3))) for _ in range(2))
     if first is not None and last is not None and first > last:
         first, last = last, first
-    told = [
+    end_texts = [
         f"UNBOUNDED {side}" if end is None else "CURRENT ROW" if end == 0
         else f"{abs(end)} {'PRECEDING' if end < 0 else 'FOLLOWING'}"
         for end, side in ((first, "PRECEDING"), (last, "FOLLOWING"))
     ]  # fmt: skip
-    return Frame(unit, first, last), f"{unit.upper()} BETWEEN {told[0]} AND {told[1]}"
+    return Frame(unit, first, last), f"{unit.upper()} BETWEEN {end_texts[0]} AND {end_texts[1]}"
 
 
 @st.composite
@@ -66,9 +66,9 @@ def window_calls(draw):
     if kind == "neighbour":
         number, ignores = draw(st.integers(-3, 3)), draw(st.booleans())
         default = draw(st.sampled_from([None, "v1"]))
-        told = "" if default is None else ", v1::DOUBLE"
+        default_text = "" if default is None else ", v1::DOUBLE"
         nulls = " IGNORE NULLS" if ignores and number else ""
-        over = f"lead(v0, {number}{told}{nulls}) OVER ({partition}{order})"
+        over = f"lead(v0, {number}{default_text}{nulls}) OVER ({partition}{order})"
         # The operator has the default in the type of the value.
         call = WindowFunction("w", "neighbour", "v0", anything, number, default and "v2", bool(nulls))
         return call, "double", over
@@ -78,11 +78,11 @@ def window_calls(draw):
     number = draw(st.integers(1, 3)) if function == "nth" else 1
     column = draw(st.sampled_from(["v0", None])) if function == "count" else "v0"
     argument = {"nth": f"v0, {number}"}.get(function, column or "*") + (" IGNORE NULLS" if ignores else "")
-    spoken = SPOKEN.get(function, function)
+    function_name = SPOKEN.get(function, function)
     filtered = " FILTER (v0 IS NOT NULL)" if function == "list" else ""
     ties = order if frame.unit == "rows" or function in ("first", "last", "nth", "list") else ""
     ties = "" if frame.unit != "rows" else ties
-    over = f"{spoken}({argument}){filtered} OVER ({partition}{ties} {text})"
+    over = f"{function_name}({argument}){filtered} OVER ({partition}{ties} {text})"
     over = f"coalesce({over}, [])" if function == "list" else over
     call = WindowFunction("w", function, column, frame, number, ignore_nulls=ignores)
     return call, FRAMED[function], over
@@ -99,11 +99,11 @@ def by_database(database, rows: list[dict], over: str, descending: bool) -> Coun
     unnested = ", ".join(f"unnest(${i}::{kind}[]) AS {name}" for i, (name, kind) in enumerate(columns.items(), 1))
     asked = over.format(" DESC" if descending else "")
     lists = [[row[name] for row in rows] for name in columns]
-    found = database.execute(f"SELECT k0, o0, v0, v1, {asked} AS w FROM (SELECT {unnested})", lists).fetchall()
-    return Counter(tuple(map(told, row)) for row in found)
+    output = database.execute(f"SELECT k0, o0, v0, v1, {asked} AS w FROM (SELECT {unnested})", lists).fetchall()
+    return Counter(tuple(map(shown_value, row)) for row in output)
 
 
-def told(value) -> str:
+def shown_value(value) -> str:
     if isinstance(value, float):
         # Sums by the order of the rows lose digits beside a great number.
         return f"{value:.9g}"
@@ -125,11 +125,11 @@ def test_window_functions_are_those_of_the_rows_that_are_there(database, batches
         came = batch if retracting else [row for row in batch if row[KIND] not in GONE_KINDS]
         there = remaining if retracting else [*there, *came]
         given_rows = [row | {"v2": None if row["v1"] is None else float(row["v1"])} for row in came]
-        found = running.take([{name: row[name] for name in schema.names} for row in given_rows])
-        applied(table, found, (*NAMES, "w"))
+        row_changes = running.take([{name: row[name] for name in schema.names} for row in given_rows])
+        applied(table, row_changes, (*NAMES, "w"))
         shown: Counter = Counter()
         for row, number in table.items():
-            shown[tuple(told(eval(value, {"nan": float("nan")})) for value in row)] += number
+            shown[tuple(shown_value(eval(value, {"nan": float("nan")})) for value in row)] += number
         assert shown == by_database(database, there, over, descending), over
     assert running.take([]) == []
 
@@ -140,8 +140,8 @@ def test_lists_are_in_the_order_of_the_rows():
     call = WindowFunction("w", "list", "v1", Frame("rows", None, 0))
     running = Running(RetractingFramesOperator(layout, (call,), ("o0",), (pa.list_(pa.int64()),), False, True), SCHEMA)
     nothing = dict.fromkeys(SCHEMA.names) | {"t": 0, KIND: 0}
-    found = running.take([nothing | {"o0": i, "v1": v, IDENTITY: f"{i}"} for i, v in enumerate([5, 7, None, 6])])
-    assert sorted((row["o0"], row["w"]) for _, row in found) == [(0, [6, 7, 5]), (1, [6, 7]), (2, [6]), (3, [6])]
+    row_changes = running.take([nothing | {"o0": i, "v1": v, IDENTITY: f"{i}"} for i, v in enumerate([5, 7, None, 6])])
+    assert sorted((row["o0"], row["w"]) for _, row in row_changes) == [(0, [6, 7, 5]), (1, [6, 7]), (2, [6]), (3, [6])]
 
 
 def test_only_rows_that_differ_come_out():

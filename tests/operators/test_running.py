@@ -39,8 +39,8 @@ def calls():
     numbers = [(f, c) for f in ("sum", "avg") for c in ("o0", "m", "x", "d")]
     one = st.tuples(st.sampled_from([*ranks, *chosen, *numbers]), st.booleans(), st.booleans())
     return st.lists(one, min_size=1, max_size=4).map(
-        lambda found: tuple(
-            (RunningCall(f"w{i}", f, c, rows, ignore), type_of(f, c)) for i, ((f, c), rows, ignore) in enumerate(found)
+        lambda drawn: tuple(
+            (RunningCall(f"w{i}", f, c, rows, ignore), type_of(f, c)) for i, ((f, c), rows, ignore) in enumerate(drawn)
         )
     )
 
@@ -78,8 +78,8 @@ def by_hand(rows: list[dict], call: RunningCall, at: int):
         case "count":
             return len(there)
         case "first" | "last":
-            found = there if call.ignore_nulls else values
-            return None if not found else found[0 if call.function == "first" else -1]
+            candidates = there if call.ignore_nulls else values
+            return None if not candidates else candidates[0 if call.function == "first" else -1]
         case "min" | "max":
             return extreme(there, call.function == "max")
     if not there:
@@ -111,11 +111,11 @@ def shown(value) -> str:
 
 
 def packed(rows: list[dict]) -> dict[int, list[bytes]]:
-    found: dict[int, list[bytes]] = {}
+    packets: dict[int, list[bytes]] = {}
     for batch in pack([pa.RecordBatch.from_pylist(rows, SCHEMA)], BUCKETS):
         for row in batch.to_pylist():
-            found.setdefault(row["bucket"], []).append(row["packet"])
-    return found
+            packets.setdefault(row["bucket"], []).append(row["packet"])
+    return packets
 
 
 @settings(max_examples=examples(30))
@@ -135,7 +135,7 @@ def test_running_values_are_those_of_a_loop(batches, delay, asked, data):
     operator = RunningOperator(VALUES, tuple(functions), tuple(kind for _, kind in asked))
     stage = Stage(operator, (StageInput(delay),), "")
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
-    found: Counter = Counter()
+    output: Counter = Counter()
     for tasks in [*batches, [[END]]]:
         blobs = [packed(rows) for rows in tasks]
         for bucket in range(BUCKETS):
@@ -143,8 +143,8 @@ def test_running_values_are_those_of_a_loop(batches, delay, asked, data):
             states[bucket] = advanced.state
             rows = advanced.output.to_pylist()
             assert [row["t"] for row in rows] == sorted(row["t"] for row in rows)
-            found.update((shown(key_of(row)), place(row), *(shown(row[c.name]) for c in functions)) for row in rows)
-    assert found == expected
+            output.update((shown(key_of(row)), place(row), *(shown(row[c.name]) for c in functions)) for row in rows)
+    assert output == expected
 
 
 @pytest.mark.parametrize("size", [10, 3000])

@@ -30,11 +30,11 @@ def test_the_error_rate_is_what_was_asked_for(expected, error):
 def test_batches_make_no_difference():
     values, rows = SeenValues(300, 0.01), np.concatenate([hashes(900), hashes(200), hashes(2_000, 2)])
     whole = asked(values, rows)
-    found, newer, older = [], NOTHING, NOTHING
+    output, newer, older = [], NOTHING, NOTHING
     for part in np.array_split(rows, 41):
         seen, newer, older = asked(values, part, newer, older)
-        found += seen
-    assert (found, newer, older) == whole
+        output += seen
+    assert (output, newer, older) == whole
 
 
 def test_the_last_values_are_remembered():

@@ -18,13 +18,13 @@ from cepsql.ordered.state import decode
 
 def windows_by_hand(rows: list[dict], operator) -> list[tuple]:
     """Return key, bounds and rows of each window of a partition in order."""
-    found: dict[tuple, list] = {}
+    windows: dict[tuple, list] = {}
     if isinstance(operator, FixedWindows):
         for row in rows:
             for number in range(-60, 60):
                 start = operator.offset + number * operator.slide
                 if start <= row["t"] < start + operator.size and start + operator.size - 1 > row["came"]:
-                    found.setdefault((start, start + operator.size), []).append(row)
+                    windows.setdefault((start, start + operator.size), []).append(row)
     else:
         sessions: list[list] = []
         for row in (row for row in rows if row["t"] > row["came"]):
@@ -32,8 +32,8 @@ def windows_by_hand(rows: list[dict], operator) -> list[tuple]:
                 sessions.append([])
             sessions[-1].append(row)
         for session in sessions:
-            found[session[0]["t"], session[-1]["t"] + operator.gap] = session
-    return [(*bounds, tuple(map(place, held))) for bounds, held in found.items()]
+            windows[session[0]["t"], session[-1]["t"] + operator.gap] = session
+    return [(*bounds, tuple(map(place, held))) for bounds, held in windows.items()]
 
 
 OPERATORS = st.one_of(
@@ -52,28 +52,28 @@ def test_every_window_comes_once_and_whole(batches, delay, operator):
         operator = replace(operator, layout=replace(LAYOUT, until=until))
     stage = Stage(operator, (StageInput(delay),), "")
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
-    found: Counter = Counter()
+    output: Counter = Counter()
     for tasks in [*batches, [[END]]]:
         packed = [packets(rows, BUCKETS) for rows in tasks]
         for bucket in range(BUCKETS):
             before = None if states[bucket] is None else decode(states[bucket], operator, "").bound
             advanced = advance(stage, states[bucket], [blob for task in packed for blob in task.get(bucket, [])])
             states[bucket] = advanced.state
-            found.update(whole_windows(advanced.output.to_pylist()))
+            output.update(whole_windows(advanced.output.to_pylist()))
             check_timely(operator, advanced, before)
-    assert found == expected
+    assert output == expected
 
 
 def whole_windows(rows: list[dict]) -> list[tuple]:
     """Return key, bounds and rows of the windows that came out together."""
-    found: list[tuple] = []
+    windows: list[tuple] = []
     for row in rows:
         if row["first"]:
-            found.append((key_of(row), row["window_start"], row["window_end"], []))
-        assert found[-1][:3] == (key_of(row), row["window_start"], row["window_end"])
-        assert row["place"] == len(found[-1][3])
-        found[-1][3].append(place(row))
-    return [(*bounds, tuple(held)) for *bounds, held in found]
+            windows.append((key_of(row), row["window_start"], row["window_end"], []))
+        assert windows[-1][:3] == (key_of(row), row["window_start"], row["window_end"])
+        assert row["place"] == len(windows[-1][3])
+        windows[-1][3].append(place(row))
+    return [(*bounds, tuple(held)) for *bounds, held in windows]
 
 
 def check_timely(operator, advanced, before: int | None) -> None:

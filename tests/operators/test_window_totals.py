@@ -57,12 +57,12 @@ def place(row: dict) -> tuple:
 def windows_by_hand(rows: list[dict], windows) -> dict[tuple[int, int], list[dict]]:
     """Return the rows of each window of a partition in order, by its bounds."""
     if isinstance(windows, Fixed):
-        found = defaultdict(list)
+        rows_by_window = defaultdict(list)
         for row in rows:
             for start in range(windows.offset - 60 * windows.slide, 60 * windows.slide, windows.slide):
                 if start <= row["t"] < start + windows.size and start + windows.size - 1 > row["came"]:
-                    found[start, start + windows.size].append(row)
-        return found
+                    rows_by_window[start, start + windows.size].append(row)
+        return rows_by_window
     sessions: list[list[dict]] = []
     for row in (row for row in rows if row["t"] > row["came"]):
         if not sessions or row["t"] > sessions[-1][-1]["t"] + windows.gap:
@@ -72,11 +72,15 @@ def windows_by_hand(rows: list[dict], windows) -> dict[tuple[int, int], list[dic
 
 
 def totals_by_hand(rows: list[dict]) -> tuple:
-    known = [row["o0"] for row in rows if row["o0"] is not None]
+    numbers_present = [row["o0"] for row in rows if row["o0"] is not None]
     texts = [row["v0"] for row in rows if row["v0"] is not None]
-    numbers = (sum(known), sum(known) / len(known), min(known), max(known)) if known else (None,) * 4
-    distinct = len(set(known)), sum(set(known)) if known else None, len(set(texts))
-    return (len(rows), len(known), *numbers, rows[0]["v0"], texts[-1] if texts else None, *distinct)
+    numbers = (
+        (sum(numbers_present), sum(numbers_present) / len(numbers_present), min(numbers_present), max(numbers_present))
+        if numbers_present
+        else (None,) * 4
+    )
+    distinct = len(set(numbers_present)), sum(set(numbers_present)) if numbers_present else None, len(set(texts))
+    return (len(rows), len(numbers_present), *numbers, rows[0]["v0"], texts[-1] if texts else None, *distinct)
 
 
 @settings(max_examples=examples(15))
@@ -95,7 +99,7 @@ def test_every_group_comes_once_with_its_totals(batches, delay, windows, joins, 
     late = 0 if isinstance(windows, Gaps) else 1
     stage = Stage(operator, (StageInput(delay),), "", 0 if joins else None)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
-    found, counts = {}, Counts()
+    totals, counts = {}, Counts()
     for tasks in [*batches, [[END]]]:
         # Where late rows are kept, rows come whole to the stage.
         steps = [layout.reduction if chance.random() < 0.7 else None for _ in tasks]
@@ -107,17 +111,17 @@ def test_every_group_comes_once_with_its_totals(batches, delay, windows, joins, 
             counts += advanced.counts.inputs[0]
             for row in advanced.output.to_pylist():
                 group = (key_of(row), row["window_start"], row["window_end"])
-                assert group not in found
+                assert group not in totals
                 assert before < row["window_end"] - late <= advanced.bound
-                found[group] = tuple(row[call.name] for call in CALLS)
-            kept = decode(states[bucket], operator, "").operator_state
-            assert kept.held == (None,)
+                totals[group] = tuple(row[call.name] for call in CALLS)
+            parts = decode(states[bucket], operator, "").operator_state
+            assert parts.held == (None,)
             standing = advanced.standing
             assert standing.rows == standing.waiting + standing.open
             # Values are kept for open groups alone.
-            assert "open" in kept.sections or not kept.sections
+            assert "open" in parts.sections or not parts.sections
             assert standing.deadline is None or standing.deadline > advanced.bound
-    assert found == expected
+    assert totals == expected
     came = with_bounds(batches, delay)
     on_time = [row for row in came if last_moment(row["t"], windows) > row["came"]]
     assert (counts.used, counts.late) == (len(on_time), len(came) - len(on_time))

@@ -71,7 +71,7 @@ def batch(origin: Origin | None, rows: list[tuple], encoded: bool, places: range
 
 def run(stage: Stage, tasks: list[list[tuple[int, list[pa.RecordBatch]]]], piece_rows: int = 4) -> list[dict]:
     """Run micro-batches of tasks, then end the input; return all that came out."""
-    found, state = [], None
+    output, state = [], None
     sign = pa.RecordBatch.from_pylist([{"t": END_OF_TIME, "bucket": 0}], schema=SCHEMA)
     ends = [(0, [sign])]
     for came in [*tasks, ends]:
@@ -83,9 +83,9 @@ def run(stage: Stage, tasks: list[list[tuple[int, list[pa.RecordBatch]]]], piece
         ]
         advanced = advance(stage, state, packets)
         state = advanced.state
-        found += advanced.output.to_pylist()
+        output += advanced.output.to_pylist()
     assert not decode(state, stage.operator, "").origins
-    return found
+    return output
 
 
 @given(files(), st.data())
@@ -102,7 +102,7 @@ def test_rows_of_one_time_come_in_the_order_of_their_source(operator, given_file
         parts = [batch(origin, part, encoded) for part in (rows[:cut], rows[cut:]) if part]
         if parts:
             tasks[-1].append((input, parts))
-    found = run(stage, tasks)
+    output = run(stage, tasks)
     expected = [
         (key, time, origin is not None, input if origin else 0, origin or (), place if origin else value, value)
         for input, origin, rows in given_files
@@ -110,15 +110,15 @@ def test_rows_of_one_time_come_in_the_order_of_their_source(operator, given_file
     ]
     for key in "xy":
         own = [(t, v) for k, t, *_, v in sorted(expected) if k == key]
-        assert [(row["t"], row["v0"]) for row in found if row["k0"] == key] == own
-    assert {tuple(row) for row in found} <= {("k0", "t", "v0")}
+        assert [(row["t"], row["v0"]) for row in output if row["k0"] == key] == own
+    assert {tuple(row) for row in output} <= {("k0", "t", "v0")}
 
 
 def test_order_columns_come_before_arrival():
     layout = replace(LAYOUT, values=(), order=(OrderColumn("v0", "", descending=True),))
     rows = [("x", 1, 2), ("x", 1, 5), ("x", 1, 2)]
-    found = run(Stage(Passing(layout), (StageInput(0),), ""), [[(0, [batch(ORIGINS[0], rows, True)])]])
-    assert [row["v0"] for row in found] == [5, 2, 2]
+    output = run(Stage(Passing(layout), (StageInput(0),), ""), [[(0, [batch(ORIGINS[0], rows, True)])]])
+    assert [row["v0"] for row in output] == [5, 2, 2]
 
 
 def test_a_partition_of_kafka_that_several_tasks_read():
@@ -129,8 +129,8 @@ def test_a_partition_of_kafka_that_several_tasks_read():
         part, place = partition_part(3, offset)
         rows = [("x", 1, first - offset)]
         tasks.append([(0, [batch(Origin(0, "topic", part), rows, True, range(place, place + 1))])])
-    found = run(Stage(Passing(), (StageInput(DELAY),), ""), tasks)
-    assert [row["v0"] for row in found] == [0, -1, -2, -3]
+    output = run(Stage(Passing(), (StageInput(DELAY),), ""), tasks)
+    assert [row["v0"] for row in output] == [0, -1, -2, -3]
 
 
 def test_waiting_rows_of_an_earlier_version_come_before_new_ones():
@@ -152,8 +152,8 @@ def test_waiting_rows_of_an_earlier_version_come_before_new_ones():
 
 def test_packets_tell_the_runs_of_the_rows_that_are_left():
     def without_three(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
-        kept = np.array([value != 3 for value in rows["v0"].to_pylist()])
-        return rows.filter(pa.array(kept)), np.zeros(0, np.int64)
+        mask = np.array([value != 3 for value in rows["v0"].to_pylist()])
+        return rows.filter(pa.array(mask)), np.zeros(0, np.int64)
 
     a, b = ORIGINS[:2]
     batches = []

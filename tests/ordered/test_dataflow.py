@@ -20,10 +20,10 @@ BOTH = replace(STAGE, inputs=(StageInput(0, chained=True), StageInput(0, chained
 def _passed(number: int, as_bytes: bool = False):
     """Return a channel that hands on the rows of a stage as they are."""
 
-    def packed(given: Advanced) -> list[bytes | Packet]:
-        if not given.output.num_rows:
+    def packed(advanced: Advanced) -> list[bytes | Packet]:
+        if not advanced.output.num_rows:
             return []
-        rows = [{**row, "bucket": 0} for row in given.output.to_pylist()]
+        rows = [{**row, "bucket": 0} for row in advanced.output.to_pylist()]
         table = pa.RecordBatch.from_pylist(rows, schema=INPUT_SCHEMA)
         if not as_bytes:
             return list(pack_in_task([table], number))

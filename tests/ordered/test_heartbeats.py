@@ -21,43 +21,43 @@ def beat(clock: int) -> dict:
 
 def bounds(inputs: tuple[StageInput, ...], *batches: list[list[dict]]) -> list[int]:
     """Return the bound after each batch, which is the same in all buckets."""
-    found = []
+    all_bounds = []
     for _, said in play(Stage(PassOn(), inputs, "x"), batches):
         (bound,) = {one.bound for one in said}
-        found.append(bound)
-    return found
+        all_bounds.append(bound)
+    return all_bounds
 
 
 def test_time_goes_on_after_a_whole_interval_without_rows():
-    given = (StageInput(10, heartbeat=MINUTE),)
+    inputs = (StageInput(10, heartbeat=MINUTE),)
     assert bounds(
-        given, [[row(1000)]], [[beat(0)]], [[beat(MINUTE - 1)]], [[beat(MINUTE)]], [[beat(5 * MINUTE)]], [[row(2000)]],
+        inputs, [[row(1000)]], [[beat(0)]], [[beat(MINUTE - 1)]], [[beat(MINUTE)]], [[beat(5 * MINUTE)]], [[row(2000)]],
         [[beat(9 * MINUTE)]], [[beat(10 * MINUTE)]],
     ) == [990, 990, 990, 990 + MINUTE, 990 + 5 * MINUTE] + [990 + 5 * MINUTE] * 2 + [990 + 6 * MINUTE]  # fmt: skip
 
 
 def test_rows_beside_a_heartbeat_say_how_far_the_input_is():
-    given = (StageInput(0, heartbeat=MINUTE),)
-    assert bounds(given, [[row(10)]], [[beat(0)]], [[row(20), beat(MINUTE)]], [[beat(2 * MINUTE)]]) == [10, 10, 20, 20]
+    inputs = (StageInput(0, heartbeat=MINUTE),)
+    assert bounds(inputs, [[row(10)]], [[beat(0)]], [[row(20), beat(MINUTE)]], [[beat(2 * MINUTE)]]) == [10, 10, 20, 20]
 
 
 def test_a_clock_that_was_set_back_begins_anew():
-    given = (StageInput(0, heartbeat=MINUTE),)
-    assert bounds(given, [[row(10)]], [[beat(9 * MINUTE)]], [[beat(0)]], [[beat(MINUTE)]]) == [10, 10, 10, 10 + MINUTE]
+    inputs = (StageInput(0, heartbeat=MINUTE),)
+    assert bounds(inputs, [[row(10)]], [[beat(9 * MINUTE)]], [[beat(0)]], [[beat(MINUTE)]]) == [10, 10, 10, 10 + MINUTE]
 
 
 def test_nobody_waits_for_an_input_that_never_had_a_row():
-    given = (StageInput(0, heartbeat=MINUTE), StageInput(0, heartbeat=2 * MINUTE))
+    inputs = (StageInput(0, heartbeat=MINUTE), StageInput(0, heartbeat=2 * MINUTE))
     assert bounds(
-        given, [[row(10)], []], [[beat(0)], []], [[beat(MINUTE)], []], [[beat(2 * MINUTE)], []], [[row(50)], [row(5)]]
+        inputs, [[row(10)], []], [[beat(0)], []], [[beat(MINUTE)], []], [[beat(2 * MINUTE)], []], [[row(50)], [row(5)]]
     ) == [BEGINNING, BEGINNING, BEGINNING, 10 + 2 * MINUTE, 10 + 2 * MINUTE]  # fmt: skip
     # Neither does a stage that reads what this one makes of it.
     assert bounds((StageInput(0, heartbeat=MINUTE),), [[beat(0)]], [[beat(MINUTE)]], [[row(7)]]) == [BEGINNING, IDLE, 7]
 
 
 def test_an_input_without_heartbeats_is_waited_for():
-    given = (StageInput(0, heartbeat=MINUTE), StageInput(0))
-    assert bounds(given, [[row(10)], [row(3)]], [[beat(0)], []], [[beat(MINUTE)], []]) == [3, 3, 3]
+    inputs = (StageInput(0, heartbeat=MINUTE), StageInput(0))
+    assert bounds(inputs, [[row(10)], [row(3)]], [[beat(0)], []], [[beat(MINUTE)], []]) == [3, 3, 3]
 
 
 def test_a_time_after_the_end_of_time_is_none():

@@ -31,25 +31,25 @@ def hashes_of(keys):
     return np.unique(key_hashes(columns, len(keys)))
 
 
-def rows_of(kept, keys):
-    found = kept.of(hashes_of(keys))
-    return {name: sorted(map(repr, rows.to_pylist())) for name, rows in found.items()}
+def rows_of(keyed, keys):
+    sections = keyed.of(hashes_of(keys))
+    return {name: sorted(map(repr, rows.to_pylist())) for name, rows in sections.items()}
 
 
 def expected(remembered, keys):
     """Return the rows of keys; no two of the keys here have one hash."""
-    found = {name: [row for key in keys for row in remembered.get((name, key), [])] for name in SECTIONS}
-    return {name: sorted(map(repr, table(rows).to_pylist())) for name, rows in found.items() if rows}
+    sections = {name: [row for key in keys for row in remembered.get((name, key), [])] for name in SECTIONS}
+    return {name: sorted(map(repr, table(rows).to_pylist())) for name, rows in sections.items() if rows}
 
 
-def through_bytes(kept):
+def through_bytes(keyed):
     """Return what a state of these rows has in the next micro-batch."""
     levels = []
-    for level in kept.levels:
+    for level in keyed.levels:
         sink = pa.BufferOutputStream()
         write_level(level, sink)
         levels.append(read_level(sink.getvalue()))
-    return KeyedRows(kept.names, tuple(levels))
+    return KeyedRows(keyed.names, tuple(levels))
 
 
 @st.composite
@@ -67,7 +67,7 @@ def batches(draw):
 @settings(max_examples=300)
 @given(batches(), st.booleans())
 def test_keys_have_the_rows_that_they_were_given_last(drawn, forgetful):
-    kept, remembered = KeyedRows(("k0", "k1")), {}
+    keyed, remembered = KeyedRows(("k0", "k1")), {}
     every = [(text, number) for text in ("a", "b", "", None) for number in range(4)]
 
     def forgets(section, rows):
@@ -76,38 +76,39 @@ def test_keys_have_the_rows_that_they_were_given_last(drawn, forgetful):
     for keys, rows in drawn:
         remembered |= rows
         sections = {name: table([row for key in keys for row in rows[name, key]]) for name in SECTIONS}
-        kept = through_bytes(kept.replaced(hashes_of(keys), sections, forgets))
+        keyed = through_bytes(keyed.replaced(hashes_of(keys), sections, forgets))
         if forgetful:
             there = {
-                name: [row for row in found if "'gone': False" in row] for name, found in rows_of(kept, every).items()
+                name: [row for row in section_rows if "'gone': False" in row]
+                for name, section_rows in rows_of(keyed, every).items()
             }
             wanted = {
-                name: [row for row in found if "'gone': False" in row]
-                for name, found in expected(remembered, every).items()
+                name: [row for row in section_rows if "'gone': False" in row]
+                for name, section_rows in expected(remembered, every).items()
             }
             assert {n: r for n, r in there.items() if r} == {n: r for n, r in wanted.items() if r}
         else:
-            assert rows_of(kept, every) == expected(remembered, every)
-            assert rows_of(kept, keys) == expected(remembered, keys)
-        sizes = [level.size for level in kept.levels]
+            assert rows_of(keyed, every) == expected(remembered, every)
+            assert rows_of(keyed, keys) == expected(remembered, keys)
+        sizes = [level.size for level in keyed.levels]
         assert all(older >= 2 * newer for older, newer in itertools.pairwise(sizes))
 
 
 def test_a_key_without_rows_takes_no_room_for_ever():
-    kept = KeyedRows(("k0", "k1"))
+    keyed = KeyedRows(("k0", "k1"))
     for number in range(40):
         hashes = hashes_of([("a", number)])
-        kept = kept.replaced(hashes, {"rows": table([("a", number, 1, False)])}, lambda *_: None)
-        kept = kept.replaced(hashes, {}, lambda *_: None)
-    assert sum(level.size for level in kept.levels) <= 4
+        keyed = keyed.replaced(hashes, {"rows": table([("a", number, 1, False)])}, lambda *_: None)
+        keyed = keyed.replaced(hashes, {}, lambda *_: None)
+    assert sum(level.size for level in keyed.levels) <= 4
 
 
 def test_deletions_that_are_over_are_forgotten():
-    kept = KeyedRows(("k0", "k1"))
+    keyed = KeyedRows(("k0", "k1"))
     for number in range(64):
         rows = table([("a", number, number, True)])
-        kept = kept.replaced(hashes_of([("a", number)]), {"rows": rows}, lambda _, rows: np.asarray(rows["gone"]))
-    assert sum(level.size for level in kept.levels) <= 4
+        keyed = keyed.replaced(hashes_of([("a", number)]), {"rows": rows}, lambda _, rows: np.asarray(rows["gone"]))
+    assert sum(level.size for level in keyed.levels) <= 4
 
 
 def test_rows_of_other_keys_are_not_taken():
@@ -117,8 +118,8 @@ def test_rows_of_other_keys_are_not_taken():
 
 def test_sections_that_were_whole_are_taken_over():
     rows = [("a", 1, 1, False), (None, 2, 2, True), ("a", 1, 3, False)]
-    kept = keyed_rows(["k0", "k1"], {"rows": table(rows), "values": table([])})
-    assert rows_of(kept, [("a", 1)]) == expected({("rows", ("a", 1)): [rows[0], rows[2]]}, [("a", 1)])
+    keyed = keyed_rows(["k0", "k1"], {"rows": table(rows), "values": table([])})
+    assert rows_of(keyed, [("a", 1)]) == expected({("rows", ("a", 1)): [rows[0], rows[2]]}, [("a", 1)])
     assert keyed_rows(["k0"], {}) == KeyedRows(("k0",))
 
 
@@ -173,6 +174,6 @@ def test_a_time_beyond_python_has_the_hash_that_it_has_alone():
 @given(runs=st.lists(st.tuples(st.sampled_from([0, 7, 2**31, 2**32 - 1]), st.integers(1, 5)), max_size=12))
 def test_hashes_are_sorted_stably_however_long_their_runs_are(runs):
     hashes = np.array([hash for hash, size in runs for _ in range(size)], np.uint32)
-    found, order = sorted_hashes(hashes), np.argsort(hashes, kind="stable")
-    assert found.places.tolist() == order.tolist()
-    assert found.hashes.tolist() == hashes[order].tolist()
+    ours, order = sorted_hashes(hashes), np.argsort(hashes, kind="stable")
+    assert ours.places.tolist() == order.tolist()
+    assert ours.hashes.tolist() == hashes[order].tolist()

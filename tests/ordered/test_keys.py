@@ -24,9 +24,9 @@ def test_find_keys(case):
     def key(columns: list[pa.Array], row: int):
         return tuple(nullable(c[row].as_py()) for c in columns)
 
-    found = find_keys(left, left_rows, right, right_rows).tolist()
+    places = find_keys(left, left_rows, right, right_rows).tolist()
     present = {key(right, j) for j in range(right_rows)}
-    for i, place in enumerate(found):
+    for i, place in enumerate(places):
         if place < 0:
             assert key(left, i) not in present
         else:

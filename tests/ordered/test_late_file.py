@@ -103,5 +103,5 @@ def test_json_has_times_of_any_year(tmp_path):
     rejected = pa.table({"reason": ["ahead"], "watermark": pa.array([7]), "whole": far})
     mark_folder(tmp_path, "q")
     write_file(late_rows(rejected, "q", 3), tmp_path, "a.json", "json", "q")
-    found = json.loads((tmp_path / "a.json").read_text())
-    assert (found["at"], found["day"]) == ("+58136-06-14 00:00:00Z", "+58134-07-14")
+    fields = json.loads((tmp_path / "a.json").read_text())
+    assert (fields["at"], fields["day"]) == ("+58136-06-14 00:00:00Z", "+58134-07-14")

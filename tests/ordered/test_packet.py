@@ -40,11 +40,11 @@ def test_packets_hold_every_row_once(rows, piece_rows):
     sums = Counts()
     for bucket, blobs in packed.items():
         opened = [open_packet(blob) for blob in blobs]
-        found = [r for packet in opened if packet.rows is not None for r in packet.rows.to_pylist()]
+        packed_rows = [r for packet in opened if packet.rows is not None for r in packet.rows.to_pylist()]
         mine = [r for r in rows if r["bucket"] == bucket and r["t"] != END_OF_TIME]
-        kept = [r for r in mine if not r["malformed"] and r["t"] is not None]
-        assert [(repr(r["t"]), r["v0"]) for r in found] == [(repr(r["t"]), r["v0"]) for r in kept]
-        assert all(r["k0"] is None or repr(r["k0"]) in ("0.0", "nan") for r in found)
+        good_rows = [r for r in mine if not r["malformed"] and r["t"] is not None]
+        assert [(repr(r["t"]), r["v0"]) for r in packed_rows] == [(repr(r["t"]), r["v0"]) for r in good_rows]
+        assert all(r["k0"] is None or repr(r["k0"]) in ("0.0", "nan") for r in packed_rows)
         times = [r["t"] for r in rows if r["t"] != END_OF_TIME and not r["malformed"] and r["t"] is not None]
         assert max(packet.greatest for packet in opened) == max(times, default=BEGINNING)
         # The end of the input hides no time of the rows before it.
@@ -54,7 +54,7 @@ def test_packets_hold_every_row_once(rows, piece_rows):
             read=len(mine),
             malformed=sum(bool(r["malformed"]) for r in mine),
             null_time=sum(r["t"] is None and not r["malformed"] for r in mine),
-            null_key=sum(r["k0"] is None for r in kept),
+            null_key=sum(r["k0"] is None for r in good_rows),
         )
         sums += counts
     assert sums.read == sum(r["t"] != END_OF_TIME for r in rows)
@@ -90,9 +90,9 @@ def test_a_task_gives_out_packets_for_every_piece():
 
 
 def sizes_of(batches, piece_rows):
-    given = list(pack(iter(batches), 2, piece_rows=piece_rows))
-    assert all(packets.schema == PACKET_SCHEMA for packets in given)
-    return [[open_packet(p.as_py()).rows.num_rows for p in packets["packet"]] for packets in given]
+    packed_batches = list(pack(iter(batches), 2, piece_rows=piece_rows))
+    assert all(packets.schema == PACKET_SCHEMA for packets in packed_batches)
+    return [[open_packet(p.as_py()).rows.num_rows for p in packets["packet"]] for packets in packed_batches]
 
 
 def test_rows_keep_their_columns_without_those_for_routing():
@@ -161,10 +161,10 @@ def test_rows_ahead_and_punctuation_are_counted_only():
         row(9, 1, producer=None),
     ]
     batch = pa.RecordBatch.from_pylist(rows, schema=marks)
-    found = [open_packet(blob) for part in pack([batch], 2) for blob in part["packet"].to_pylist()]
-    assert found[0].counts == Counts(read=6, malformed=2, ahead=1, punctuation=1, null_time=1)
-    assert [packet.rows["t"].to_pylist() for packet in found] == [[5], [3, 9]]
-    for packet in found:
+    opened_packets = [open_packet(blob) for part in pack([batch], 2) for blob in part["packet"].to_pylist()]
+    assert opened_packets[0].counts == Counts(read=6, malformed=2, ahead=1, punctuation=1, null_time=1)
+    assert [packet.rows["t"].to_pylist() for packet in opened_packets] == [[5], [3, 9]]
+    for packet in opened_packets:
         assert (packet.greatest, packet.producers) == (40, {"a": 5, "b": 40, None: 9})
 
 

@@ -29,40 +29,40 @@ class Told:
         return max(self.producers.values(), default=BEGINNING)
 
 
-def greatest(given: StageInput, *batches: list[Told]) -> list[int]:
+def greatest(stage_input: StageInput, *batches: list[Told]) -> list[int]:
     """Return how far an input is after each batch."""
-    found, seen = (reached.Reached(),), []
+    positions, seen = (reached.Reached(),), []
     for batch in batches:
-        found = reached_after((given,), found, [batch])
-        seen.append(found[0].greatest)
+        positions = reached_after((stage_input,), positions, [batch])
+        seen.append(positions[0].greatest)
     return seen
 
 
 def test_the_slowest_producer_decides():
-    given = StageInput(0, by_producer=True)
-    told = [Told({"a": 10, None: 3}), Told({"a": 2, "b": 8})], [Told({None: 50})], [Told({"c": 1})], [Told({"c": 30})]
-    assert greatest(given, *told, [Told(ended=True)]) == [3, 8, 1, 8, END_OF_TIME]
+    stage_input = StageInput(0, by_producer=True)
+    said = [Told({"a": 10, None: 3}), Told({"a": 2, "b": 8})], [Told({None: 50})], [Told({"c": 1})], [Told({"c": 30})]
+    assert greatest(stage_input, *said, [Told(ended=True)]) == [3, 8, 1, 8, END_OF_TIME]
 
 
 def test_a_silent_producer_is_not_waited_for_after_a_while():
-    given = StageInput(0, by_producer=True, idle=IDLE_AFTER)
+    stage_input = StageInput(0, by_producer=True, idle=IDLE_AFTER)
     ticks = [[Told({"a": 100 + clock}, clock)] for clock in (0, 9, 10, 19, 20)]
-    assert greatest(given, [Told({"a": 100, "b": 5})], *ticks) == [5, 5, 5, 109 + 1, 119, 120]
+    assert greatest(stage_input, [Told({"a": 100, "b": 5})], *ticks) == [5, 5, 5, 109 + 1, 119, 120]
     # One that comes back is waited for again.
-    assert greatest(given, [Told({"a": 9, "b": 5})], *ticks, [Told({"b": 7})])[-1] == 7
+    assert greatest(stage_input, [Told({"a": 9, "b": 5})], *ticks, [Told({"b": 7})])[-1] == 7
     # Of the last ones to fall silent the fastest says how far the input is.
     silence = [[Told(heartbeat=0)], [Told(heartbeat=9)], [Told(heartbeat=10)], [Told(heartbeat=99)]]
-    assert greatest(given, [Told({"a": 9, "b": 5})], *silence) == [5, 5, 5, 9, 9]
+    assert greatest(stage_input, [Told({"a": 9, "b": 5})], *silence) == [5, 5, 5, 9, 9]
 
 
 def test_heartbeats_go_on_from_where_the_producers_are():
-    given = StageInput(0, heartbeat=20, by_producer=True, idle=IDLE_AFTER)
+    stage_input = StageInput(0, heartbeat=20, by_producer=True, idle=IDLE_AFTER)
     beats = [[Told(heartbeat=clock)] for clock in (0, 10, 19, 20, 30)]
-    assert greatest(given, [Told({"a": 9, "b": 5})], *beats) == [5, 5, 9, 9, 9 + 20, 9 + 20]
-    assert greatest(given, *beats, [Told({"a": 3})]) == [BEGINNING] * 3 + [IDLE] * 2 + [3]
+    assert greatest(stage_input, [Told({"a": 9, "b": 5})], *beats) == [5, 5, 9, 9, 9 + 20, 9 + 20]
+    assert greatest(stage_input, *beats, [Told({"a": 3})]) == [BEGINNING] * 3 + [IDLE] * 2 + [3]
     # A micro-batch of other inputs, or of malformed rows, takes nothing of it back.
     later = [[Told()], [Told(heartbeat=50)]]
-    assert greatest(given, [Told({"a": 9})], *beats, *later) == [9] * 4 + [9 + 20] * 3 + [9 + 50]
+    assert greatest(stage_input, [Told({"a": 9})], *beats, *later) == [9] * 4 + [9 + 20] * 3 + [9 + 50]
 
 
 @settings(max_examples=examples(60))
@@ -73,31 +73,31 @@ def test_heartbeats_go_on_from_where_the_producers_are():
     )
 )
 def test_any_batches_against_a_plain_loop(batches):
-    known, last, found, clock = {}, {}, [], 0
-    for told, later in batches:
-        for name, time in told.items():
-            known[name] = max(time, known.get(name, BEGINNING))
+    greatest_of, last, expected, clock = {}, {}, [], 0
+    for times, later in batches:
+        for name, time in times.items():
+            greatest_of[name] = max(time, greatest_of.get(name, BEGINNING))
             last.pop(name, None)
-        fastest = max(known.values(), default=BEGINNING)
+        fastest = max(greatest_of.values(), default=BEGINNING)
         if later is not None:
             clock += later
-            for name in [name for name in known if name not in told]:
+            for name in [name for name in greatest_of if name not in times]:
                 if clock - last.setdefault(name, clock) >= IDLE_AFTER:
-                    del known[name], last[name]
-        before = found[-1] if found else BEGINNING
-        found.append(min(known.values()) if known else max(before, fastest))
+                    del greatest_of[name], last[name]
+        before = expected[-1] if expected else BEGINNING
+        expected.append(min(greatest_of.values()) if greatest_of else max(before, fastest))
     clocks, at = [], 0
     for _, later in batches:
         at += later or 0
         clocks.append(BEGINNING if later is None else at)
-    told = [[Told(told, clock)] for (told, _), clock in zip(batches, clocks, strict=True)]
-    assert greatest(StageInput(0, by_producer=True, idle=IDLE_AFTER), *told) == found
+    said = [[Told(times, clock)] for (times, _), clock in zip(batches, clocks, strict=True)]
+    assert greatest(StageInput(0, by_producer=True, idle=IDLE_AFTER), *said) == expected
 
 
 def test_too_many_producers_are_refused(monkeypatch):
     monkeypatch.setattr(reached, "MAX_PRODUCERS", 2)
-    given = StageInput(0, by_producer=True, name="readings")
-    assert greatest(given, [Told({"a": 1})], [Told({"b": 1})]) == [1, 1]
+    stage_input = StageInput(0, by_producer=True, name="readings")
+    assert greatest(stage_input, [Told({"a": 1})], [Told({"b": 1})]) == [1, 1]
     with pytest.raises(OperationalError, match="readings has more than 2 producers") as caught:
-        greatest(given, [Told({"a": 1, "b": 2})], [Told({"c": 3})])
+        greatest(stage_input, [Told({"a": 1, "b": 2})], [Told({"c": 3})])
     assert "IDLE TIMEOUT" in caught.value.hint

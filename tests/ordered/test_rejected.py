@@ -46,8 +46,8 @@ def test_rejected_rows_are_those_not_used(batches, delay):
             blobs = [blob for task in packed for blob in task.get(bucket, [])]
             advanced, again = (advance(stage, states[bucket], blobs) for _ in range(2))
             assert again.rejected == advanced.rejected
-            (found,) = advanced.rejected
-            for row in [] if found is None else found.to_pylist():
+            (rejected_rows,) = advanced.rejected
+            for row in [] if rejected_rows is None else rejected_rows.to_pylist():
                 original = seen.pop(row[WHOLE]["id"])
                 assert original[WHOLE] == row[WHOLE] and original["bucket"] == bucket
                 assert row["watermark"] == (bounds[bucket] if row["reason"] == "late" else None)

@@ -24,8 +24,8 @@ def test_every_row_comes_back(rows):
     assert narrowed.nbytes <= batch.nbytes
     expected = pa.Table.from_batches([batch])
     assert widen(pa.Table.from_batches([narrowed])).equals(expected, check_metadata=True)
-    found = read_rows(write_rows(batch))
-    assert found.equals(expected, check_metadata=True) if rows else found is None
+    read_back = read_rows(write_rows(batch))
+    assert read_back.equals(expected, check_metadata=True) if rows else read_back is None
 
 
 @pytest.mark.parametrize(

@@ -120,12 +120,12 @@ def test_order_in_a_partition_does_not_depend_on_arrival(case, random):
     table = table.drop_columns(["m"])
     shuffled = pa.array(random.sample(range(table.num_rows), table.num_rows), pa.int64())
     keys, rest = ([n for n in table.column_names if n[0] == kind] for kind in "kv")
-    found = []
+    orders = []
     for rows in (table, table.take(shuffled)):
         rows, starts = partition_rows(rows, keys, "t", order, rest)
         rows = rows.drop_columns(keys)
-        found.append(sorted(repr(rows.slice(a, b - a).to_pylist()) for a, b in pairwise(starts.tolist())))
-    assert found[0] == found[1]
+        orders.append(sorted(repr(rows.slice(a, b - a).to_pylist()) for a, b in pairwise(starts.tolist())))
+    assert orders[0] == orders[1]
 
 
 @pytest.mark.parametrize("span", [2**10, 2**40, 2**62])
@@ -177,7 +177,7 @@ def test_stable_order_of_every_range(data):
 def test_many_keys_are_ordered_some_at_a_time(rows, part_rows):
     codes, times = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     expected = np.lexsort((times, codes))
-    found = key_order(codes, times, 10, part_rows)
-    if found is None:
-        found = np.arange(len(rows))
-    assert found.tolist() == expected.tolist()
+    order = key_order(codes, times, 10, part_rows)
+    if order is None:
+        order = np.arange(len(rows))
+    assert order.tolist() == expected.tolist()

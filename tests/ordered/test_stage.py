@@ -25,11 +25,11 @@ END = {"t": END_OF_TIME, "bucket": 0}
 
 def packed(rows: list[dict], number: int, schema: pa.Schema = INPUT_SCHEMA) -> dict[int, list[bytes]]:
     """Pack one task's rows of an input."""
-    found: dict[int, list[bytes]] = {}
+    packets: dict[int, list[bytes]] = {}
     for batch in pack([pa.RecordBatch.from_pylist(rows, schema=schema)], BUCKETS, number):
         for row in batch.to_pylist():
-            found.setdefault(row["bucket"], []).append(row["packet"])
-    return found
+            packets.setdefault(row["bucket"], []).append(row["packet"])
+    return packets
 
 
 def play(stage: Stage, batches, schema: pa.Schema = INPUT_SCHEMA):
@@ -37,12 +37,12 @@ def play(stage: Stage, batches, schema: pa.Schema = INPUT_SCHEMA):
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     for inputs in batches:
         blobs = [packed(rows, number, schema) for number, rows in enumerate(inputs)]
-        found = []
+        advanced = []
         for bucket in range(BUCKETS):
             mine = [blob for task in reversed(blobs) for blob in task.get(bucket, [])]
-            found.append(advance(stage, states[bucket], mine))
-            states[bucket] = found[-1].state
-        yield [row for one in found for row in one.output.to_pylist()], found
+            advanced.append(advance(stage, states[bucket], mine))
+            states[bucket] = advanced[-1].state
+        yield [row for one in advanced for row in one.output.to_pylist()], advanced
 
 
 def by_hand(batches, delays: list[int]) -> tuple[list[list[dict]], list[Counts], list[int]]:
@@ -123,16 +123,16 @@ def row(t: int, key: float = 1.0, **values) -> dict:
 def test_rows_are_copied_out_of_many_packets(monkeypatch):
     stage = replace(STAGE, inputs=(StageInput(2), StageInput(0)))
     batches = [[[row(t) for t in (5, 9, 7, 8)], [row(9), row(6)]], [[row(3), row(11)], [row(12)]], [[END], []]]
-    expected = [(output, [one.counts for one in found]) for output, found in play(stage, batches)]
+    expected = [(output, [one.counts for one in steps]) for output, steps in play(stage, batches)]
     monkeypatch.setattr(ordered_stage, "MANY_ROWS", 2)
-    assert [(output, [one.counts for one in found]) for output, found in play(stage, batches)] == expected
+    assert [(output, [one.counts for one in steps]) for output, steps in play(stage, batches)] == expected
 
 
 def test_an_idle_input_holds_the_others_back_until_the_end():
     stage = replace(STAGE, inputs=(StageInput(2), StageInput(0)))
     batches = [[[row(5)], []], [[row(90)], []], [[], [row(7)]], [[], [row(1)]], [[END], []]]
-    found = [([r["t"] for r in output], one.bound) for output, (one, _) in play(stage, batches)]
-    assert found == [([], BEGINNING), ([], BEGINNING), ([5, 7], 7), ([], 7), ([90], END_OF_TIME)]
+    steps = [([r["t"] for r in output], one.bound) for output, (one, _) in play(stage, batches)]
+    assert steps == [([], BEGINNING), ([], BEGINNING), ([5, 7], 7), ([], 7), ([90], END_OF_TIME)]
 
 
 def test_a_control_row_ends_all_inputs_but_chained_ones():
@@ -148,8 +148,13 @@ def test_a_control_row_ends_all_inputs_but_chained_ones():
             yield advanced.bound, advanced.output.num_rows
 
     marker, end = {"bound": 4, "bucket": 0}, {"bound": END_OF_TIME, "bucket": 0}
-    given = [([row(5)], [row(3), marker]), ([END], []), ([], [row(6), {"bound": 6, "bucket": 0}]), ([], [end])]
-    assert list(bounds(*given)) == [(3, 1), (4, 0), (6, 2), (END_OF_TIME, 0)]
+    batches_of_inputs = [
+        ([row(5)], [row(3), marker]),
+        ([END], []),
+        ([], [row(6), {"bound": 6, "bucket": 0}]),
+        ([], [end]),
+    ]
+    assert list(bounds(*batches_of_inputs)) == [(3, 1), (4, 0), (6, 2), (END_OF_TIME, 0)]
     assert list(bounds(([], [row(3), end]), ([row(9)], []))) == [(BEGINNING, 0), (7, 1)]
 
 
@@ -181,7 +186,7 @@ class CountOthers(WholeSections):
 
     def advance(self, rows, sections, old: int, new: int) -> Step:
         left, right = rows
-        keeps, found = [None, None], []
+        keeps, rows_out = [None, None], []
         if right is not None:
             seen = right.rows["seen"].to_pylist()
             times = right.rows["t"].to_pylist()
@@ -194,11 +199,11 @@ class CountOthers(WholeSections):
                 for i in range(end - 1, begin - 1, -1):
                     key, t = left.rows["k0"][i].as_py(), left.rows["t"][i].as_py()
                     if t + 3 <= new:
-                        found.append({"k0": key, "t": t, "n": sum(other <= t + 3 for other in others)})
+                        rows_out.append({"k0": key, "t": t, "n": sum(other <= t + 3 for other in others)})
                     else:
                         pending[p] = i
             keeps[0] = Keep(pending)
-        return Step(pa.Table.from_pylist(found), keeps)
+        return Step(pa.Table.from_pylist(rows_out), keeps)
 
 
 @settings(max_examples=examples(20))

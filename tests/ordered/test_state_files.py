@@ -14,14 +14,14 @@ from cepsql.ordered.keyed.keyed_rows import KeyedRows
 from cepsql.ordered.keyed.state_files import NO_FILES, StateFolder, open_level, put_away
 
 
-def taken(kept, numbers):
+def taken(keyed, numbers):
     column = pa.array(numbers, pa.int64())
     rows = pa.table({"k0": column, "v": column})
-    return kept.replaced(np.unique(key_hashes([column], len(numbers))), {"rows": rows}, lambda *_: None)
+    return keyed.replaced(np.unique(key_hashes([column], len(numbers))), {"rows": rows}, lambda *_: None)
 
 
-def files(kept):
-    return [level.file for level in kept.levels if level.file is not None]
+def files(keyed):
+    return [level.file for level in keyed.levels if level.file is not None]
 
 
 @pytest.fixture
@@ -30,13 +30,13 @@ def folder(tmp_path):
 
 
 def test_only_what_is_large_is_in_a_file(folder):
-    kept, log = put_away(taken(KeyedRows(("k0",)), range(3)), [], NO_FILES, folder)
-    assert files(kept) == [] and kept.levels[0].data is not None and not folder.path.exists()
-    kept, log = put_away(taken(kept, range(100)), files(kept), log, folder)
-    (name,) = files(kept)
+    keyed, log = put_away(taken(KeyedRows(("k0",)), range(3)), [], NO_FILES, folder)
+    assert files(keyed) == [] and keyed.levels[0].data is not None and not folder.path.exists()
+    keyed, log = put_away(taken(keyed, range(100)), files(keyed), log, folder)
+    (name,) = files(keyed)
     assert os.listdir(folder.path) == [name]
-    level = open_level(folder, name, kept.levels[0].checksum)
-    assert level.hashes.tolist() == kept.levels[0].hashes.tolist()
+    level = open_level(folder, name, keyed.levels[0].checksum)
+    assert level.hashes.tolist() == keyed.levels[0].hashes.tolist()
     assert level.sections["rows"].rows.num_rows == 100
     assert stat.S_IMODE((folder.path / name).stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
@@ -44,19 +44,19 @@ def test_only_what_is_large_is_in_a_file(folder):
 
 def test_without_a_folder_or_where_none_may_be_written_the_state_has_all(folder):
     for place in (None, replace(folder, writes=False)):
-        kept, _ = put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, place)
-        assert files(kept) == [] and kept.levels[0].data is not None
+        keyed, _ = put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, place)
+        assert files(keyed) == [] and keyed.levels[0].data is not None
 
 
 def test_files_go_once_nothing_needs_them_any_more(folder):
-    kept, log = KeyedRows(("k0",)), NO_FILES
+    keyed, log = KeyedRows(("k0",)), NO_FILES
     for turn in range(200):
-        before = files(kept)
+        before = files(keyed)
         if turn % 3 == 0:
             # A task that failed after it had written its file.
-            put_away(taken(kept, range(turn, turn + 100)), before, log, folder)
-        kept, log = put_away(taken(kept, range(turn, turn + 100)), before, log, folder)
-        assert set(files(kept)) <= set(os.listdir(folder.path))
+            put_away(taken(keyed, range(turn, turn + 100)), before, log, folder)
+        keyed, log = put_away(taken(keyed, range(turn, turn + 100)), before, log, folder)
+        assert set(files(keyed)) <= set(os.listdir(folder.path))
         assert len(os.listdir(folder.path)) < 20
     assert len(log.unused) < 20
 
@@ -65,16 +65,16 @@ def test_files_of_others_stay(folder):
     folder.path.mkdir()
     (folder.path / "0123-1-abc").write_bytes(b"")
     (folder.path / "README").write_bytes(b"")
-    kept, log = KeyedRows(("k0",)), NO_FILES
+    keyed, log = KeyedRows(("k0",)), NO_FILES
     for turn in range(40):
-        kept, log = put_away(taken(kept, range(turn, turn + 100)), files(kept), log, folder)
+        keyed, log = put_away(taken(keyed, range(turn, turn + 100)), files(keyed), log, folder)
     assert {"0123-1-abc", "README"} <= set(os.listdir(folder.path))
 
 
 @pytest.mark.parametrize("damage", ["gone", "empty", "cut short", "another", "one byte"])
 def test_a_damaged_file_is_named(folder, damage):
-    kept, _ = put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, folder)
-    (name,), checksum = files(kept), kept.levels[0].checksum
+    keyed, _ = put_away(taken(KeyedRows(("k0",)), range(1000)), [], NO_FILES, folder)
+    (name,), checksum = files(keyed), keyed.levels[0].checksum
     path = folder.path / name
     match damage:
         case "gone":

@@ -47,26 +47,26 @@ class Meaning:
 
 def meaning(clause: Clause, rows: list[dict], strict: bool) -> Meaning:
     """Say what a clause gives over rows that stand in order. Raises SkipFails if strict."""
-    result, found, misplaced = [], [], 0
+    result, all_matches, misplaced = [], [], 0
     for key in dict.fromkeys(row["k"] for row in rows):
         partition = [row for row in rows if row["k"] == key]
         matches, nowhere = partition_matches(clause, partition, strict)
         misplaced += nowhere
-        found += matches
+        all_matches += matches
         result += output(clause, partition, matches)
-    complete = sum(match.complete for match in found)
-    return Meaning(result, complete, len(found) - complete, misplaced)
+    complete = sum(match.complete for match in all_matches)
+    return Meaning(result, complete, len(all_matches) - complete, misplaced)
 
 
 def partition_matches(clause: Clause, rows: list[dict], strict: bool) -> tuple[list[Match], int]:
     """Return the matches of a partition one after another, and how many skips led nowhere."""
-    found, start, misplaced = [], 0, 0
+    matches, start, misplaced = [], 0, 0
     while start < len(rows):
-        match = first_match(clause, rows, start, len(found) + 1)
+        match = first_match(clause, rows, start, len(matches) + 1)
         if match is None:
             start += 1
             continue
-        found.append(match)
+        matches.append(match)
         if not match.names or not match.complete:
             start += 1
             continue
@@ -78,7 +78,7 @@ def partition_matches(clause: Clause, rows: list[dict], strict: bool) -> tuple[l
             raise SkipFails
         misplaced += 1
         start += len(match.names) if target is None else 1
-    return found, misplaced
+    return matches, misplaced
 
 
 def _target(clause: Clause, match: Match) -> int | None:

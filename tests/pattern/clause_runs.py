@@ -89,11 +89,11 @@ def _packets(program: MatchProgram, rows: list[dict] | None) -> dict[int, list[b
         table = packed_rows(program, rows)
         buckets = [ord(row["k"] or "a") % BUCKETS if program.keys else 0 for row in rows]
     table = table.append_column("bucket", pa.array(buckets, pa.int32()))
-    found: dict[int, list[bytes]] = {bucket: [] for bucket in range(BUCKETS)}
+    by_bucket: dict[int, list[bytes]] = {bucket: [] for bucket in range(BUCKETS)}
     for batch in pack(iter(table.to_batches()), BUCKETS):
         for row in batch.to_pylist():
-            found[row["bucket"]].append(row["packet"])
-    return found
+            by_bucket[row["bucket"]].append(row["packet"])
+    return by_bucket
 
 
 def packed_rows(program: MatchProgram, rows: list[dict]) -> pa.Table:
@@ -115,12 +115,12 @@ def packed_rows(program: MatchProgram, rows: list[dict]) -> pa.Table:
 
 def output_rows(match: MatchPlan, tables: list[pa.Table]) -> list[dict]:
     """Return the rows of the clause from the matcher's columns."""
-    found = []
+    rows_out = []
     for table in tables:
         rows = table.to_pylist()
         computed = _select([column.sql for column in match.output], table.column_names, rows)
-        found += [dict(zip((c.name for c in match.output), row, strict=True)) for row in computed]
-    return found
+        rows_out += [dict(zip((c.name for c in match.output), row, strict=True)) for row in computed]
+    return rows_out
 
 
 def _select(expressions: list[str], names, rows: list[dict]) -> list[tuple]:

@@ -299,11 +299,11 @@ class _Maker:
 
 def make_rows(random: Random, order: str, ties: bool = False) -> list[dict]:
     """Make rows in ORDER BY order; unless `ties`, times differ where "ts" is all of ORDER BY."""
-    found, time = [], 0
+    made, time = [], 0
     for n in range(random.randint(0, 14)):
         time += random.choice((0, 0, 1, 2) if ties or order != "ts" else (1, 1, 2)) * SECOND
         values = {"x": random.choice((None, 0, 1, 2, 3)), "y": random.randint(0, 3), "s": random.choice((None, *"pqA"))}
-        found.append({"k": random.choice(("a", "a", "a", "b", None)), "ts": time, "n": n, **values})
+        made.append({"k": random.choice(("a", "a", "a", "b", None)), "ts": time, "n": n, **values})
     if order.endswith("DESC"):
-        found.sort(key=lambda row: (row["ts"], -row["n"]))
-    return found
+        made.sort(key=lambda row: (row["ts"], -row["n"]))
+    return made

@@ -99,18 +99,18 @@ def main() -> int:
 def chosen(count: int, seed: int, rooms: list[str], files: list[str] | None) -> list[Mutation]:
     """Draw mutations of all files."""
     sources = [path for room in rooms for path in sorted((ROOT / "cepsql" / room).rglob("*.py"))]
-    found = [mutation for path in sources if not files or path.name in files for mutation in mutations(path)]
-    return random.Random(seed).sample(found, min(count, len(found)))
+    all_mutations = [mutation for path in sources if not files or path.name in files for mutation in mutations(path)]
+    return random.Random(seed).sample(all_mutations, min(count, len(all_mutations)))
 
 
 def mutations(path: Path) -> list[Mutation]:
     """Return all mutations of a file."""
     source = path.read_text("utf-8")
-    found = []
+    mutants = []
     for number, (node, mutated) in enumerate(_spots(ast.parse(source))):
         before = ast.get_source_segment(source, node)
-        found.append(Mutation(path, number, node.lineno, " ".join(before.split()), ast.unparse(mutated)))
-    return found
+        mutants.append(Mutation(path, number, node.lineno, " ".join(before.split()), ast.unparse(mutated)))
+    return mutants
 
 
 def tried(mutation: Mutation, folder: Path, examples: int) -> str:
@@ -139,14 +139,16 @@ def tried(mutation: Mutation, folder: Path, examples: int) -> str:
 def tests_of(path: Path) -> list[str]:
     """Return the tests of a file's room: quick ones, those that import it, others, those of whole clauses."""
     room, *_ = path.relative_to(ROOT / "cepsql").parts
-    found = {test for tests in ROOMS[room] for test in ROOT.glob(f"tests/{tests}") if test.name.startswith("test_")}
+    test_files = {
+        test for tests in ROOMS[room] for test in ROOT.glob(f"tests/{tests}") if test.name.startswith("test_")
+    }
 
     def place(test: Path) -> tuple[bool, bool, bool, Path]:
         importing = f"{path.parent.name}.{path.stem} import" in test.read_text("utf-8")
         last = str(test.relative_to(ROOT / "tests")) in CLAUSES
         return last, test.stem != "test_backtrack_examples", not importing, test
 
-    return [str(test.relative_to(ROOT)) for test in sorted(found, key=place)]
+    return [str(test.relative_to(ROOT)) for test in sorted(test_files, key=place)]
 
 
 def _run_tests(folder: Path, tests: list[str], examples: int, log: Path) -> int | None:

@@ -103,9 +103,9 @@ def letters(text: str, names: tuple[str, ...]) -> RowTests:
     return RowTests(np.array(holds, bool).reshape(len(names), len(words)), None)
 
 
-def matches(found: ScanResult) -> list[tuple[int, int, tuple[int, ...], bool]]:
+def matches(search: ScanResult) -> list[tuple[int, int, tuple[int, ...], bool]]:
     """Return (start, number, labels, complete) of every match."""
-    m = found.matches
+    m = search.matches
     stops = np.cumsum(m.length)
     return [
         (int(s), int(n), tuple(m.labels[stop - length : stop].tolist()), bool(c))

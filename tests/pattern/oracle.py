@@ -29,16 +29,16 @@ class Partial(Exception):
 
 def answers(program: MatchProgram, rows: list[dict]) -> list[Answer]:
     """Return all matches of a partition that is whole."""
-    found, start = [], 0
+    matches, start = [], 0
     while start < len(rows):
-        answer = attempt(program, rows, start, len(found) + 1)
+        answer = attempt(program, rows, start, len(matches) + 1)
         if answer:
-            found.append(answer)
+            matches.append(answer)
         if answer and answer.complete and answer.labels and program.skip == "past last row":
             start += len(answer.labels)
         else:
             start += 1
-    return found
+    return matches
 
 
 def attempt(program: MatchProgram, rows: list[dict], start: int, number: int) -> Answer | None:

@@ -20,8 +20,8 @@ from cepsql.pattern.compile import compile_pattern
 def test_same_words_in_the_same_order(parsed, start, more) -> None:
     count = start + more
     wanted = labellings(parsed, NAMES, (), start, count, lambda labels: start + len(labels) <= count)
-    found = _words(automaton(compile_pattern(parsed, NAMES)), 0, (), start, count)
-    assert list(dict.fromkeys(found)) == list(dict.fromkeys(wanted))
+    words = _words(automaton(compile_pattern(parsed, NAMES)), 0, (), start, count)
+    assert list(dict.fromkeys(words)) == list(dict.fromkeys(wanted))
 
 
 def _words(

@@ -73,16 +73,16 @@ def test_whole_input(parsed, rows, tests, options) -> None:
 )
 def test_in_pieces(parsed, rows, tests, options, random, engine) -> None:
     asked = program(parsed, tests, NAMES, **options)
-    found, scan, number = [], 0, 0
+    all_matches, scan, number = [], 0, 0
     last = rows[-1]["t"] if rows else 0
     for bound in [*sorted(random.sample(range(last + 3), min(3, last + 3))), END_OF_TIME]:
-        known = sum(row["t"] <= bound for row in rows)
-        visible = rows[: random.randint(known, len(rows))]
-        result = run(asked, partition(visible, scan, number, bound, known), engine)
-        found += matches(result)
+        row_count = sum(row["t"] <= bound for row in rows)
+        visible = rows[: random.randint(row_count, len(rows))]
+        result = run(asked, partition(visible, scan, number, bound, row_count), engine)
+        all_matches += matches(result)
         scan, number = int(result.scan[0]), int(result.numbers[0])
-    assert found == expected(asked, rows)
-    assert (scan, number) == (len(rows), len(found))
+    assert all_matches == expected(asked, rows)
+    assert (scan, number) == (len(rows), len(all_matches))
 
 
 WORDS = [{"m": mask, "v0": 0, "v1": 0, "f": 0.0} for mask in (0, 1, 2, 3)]
@@ -95,21 +95,21 @@ WORDS = [{"m": mask, "v0": 0, "v1": 0, "f": 0.0} for mask in (0, 1, 2, 3)]
     st.lists(st.sampled_from(WORDS), max_size=4),
     st.sampled_from(("past last row", "to next row")),
 )
-def test_matches_are_given_as_soon_as_they_are_certain(parsed, known, skip) -> None:
+def test_matches_are_given_as_soon_as_they_are_certain(parsed, first_rows, skip) -> None:
     asked = program(parsed, [Bit(0), Bit(1)], ("A", "B"), skip=skip)
-    known = [{**row, "t": t} for t, row in enumerate(known)]
-    given = matches(run(asked, partition(known, 0, 0, len(known) - 1)))
+    first_rows = [{**row, "t": t} for t, row in enumerate(first_rows)]
+    early = matches(run(asked, partition(first_rows, 0, 0, len(first_rows) - 1)))
     futures = [tail for length in range(4) for tail in product(WORDS, repeat=length)]
-    ends = [expected(asked, known + [{**row, "t": 9} for row in tail]) for tail in futures]
+    ends = [expected(asked, first_rows + [{**row, "t": 9} for row in tail]) for tail in futures]
     certain = []
     for position, match in enumerate(ends[0]):
         if any(len(end) <= position or end[position] != match for end in ends):
             break
         certain.append(match)
     # Four rows more are not all futures, so that what seems certain may not be; what is given must be.
-    assert given == certain[: len(given)]
+    assert early == certain[: len(early)]
     if _longest(parsed) <= 3:
-        assert given == certain
+        assert early == certain
 
 
 def _longest(parsed: ir.Pattern) -> float:
@@ -212,10 +212,10 @@ def test_an_attempt_over_the_budget_is_given_up() -> None:
     rows = [{"t": t, "m": 2} for t in range(60)] + [{"t": 60, "m": 0}, {"t": 61, "m": 2}, {"t": 62, "m": 1}]
     two = replace(whole(rows), starts=np.array([0, 61, 63]), scan=np.array([0, 61]), ends=np.array([61, 63]))
     two = replace(two, numbers=np.zeros(2, np.int64))
-    found = find_matches(exponential(), two)
-    assert matches(found) == [(61, 1, (0, 2), True)]
-    assert found.scan.tolist() == [61, 63]
-    assert 40 < len(found.given_up) < 60
+    search = find_matches(exponential(), two)
+    assert matches(search) == [(61, 1, (0, 2), True)]
+    assert search.scan.tolist() == [61, 63]
+    assert 40 < len(search.given_up) < 60
 
 
 def test_what_was_given_up_behind_a_match_that_waits_counts_once() -> None:
@@ -249,9 +249,9 @@ def test_states_of_an_attempt_that_was_given_up_are_tried_again() -> None:
         rows = whole([{"t": t, "m": 1 if t == 9 else 2} for t in range(10)])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Budget, "allowed", lambda budget, needed: 15)
-            found = run(program(parsed, tests, skip="to next row"), rows, find_backtracking)
-        assert len(found.given_up) and len(found.matches.start)
-        assert [*found.given_up, *found.matches.start] == list(range(9))
+            search = run(program(parsed, tests, skip="to next row"), rows, find_backtracking)
+        assert len(search.given_up) and len(search.matches.start)
+        assert [*search.given_up, *search.matches.start] == list(range(9))
 
 
 @settings(max_examples=examples(30))
@@ -286,16 +286,16 @@ def test_next_waits_for_its_row() -> None:
     rows = [{"t": 1, "v0": 1}, {"t": 2, "v0": 2}]
     assert find_matches(asked, partition(rows[:1], 0, 0, 1)).scan.tolist() == [0]
     assert find_matches(asked, partition(rows, 0, 0, 1, 1)).scan.tolist() == [0]
-    found = find_matches(asked, partition(rows, 0, 0, 2))
-    assert (matches(found), found.scan.tolist()) == ([(0, 1, (0,), True)], [1])
+    search = find_matches(asked, partition(rows, 0, 0, 2))
+    assert (matches(search), search.scan.tolist()) == ([(0, 1, (0,), True)], [1])
     assert find_matches(asked, partition(rows, 1, 1, END_OF_TIME)).scan.tolist() == [2]
 
 
 def test_no_rows() -> None:
     nothing = np.zeros(0, np.int64)
     partitions = Partitions(whole([]).rows, np.array([0]), nothing, nothing, nothing, END_OF_TIME)
-    found = find_backtracking(program(pattern("A*")), partitions, RowTests(np.ones((1, 0), bool), None))
-    assert (matches(found), found.scan.tolist()) == ([], [])
+    search = find_backtracking(program(pattern("A*")), partitions, RowTests(np.ones((1, 0), bool), None))
+    assert (matches(search), search.scan.tolist()) == ([], [])
 
 
 def test_aggregates_of_nothing() -> None:

@@ -25,10 +25,10 @@ def test_matches(text: str, words: str, expected: str) -> None:
     bits = [sum(1 << v for v in range(len(names)) if tests.holds[v, row]) for row in range(tests.holds.shape[1])]
     rows = [{"t": row, "m": bits} for row, bits in enumerate(bits or [0] * len(words.split()))]
     asked = program(parsed, [Bit(v) for v in range(len(names))], names or ("A",))
-    found = find_backtracking(asked, whole(rows), tests)
-    assert _words([labels for _, _, labels, _ in matches(found)], names) == expected.split()
+    search = find_backtracking(asked, whole(rows), tests)
+    assert _words([labels for _, _, labels, _ in matches(search)], names) == expected.split()
     assert _words([answer.labels for answer in answers(asked, rows)], names) == expected.split()
 
 
-def _words(found: list[tuple[int, ...]], names: tuple[str, ...]) -> list[str]:
-    return ["".join(names[label] for label in labels) or "()" for labels in found]
+def _words(labels_of_matches: list[tuple[int, ...]], names: tuple[str, ...]) -> list[str]:
+    return ["".join(names[label] for label in labels) or "()" for labels in labels_of_matches]

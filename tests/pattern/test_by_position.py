@@ -53,18 +53,18 @@ def test_resolved(case: str) -> None:
     if case == "first and second row":
         wanted = [None, less(Navigation("v0", shift=-1), Navigation("v0", shift=0))]
     names = NAMES[: len(conditions)]
-    found = by_position(program(pattern(text), conditions, names), frozenset())
-    assert (None if found is None else list(found.program.conditions)) == wanted
+    resolved = by_position(program(pattern(text), conditions, names), frozenset())
+    assert (None if resolved is None else list(resolved.program.conditions)) == wanted
 
 
 def test_coalesce_needs_columns_without_null() -> None:
     condition = less(ROW, Call("coalesce", (last(B, 1), last(A))))
     asked = program(pattern("A B+"), [None, condition], ("A", "B"))
     assert by_position(asked, frozenset()) is None
-    found = by_position(asked, frozenset(["v0"]))
+    resolved = by_position(asked, frozenset(["v0"]))
     before = Call("coalesce", (Navigation("v0", shift=-1),))
-    assert found.program.conditions == (None, less(ROW, before))
-    assert found.variable_of == (0, 1)
+    assert resolved.program.conditions == (None, less(ROW, before))
+    assert resolved.variable_of == (0, 1)
 
 
 def _navigation() -> st.SearchStrategy:
@@ -112,21 +112,21 @@ def test_the_same_matches_as_by_backtracking(parsed, rows, conditions, skip, wit
     ahead = any(getattr(leaf, "shift", 0) > 0 for condition in conditions for leaf in leaves(condition))
     cuts = [] if ahead else sorted(random.sample(range(tail + 3), 2))
     for bound in (*cuts, END_OF_TIME):
-        known = sum(row["t"] <= bound for row in rows)
-        cut = whole(rows) if bound == END_OF_TIME and scan == 0 else partition(rows, scan, number, bound, known)
-        found = _find_by_position(asked, cut)
+        row_count = sum(row["t"] <= bound for row in rows)
+        cut = whole(rows) if bound == END_OF_TIME and scan == 0 else partition(rows, scan, number, bound, row_count)
+        search = _find_by_position(asked, cut)
         wanted = find_backtracking(asked, cut, evaluate_rows(asked, cut))
-        event("resolved" if found else "left to backtracking")
-        if found is not None:
-            assert matches(found) == matches(wanted)
-            assert (found.scan == wanted.scan).all()
+        event("resolved" if search else "left to backtracking")
+        if search is not None:
+            assert matches(search) == matches(wanted)
+            assert (search.scan == wanted.scan).all()
         scan, number = int(wanted.scan[0]), int(wanted.numbers[0])
 
 
 def test_constants_that_python_takes_as_equal_stay_apart() -> None:
-    found = []
+    resolved = []
     for one in (1, 1.0, True):
         condition = Call("and", (less(ROW, last(A)), Call("eq", (ROW, Literal(one)))))
-        found.append(by_position(program(pattern("A B"), [None, condition], ("A", "B")), frozenset()))
-    constants = [f.program.conditions[1].arguments[1].arguments[1].value for f in found]
+        resolved.append(by_position(program(pattern("A B"), [None, condition], ("A", "B")), frozenset()))
+    constants = [f.program.conditions[1].arguments[1].arguments[1].value for f in resolved]
     assert list(map(repr, constants)) == ["1", "1.0", "True"]

@@ -25,28 +25,28 @@ often = settings(max_examples=examples(10), phases=(Phase.explicit, Phase.reuse,
 chances = st.integers(0, 2**63).map(Random)
 
 
-def bag(found: list[dict]) -> Counter:
-    return Counter(tuple(sorted(row.items())) for row in found)
+def bag(rows: list[dict]) -> Counter:
+    return Counter(tuple(sorted(row.items())) for row in rows)
 
 
 @often
 @given(chances)
 def test_table(random) -> None:
     clause = make_clause(random, streaming=False)
-    found = make_rows(random, clause.order)
-    note(f"{clause}\n{found}")
+    made_rows = make_rows(random, clause.order)
+    note(f"{clause}\n{made_rows}")
     match = plan(clause.text("records"))
     assert [column.name for column in match.output] == names_of_output(clause)
-    cuts = sorted(random.randint(0, len(found)) for _ in range(2))
+    cuts = sorted(random.randint(0, len(made_rows)) for _ in range(2))
     try:
-        expected = meaning(clause, found, strict=True)
+        expected = meaning(clause, made_rows, strict=True)
     except TooMany:
         reject()
     except SkipFails:
         with pytest.raises(OperationalError, match="AFTER MATCH SKIP"):
-            run_batch(match, found, cuts)
+            run_batch(match, made_rows, cuts)
         return
-    assert bag(run_batch(match, found, cuts)) == bag(expected.rows)
+    assert bag(run_batch(match, made_rows, cuts)) == bag(expected.rows)
 
 
 @often
@@ -70,8 +70,8 @@ def test_stream(random) -> None:
         late=late,
         null_key=sum(row["k"] is None for batch in batches for row in batch),
     )
-    found = {"matches": expected.matches, "timeouts": expected.timeouts, "misplaced": expected.misplaced}
-    assert counts.counters == {**found, "given_up": 0}
+    counters = {"matches": expected.matches, "timeouts": expected.timeouts, "misplaced": expected.misplaced}
+    assert counts.counters == {**counters, "given_up": 0}
 
 
 @often
@@ -79,11 +79,11 @@ def test_stream(random) -> None:
 def test_ties_in_any_order(random) -> None:
     """Rows that ORDER BY leaves tied give the same, however they were split and in whatever order they came."""
     clause = make_clause(random, streaming=True, orders=("ts",))
-    found = make_rows(random, "ts", ties=True)
-    batches = split(random, random.sample(found, len(found)))
+    made_rows = make_rows(random, "ts", ties=True)
+    batches = split(random, random.sample(made_rows, len(made_rows)))
     note(f"{clause}\n{batches}")
     match = plan_stream(clause, batches, 100 * SECOND)
-    together, _ = run_stream(match, [found], 100 * SECOND)
+    together, _ = run_stream(match, [made_rows], 100 * SECOND)
     outputs, _ = run_stream(match, batches, 100 * SECOND)
     assert bag([row for output in outputs for row in output]) == bag([row for output in together for row in output])
 
@@ -103,15 +103,15 @@ def plan_stream(clause, batches: list[list[dict]], delay: int):
     reject()
 
 
-def micro_batches(random: Random, found: list[dict], delay: int) -> list[list[dict]]:
+def micro_batches(random: Random, rows: list[dict], delay: int) -> list[list[dict]]:
     """Let rows come late by up to about the delay, now and then by more, in micro-batches."""
-    lateness = {row["n"]: random.randint(0, delay // SECOND + 1) * SECOND for row in found}
-    return split(random, sorted(found, key=lambda row: row["ts"] + lateness[row["n"]]))
+    lateness = {row["n"]: random.randint(0, delay // SECOND + 1) * SECOND for row in rows}
+    return split(random, sorted(rows, key=lambda row: row["ts"] + lateness[row["n"]]))
 
 
-def split(random: Random, found: list[dict]) -> list[list[dict]]:
-    edges = [0, *sorted(random.randint(0, len(found)) for _ in range(random.randint(0, 4))), len(found)]
-    return [list(found[begin:end]) for begin, end in pairwise(edges)]
+def split(random: Random, rows: list[dict]) -> list[list[dict]]:
+    edges = [0, *sorted(random.randint(0, len(rows)) for _ in range(random.randint(0, 4))), len(rows)]
+    return [list(rows[begin:end]) for begin, end in pairwise(edges)]
 
 
 def in_order(order: str, batches: list[list[dict]], delay: int) -> tuple[list[dict], int]:

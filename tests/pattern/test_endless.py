@@ -46,11 +46,11 @@ def test_examples(text: str) -> None:
 def test_nothing_is_decided_exactly_where_it_is_endless(parsed, conditions) -> None:
     asked = program(parsed, conditions, NAMES)
     generator = random.Random(1)
-    found = []
+    all_matches = []
     for _ in range(12):
         rows = [{"t": t, "v0": 0, "v1": 0, "f": 0.0, "m": generator.randrange(8)} for t in range(10)]
         # Rows that satisfy nothing end every loop that can end.
         rows += [{"t": 10 + t, "v0": 0, "v1": 0, "f": 0.0, "m": 0} for t in range(4)]
-        found += matches(find_matches(asked, partition(rows, 0, 0, 20, len(rows))))
+        all_matches += matches(find_matches(asked, partition(rows, 0, 0, 20, len(rows))))
     if endless_variables(asked):
-        assert found == []
+        assert all_matches == []

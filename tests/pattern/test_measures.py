@@ -70,8 +70,8 @@ sources = st.one_of(
 )
 
 
-def make_program(*found):
-    measures = tuple(Measure(f"m{i}", source) for i, source in enumerate(found))
+def make_program(*measure_sources):
+    measures = tuple(Measure(f"m{i}", source) for i, source in enumerate(measure_sources))
     nothing = (None,) * len(NAMES)
     return MatchProgram(Variable("A"), NAMES, nothing, (Column("k0", "k"),), None, (), (), (), measures)
 
@@ -90,13 +90,13 @@ def cases(draw):
     ends = np.array([random.randint(s, s + size) for s, size in zip(starts.tolist(), sizes, strict=False)], np.int64)
     table = pa.table({"k0": pa.array(keys, pa.string()), **arrays})
     partitions = Partitions(table, starts, starts[:-1], ends, np.zeros(len(sizes), np.int64), END_OF_TIME)
-    found = []
+    drawn = []
     for p, (begin, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=False)):
         for number, start in enumerate(range(begin, end), 1):
             if random.random() < 0.6:
                 labels = [random.randrange(3) for _ in range(random.randint(0, end - start))]
-                found.append((p, start, len(labels), number, random.random() < 0.8, labels))
-    columns = list(zip(*found, strict=True)) or [()] * 6
+                drawn.append((p, start, len(labels), number, random.random() < 0.8, labels))
+    columns = list(zip(*drawn, strict=True)) or [()] * 6
     arrays = [np.array(column, np.int64) for column in columns[:4]]
     labels = np.array([label for labels in columns[5] for label in labels], np.int64)
     return partitions, Matches(*arrays, np.array(columns[4], bool), labels), columns[5]
@@ -139,13 +139,13 @@ def comparable(value):
 
 @settings(max_examples=examples(23))
 @given(cases(), st.lists(sources, min_size=1, max_size=5))
-def test_measures_are_those_of_single_matches(case, found):
+def test_measures_are_those_of_single_matches(case, measure_sources):
     partitions, matches, labels = case
-    program = make_program(*found)
+    program = make_program(*measure_sources)
     table = measure_table(program, partitions, matches)
-    assert table.column_names == ["k0", *(f"m{i}" for i in range(len(found)))]
+    assert table.column_names == ["k0", *(f"m{i}" for i in range(len(measure_sources)))]
     assert table.column("k0").to_pylist() == [None if p == 0 else f"k{p}" for p in matches.partition.tolist()]
-    for i, source in enumerate(found):
+    for i, source in enumerate(measure_sources):
         column = table.column(f"m{i}")
         assert column.type == type_of(source)
         values = [expected(source, program, partitions, matches, labels, m) for m in range(len(labels))]

@@ -83,11 +83,11 @@ def search(program, partitions, tests):
                 unknown = tests.unknown is not None and tests.unknown[variable, i]
                 return times[i] < deadline and bool(tests.holds[variable, i] or unknown)
 
-            found = next(paths(program.pattern, accepts, row), None)
-            if found is None:
+            path = next(paths(program.pattern, accepts, row), None)
+            if path is None:
                 row += 1
                 continue
-            stop, labels = found
+            stop, labels = path
             labels = [names.index(name) for name in labels]
             if stop > end:
                 break
@@ -151,11 +151,11 @@ def test_finds_what_is_preferred_and_decided(case, bound, data):
     partitions = make_partitions(times, bound=bound)
     scan = [data.draw(st.integers(s, e)) for s, e in zip(partitions.starts, partitions.ends, strict=False)]
     partitions = make_partitions(times, scan, bound, np.arange(len(times)))
-    found = find_regular(program, partitions, tests)
-    assert (as_tuples(found.matches), found.scan.tolist()) == search(program, partitions, tests)
-    assert found.matches.complete.all() and len(found.matches.complete) == len(found.matches.start)
-    counts = np.bincount(found.matches.partition, minlength=len(times))
-    assert (found.numbers == partitions.numbers + counts).all()
+    result = find_regular(program, partitions, tests)
+    assert (as_tuples(result.matches), result.scan.tolist()) == search(program, partitions, tests)
+    assert result.matches.complete.all() and len(result.matches.complete) == len(result.matches.start)
+    counts = np.bincount(result.matches.partition, minlength=len(times))
+    assert (result.numbers == partitions.numbers + counts).all()
 
 
 @settings(max_examples=examples(15))
@@ -163,8 +163,8 @@ def test_finds_what_is_preferred_and_decided(case, bound, data):
 def test_a_match_that_relies_on_an_unknown_verdict_waits(case, bound):
     program, times, tests = case
     partitions = make_partitions(times, bound=END_OF_TIME if bound is None else bound)
-    found = find_regular(program, partitions, tests)
-    assert (as_tuples(found.matches), found.scan.tolist()) == search(program, partitions, tests)
+    result = find_regular(program, partitions, tests)
+    assert (as_tuples(result.matches), result.scan.tolist()) == search(program, partitions, tests)
 
 
 @settings(max_examples=examples(15))
@@ -174,9 +174,9 @@ def test_rows_in_portions_give_what_all_rows_give(case, bounds):
     whole = find_regular(program, make_partitions(times), tests)
     matches, scan, numbers = [], None, None
     for bound in [*bounds, END_OF_TIME]:
-        found = find_regular(program, make_partitions(times, scan, bound, numbers), tests)
-        matches += as_tuples(found.matches)
-        scan, numbers = found.scan, found.numbers
+        result = find_regular(program, make_partitions(times, scan, bound, numbers), tests)
+        matches += as_tuples(result.matches)
+        scan, numbers = result.scan, result.numbers
     assert sorted(matches) == as_tuples(whole.matches)
     assert (numbers == whole.numbers).all()
     assert (scan == whole.scan).all()
@@ -216,5 +216,5 @@ def test_time_keys_that_do_not_fit_64_bits():
     program = make_program(Concat((Variable("A"), Variable("A"))), ("A",), within=10)
     partitions = make_partitions([[0, 9, far], [0, 10, 19], [far, far + 1], []])
     tests = RowTests(np.ones((1, 8), bool), None)
-    found = find_regular(program, partitions, tests)
-    assert as_tuples(found.matches) == [(0, 0, 1, [0, 0]), (1, 4, 1, [0, 0]), (2, 6, 1, [0, 0])]
+    result = find_regular(program, partitions, tests)
+    assert as_tuples(result.matches) == [(0, 0, 1, [0, 0]), (1, 4, 1, [0, 0]), (2, 6, 1, [0, 0])]

@@ -85,7 +85,7 @@ def _batches(words: str) -> list[list[dict]]:
                 groups.append(number)
     if "|" in words:
         return [[row for row, g in zip(rows, groups, strict=True) if g == group] for group in range(max(groups) + 1)]
-    return [list(found) for _, found in groupby(rows, key=lambda row: row["ts"])]
+    return [list(rows_at_once) for _, rows_at_once in groupby(rows, key=lambda row: row["ts"])]
 
 
 def _row(word: str, number: int) -> dict:
@@ -99,8 +99,8 @@ def _row(word: str, number: int) -> dict:
 
 def cases(kind: str, fits=lambda case: True):
     """Parametrize with the cases that fit and whose second line begins with this word, named by rule and title."""
-    found = [case for case in CASES if case.text.splitlines()[1].split()[0] == kind and fits(case)]
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case.text.splitlines()[0]) for case in found])
+    chosen = [case for case in CASES if case.text.splitlines()[1].split()[0] == kind and fits(case)]
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.text.splitlines()[0]) for case in chosen])
 
 
 def test_every_rule_has_a_case() -> None:
@@ -134,8 +134,8 @@ def test_table(case) -> None:
         with pytest.raises(Error, match=re.escape(play.error)):
             run_batch(match, play.ordered, [])
     else:
-        found = lines(match, run_batch(match, play.ordered, []), play.shown)
-        assert sorted(found) == sorted(WHEN.sub("", line) for line in play.expected)
+        output = lines(match, run_batch(match, play.ordered, []), play.shown)
+        assert sorted(output) == sorted(WHEN.sub("", line) for line in play.expected)
 
 
 @cases("rows", lambda case: read_play(case).stream and not read_play(case).error)
@@ -145,12 +145,12 @@ def test_stream(case) -> None:
     match = plan(f"SELECT * FROM events MATCH_RECOGNIZE ({play.clause})")
     outputs, counts = run_stream(match, play.batches, play.delay)
     timed = any(WHEN.search(line) for line in play.expected)
-    found, number = [], 0
+    output_lines, number = [], 0
     for position, output in enumerate(outputs):
         number += len(play.batches[position]) if position < len(play.batches) else 0
         when = " at the end" if position == len(play.batches) else f" after {number}"
-        found += [line + (when if timed else "") for line in lines(match, output, play.shown)]
-    assert sorted(found) == sorted(play.expected)
+        output_lines += [line + (when if timed else "") for line in lines(match, output, play.shown)]
+    assert sorted(output_lines) == sorted(play.expected)
     counted = asdict(counts.rows) | dict(counts.counters)
     assert {name: counted[name] for name in play.counts} == play.counts
 

@@ -39,16 +39,16 @@ def test_attempts_are_those_of_the_search(parsed, rows, tests, free, options, bo
     tests = [None if v in free else test for v, test in enumerate(tests)]
     asked = program(parsed, tests, NAMES, **options)
     for seen in (whole(rows), partition(rows, 0, 0, bound, sum(row["t"] <= bound for row in rows))):
-        found = find_matches(asked, seen)
+        search = find_matches(asked, seen)
         made = [a for a in trace(asked, seen).attempts if not a.jumped]
         given_out = [
             (a.start, a.number, a.labels, a.outcome is Outcome.MATCH)
             for a in made
             if a.outcome in (Outcome.MATCH, Outcome.TIMEOUT)
         ]
-        assert given_out == matches(found)
+        assert given_out == matches(search)
         undecided = [a.start for a in made if a.outcome is Outcome.UNDECIDED]
-        assert undecided in ([], [int(found.scan[0])])
+        assert undecided in ([], [int(search.scan[0])])
 
 
 @settings(max_examples=examples(30))
@@ -58,15 +58,15 @@ def test_failures_are_told_as_they_are(parsed, rows, tests, options) -> None:
     failed = [a for a in trace(asked, whole(rows)).attempts if a.outcome is Outcome.NONE and not a.jumped]
     best = max(map(_furthest, failed), default=0)
     for attempt in failed:
-        told = trace_attempt(asked, whole(rows), attempt.start, attempt.number)
+        failure = trace_attempt(asked, whole(rows), attempt.start, attempt.number)
         taken, refused = _paths(asked, rows, attempt)
-        assert told.labels in taken
-        assert max(map(len, taken)) == len(told.labels) <= best
-        for trial in told.trials:
-            if told.stop == "row":
+        assert failure.labels in taken
+        assert max(map(len, taken)) == len(failure.labels) <= best
+        for trial in failure.trials:
+            if failure.stop == "row":
                 assert trial.holds is False
-                assert (*told.labels, trial.variable) in refused
-        assert (told.stop in ("within", "end")) <= bool(told.trials)
+                assert (*failure.labels, trial.variable) in refused
+        assert (failure.stop in ("within", "end")) <= bool(failure.trials)
 
 
 def _furthest(attempt: Attempt) -> int:
@@ -94,8 +94,8 @@ def _paths(asked, rows, attempt: Attempt) -> tuple[set, set]:
 def test_starts_that_a_skip_jumped_over() -> None:
     asked = program(pattern("A+ B"), [Bit(0), Bit(1)])
     seen = whole([{"t": t, "m": mask} for t, mask in enumerate((1, 1, 2, 1))])
-    told = [(a.start, a.outcome, a.labels, a.jumped) for a in trace(asked, seen).attempts]
-    assert told == [
+    attempts = [(a.start, a.outcome, a.labels, a.jumped) for a in trace(asked, seen).attempts]
+    assert attempts == [
         (0, Outcome.MATCH, (0, 0, 1), False),
         (1, Outcome.MATCH, (0, 1), True),
         (2, Outcome.NONE, (), True),

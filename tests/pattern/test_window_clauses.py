@@ -44,14 +44,14 @@ class Window:
 
 def make_windows(random: Random, streaming: bool) -> list[Window]:
     """Make windows over the same rows."""
-    order, found = random.choice(("ts, n", "ts, n DESC")), []
+    order, windows = random.choice(("ts, n", "ts, n DESC")), []
     for _ in range(random.choice((1, 1, 2, 3))):
         while True:
             clause = replace(make_clause(random, streaming, (order,)), all=False, empty="", timeouts=False)
             if not re.search(r"MATCH_NUMBER|MATCH_TIMEOUT|\{-|\^|\$", clause.text("t")):
                 break
-        found.append(Window(clause, random.choice((None, None, 0, 1, 2, 3, 5))))
-    return found
+        windows.append(Window(clause, random.choice((None, None, 0, 1, 2, 3, 5))))
+    return windows
 
 
 def text(windows: list[Window], relation: str) -> str:
@@ -69,15 +69,15 @@ def text(windows: list[Window], relation: str) -> str:
 
 def meaning(windows: list[Window], rows: list[dict], strict: bool) -> list[dict]:
     """Say what the query gives over rows in order: each row, with the matches that begin there, or that of no rows."""
-    found = []
+    rows_out = []
     for key in dict.fromkeys(row["k"] for row in rows):
         partition = [row for row in rows if row["k"] == key]
-        given = [dict(row) for row in partition]
+        with_measures = [dict(row) for row in partition]
         for number, window in enumerate(windows):
-            for row, more in zip(given, of_window(window, partition, strict), strict=True):
+            for row, more in zip(with_measures, of_window(window, partition, strict), strict=True):
                 row |= {f"{name}_{number}": measured for name, measured in more.items()}
-        found += given
-    return found
+        rows_out += with_measures
+    return rows_out
 
 
 def of_window(window: Window, partition: list[dict], strict: bool) -> Iterator[dict]:
@@ -121,8 +121,8 @@ def plan(query: str):
     return match, lambda rows: [{name: row[column] for name, column in names.items()} for row in rows]
 
 
-def bag(found: list[dict]) -> Counter:
-    return Counter(tuple(sorted(row.items())) for row in found)
+def bag(rows: list[dict]) -> Counter:
+    return Counter(tuple(sorted(row.items())) for row in rows)
 
 
 @often

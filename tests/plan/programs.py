@@ -162,8 +162,10 @@ _FUNCTIONS = (
 def definitions(streams: str, table: str) -> list[str]:
     """Return the statements that define what programs read; the streams have their files in a folder."""
     named = {**dict.fromkeys(STREAMS, COLUMNS), VERSIONS: KEYED}
-    found = [f"CREATE STREAM {name} {columns} USING csv OPTIONS (path '{streams}')" for name, columns in named.items()]
-    return [*found, f"CREATE TABLE {AT_REST} {TABLE} USING csv OPTIONS (path '{table}')"]
+    streams_sql = [
+        f"CREATE STREAM {name} {columns} USING csv OPTIONS (path '{streams}')" for name, columns in named.items()
+    ]
+    return [*streams_sql, f"CREATE TABLE {AT_REST} {TABLE} USING csv OPTIONS (path '{table}')"]
 
 
 @dataclass(frozen=True)
@@ -219,13 +221,13 @@ class Program:
         """Return the query with a WITH for its parts, which have the names of streams that it does not read itself."""
         free = [name for name in STREAMS if name not in {below.sql for below in self.below}]
         # A later part sees the names of those before it.
-        given = iter(["q", *free] if sum(bool(below.below) for below in self.below) > 1 else free)
+        unused_names = iter(["q", *free] if sum(bool(below.below) for below in self.below) > 1 else free)
         parts, names = [], []
         for below, named in zip(self.below, self._named(), strict=True):
             if not below.below:
                 names.append(below.sql)
                 continue
-            name = next(given)
+            name = next(unused_names)
             parts.append(f"{name} AS ({below._clashing(numbers)})")
             number = next(numbers)
             names.append(name if named else f"{name} AS w{number}")
@@ -247,7 +249,7 @@ def _rows(chance: random.Random, operators: int, further: bool) -> Program:
     if operators == 0:
         return Program(chance.choice(STREAMS))
     unary, binary = (UNARY, BINARY) if not further else (UNARY | FURTHER_UNARY, BINARY | FURTHER_BINARY)
-    choose: Callable[[dict[str, str]], str] = lambda known: chance.choice([*known.values()])  # noqa: E731
+    choose: Callable[[dict[str, str]], str] = lambda texts: chance.choice([*texts.values()])  # noqa: E731
     if operators > 1 and chance.random() < 0.35:
         split = chance.randint(0, operators - 1)
         return Program(choose(binary), (_rows(chance, split, further), _rows(chance, operators - 1 - split, further)))

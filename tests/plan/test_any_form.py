@@ -49,5 +49,5 @@ def test_windows_that_change_are_alike_in_every_form(engine):
         f"WITH w AS ({WINDOWS} EMIT CHANGES) SELECT k, MAX(n) AS most FROM w GROUP BY k EMIT CHANGES",
         "SELECT k, MAX(n) AS most FROM w GROUP BY k EMIT CHANGES",
     )
-    found = {canonical_json(describe_plan(engine.query(text).plan, {}, str)) for text in forms}
-    assert len(found) == 1
+    descriptions = {canonical_json(describe_plan(engine.query(text).plan, {}, str)) for text in forms}
+    assert len(descriptions) == 1

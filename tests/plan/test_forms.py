@@ -25,9 +25,9 @@ def test_every_form_of_a_program_is_planned_alike(engine):
         program = random_program(chance, chance.randint(1, 4), further=True)
         others = ["subqueries", "ctes", CLASHING]
         forms = ["views", *(others if is_night() else chance.sample(others, 2))]
-        found = {form: _planned(engine, *program.written(form)) for form in forms}
-        assert len(set(found.values())) == 1, program.written("views")
-        planned += found["views"].startswith("{")
+        plans = {form: _planned(engine, *program.written(form)) for form in forms}
+        assert len(set(plans.values())) == 1, program.written("views")
+        planned += plans["views"].startswith("{")
         _, clauses = program.written("subqueries")
         _, functions = program.by_functions().written("subqueries")
         if functions != clauses:

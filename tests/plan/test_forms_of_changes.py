@@ -28,9 +28,9 @@ def test_every_form_of_a_select_is_planned_alike(engine):
             f"WITH s AS ({text}) SELECT * FROM s EMIT CHANGES": None,
             "SELECT * FROM s EMIT CHANGES": text,
         }
-        found = {_planned(engine, form, view) for form, view in forms.items()}
-        assert len(found) == 1, text
-        planned += found.pop().startswith("{")
+        plans = {_planned(engine, form, view) for form, view in forms.items()}
+        assert len(plans) == 1, text
+        planned += plans.pop().startswith("{")
     assert planned > 0
 
 

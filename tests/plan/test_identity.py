@@ -78,11 +78,11 @@ def test_quarters_that_were_kept_as_they_were_written_are_months():
     ],
 )
 def test_a_checkpoint_knows_the_clauses_of_a_watermark(clause, differing):
-    found = []
-    for given in ("", clause):
+    identities = []
+    for text in ("", clause):
         fresh = engine()
         columns = "device STRING, at TIMESTAMP, got TIMESTAMP"
-        fresh.sql(f"CREATE STREAM s ({columns}, WATERMARK FOR at AS at {given}) USING csv")
-        found.append(json.loads(canonical_json(describe_plan(fresh.sql("SELECT * FROM s").plan, {}, str))))
-    assert (differing or "") in spoken_differences(*found)
-    assert (found[0] == found[1]) == (differing is None)
+        fresh.sql(f"CREATE STREAM s ({columns}, WATERMARK FOR at AS at {text}) USING csv")
+        identities.append(json.loads(canonical_json(describe_plan(fresh.sql("SELECT * FROM s").plan, {}, str))))
+    assert (differing or "") in spoken_differences(*identities)
+    assert (identities[0] == identities[1]) == (differing is None)

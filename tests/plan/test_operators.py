@@ -16,16 +16,16 @@ FAMILIES = {Ordered, ChangeOperator, StreamJoin}
 
 
 def operators_of(module: str) -> list[type[Ordered]]:
-    found = vars(importlib.import_module(f"cepsql.plan.operators.{module}")).values()
+    members = vars(importlib.import_module(f"cepsql.plan.operators.{module}")).values()
     return [
-        one for one in found if isinstance(one, type) and issubclass(one, Ordered) and one.__module__.endswith(module)
+        one for one in members if isinstance(one, type) and issubclass(one, Ordered) and one.__module__.endswith(module)
     ]
 
 
 def test_each_is_a_file_and_runs():
     files = {module.name: operators_of(module.name) for module in pkgutil.iter_modules(operators.__path__)}
-    assert {file: len(found) for file, found in files.items()} == dict.fromkeys(files, 1)
-    assert {found[0] for found in files.values()} - FAMILIES == set(OPERATORS)
+    assert {file: len(classes) for file, classes in files.items()} == dict.fromkeys(files, 1)
+    assert {classes[0] for classes in files.values()} - FAMILIES == set(OPERATORS)
 
 
 def test_each_says_what_it_is():
@@ -45,13 +45,13 @@ def classes_asked_for(tree):
 
 def test_none_is_told_by_its_class_elsewhere():
     names = {operator.__name__ for operator in OPERATORS}
-    found = [
+    mentions = [
         f"{path.relative_to(PACKAGE)}: {name}"
         for path in PACKAGE.rglob("*.py")
         for name in classes_asked_for(ast.parse(path.read_text()))
         if name in names
     ]
-    assert found == []
+    assert mentions == []
 
 
 def test_run_time_has_other_names():

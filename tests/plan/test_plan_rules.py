@@ -31,9 +31,11 @@ def dump(node: Node) -> list[str]:
             line = f"Match {match.clause.name}{'  with markers' if markers else ''}"
         case IntervalJoin(_, _, keys, low, high, _, time, kind, _, sides, markers):
             equal = ", ".join(f"{one.sql(dialect=DIALECT)} = {other.sql(dialect=DIALECT)}" for one, other in keys)
-            spoken = "Join" if kind == JoinKind.INNER else f"{kind.capitalize()}Join"
+            join_name = "Join" if kind == JoinKind.INNER else f"{kind.capitalize()}Join"
             of_sides = "" if sides == (0, 1) else f"  of sides {sides}"
-            line = f"{spoken} {equal}  from {low} to {high}  by {time}{of_sides}{'  with markers' if markers else ''}"
+            line = (
+                f"{join_name} {equal}  from {low} to {high}  by {time}{of_sides}{'  with markers' if markers else ''}"
+            )
         case TableJoin(identified=False):
             line = "TableJoin  without identities"
         case _:

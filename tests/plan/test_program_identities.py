@@ -24,7 +24,7 @@ def engine():
 @pytest.mark.parametrize("case", rest_by_night(params(Path(__file__).parent, "programs.txt"), 2))
 def test_identity(case, update, engine):
     try:
-        found = digest(describe_plan(engine.query(case.text).plan, {}, str))[:16]
+        identity = digest(describe_plan(engine.query(case.text).plan, {}, str))[:16]
     except Error as error:
-        found = f"refused: {error.message}"
-    check(case, found, update)
+        identity = f"refused: {error.message}"
+    check(case, identity, update)

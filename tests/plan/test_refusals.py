@@ -33,7 +33,7 @@ def caught(path: Path) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("room", ["plan", "analysis"])
 def test_no_error_of_ours_is_caught(room):
     files = set((PACKAGE / room).rglob("*.py")) - {ASKS_SQLGLOT}
-    assert {str(path.relative_to(PACKAGE)): found for path in files if (found := list(caught(path)))} == {}
+    assert {str(path.relative_to(PACKAGE)): catches for path in files if (catches := list(caught(path)))} == {}
 
 
 def test_catches_are_seen():

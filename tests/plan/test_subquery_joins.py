@@ -46,14 +46,14 @@ def joined(text: str) -> str:
             copy.set("this", written(copy.this))
             copy.set("expression", written(copy.expression))
             return copy
-        found = joins.without_subqueries(with_value_joins(with_semi_joins(plain, set(TABLES)), set(TABLES)))
-        found = found.copy()
-        for item in relations(found):
+        rewritten = joins.without_subqueries(with_value_joins(with_semi_joins(plain, set(TABLES)), set(TABLES)))
+        rewritten = rewritten.copy()
+        for item in relations(rewritten):
             if isinstance(item, exp.Subquery):
                 item.set("this", written(item.this))
-        inside = [query for part in found.args.values() for query in _queries(part)]
-        assert not inside, found.sql("spark")
-        return found
+        inside = [query for part in rewritten.args.values() for query in _queries(part)]
+        assert not inside, rewritten.sql("spark")
+        return rewritten
 
     query = qualify(parse_one(text, read="spark"), schema=SCHEMA, dialect="spark", quote_identifiers=False)
     return written(query).sql("duckdb").replace("RAISE_ERROR(", "error(")
@@ -62,13 +62,13 @@ def joined(text: str) -> str:
 def _queries(part) -> list[exp.Query]:
     """Return the subqueries in a part of a SELECT, but for its relations."""
     parts = part if isinstance(part, list) else [part]
-    found = []
+    all_queries = []
     for one in parts:
         if isinstance(one, exp.From):
             continue
         root = one.args.get("on") if isinstance(one, exp.Join) else one
-        found += [] if not isinstance(root, exp.Expr) else list(root.find_all(exp.Query))
-    return found
+        all_queries += [] if not isinstance(root, exp.Expr) else list(root.find_all(exp.Query))
+    return all_queries
 
 
 def test_joins_give_the_rows_of_subqueries(database):
@@ -83,8 +83,8 @@ def test_joins_give_the_rows_of_subqueries(database):
             written = joined(text)
         except NotSupportedError:
             continue
-        found = database.execute(written).fetchall()
-        assert Counter(found) == Counter(wanted), f"{text}\n{written}"
+        rows = database.execute(written).fetchall()
+        assert Counter(rows) == Counter(wanted), f"{text}\n{written}"
         done += 1
     assert done > 0
 

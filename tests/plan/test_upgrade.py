@@ -22,16 +22,16 @@ def described(text: str, session=None) -> dict:
 @pytest.mark.parametrize("case", params(HERE, "upgrades.sql"))
 def test_upgrade(case, update):
     before, after = map(described, case.text.split(BETWEEN))
-    found = upgrade(before, after)
-    assert upgrade(after, before).kind == found.kind and upgrade(before, before).kind == SAME
-    check(case, f"{found.kind}\n{found.differences}".rstrip(), update)
+    comparison = upgrade(before, after)
+    assert upgrade(after, before).kind == comparison.kind and upgrade(before, before).kind == SAME
+    check(case, f"{comparison.kind}\n{comparison.differences}".rstrip(), update)
 
 
-@pytest.mark.parametrize("kept", json.loads((HERE / "earlier_descriptions.json").read_text()))
-def test_an_earlier_version_described_views_and_ctes_as_parts_of_their_own(kept):
-    now = described(kept["text"])
-    assert upgrade(kept["description"], now).kind == SAME
-    other = json.loads(json.dumps(kept["description"]).replace("/data/ticks", "/data/other"))
+@pytest.mark.parametrize("earlier", json.loads((HERE / "earlier_descriptions.json").read_text()))
+def test_an_earlier_version_described_views_and_ctes_as_parts_of_their_own(earlier):
+    now = described(earlier["text"])
+    assert upgrade(earlier["description"], now).kind == SAME
+    other = json.loads(json.dumps(earlier["description"]).replace("/data/ticks", "/data/other"))
     assert upgrade(other, now).kind != SAME
 
 

@@ -48,11 +48,11 @@ def test_joins_give_the_aggregates_of_partitions(text):
     assert joined.find(exp.Window) is None
     with duckdb.connect() as database:
         database.execute(f"CREATE TABLE a AS SELECT * FROM ({ROWS}) AS t(id, k, x)")
-        wanted, found = (database.execute(one).fetchall() for one in (text, joined.sql("duckdb")))
-    assert Counter(found) == Counter(wanted), joined.sql("duckdb")
+        wanted, rows = (database.execute(one).fetchall() for one in (text, joined.sql("duckdb")))
+    assert Counter(rows) == Counter(wanted), joined.sql("duckdb")
 
 
 @pytest.mark.parametrize("text", KEPT)
 def test_other_window_functions_stay(text):
-    query, found = written(text)
-    assert found is query
+    query, rewritten = written(text)
+    assert rewritten is query

@@ -17,7 +17,7 @@ SIGNS = ('"', '"', '"', ",", ",", "\n", "\n", "x", "1", " ")
 LAYOUTS = [FileLayout("csv", (("a", STRING), ("b", kind)), frozenset("ab")) for kind in (STRING, BIGINT)]
 
 
-def found(chunk):
+def values_of(chunk):
     return {name: column.to_pylist() for name, column in chunk.columns.items()}, chunk.rows, chunk.malformed
 
 
@@ -28,7 +28,7 @@ def test_quotes_and_line_feeds_anywhere():
         block = ("".join(random.choice(SIGNS) for _ in range(random.randint(1, 16))) + "\n").encode()
         for layout in LAYOUTS:
             expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
-            assert found(csv._read_block(block, layout, Zone())) == found(expected), block
+            assert values_of(csv._read_block(block, layout, Zone())) == values_of(expected), block
             fast += csv._splits_alike(block, layout) and csv._split_by_arrow(block, layout) is not None
     assert fast > 100
 
@@ -44,15 +44,19 @@ def test_files_that_are_read_together(tmp_path, monkeypatch):
         for path in paths:
             path.write_text("".join(random.choice(signs) for _ in range(random.choice((0, 1, 3, 5, 30)))))
         layout = replace(random.choice(LAYOUTS), header=random.random() < 0.2)
-        expected = [[found(chunk) for _, chunk in csv.read_csv_files([str(path)], layout, Zone())] for path in paths]
+        expected = [
+            [values_of(chunk) for _, chunk in csv.read_csv_files([str(path)], layout, Zone())] for path in paths
+        ]
         for apart in (False, True):
             chunks = list(csv.read_csv_files(map(str, paths), layout, Zone(), apart))
             assert [number for number, _ in chunks] == sorted(number for number, _ in chunks)
             if apart:
-                mine = [[found(chunk) for number, chunk in chunks if number == at] for at in range(len(paths))]
+                mine = [[values_of(chunk) for number, chunk in chunks if number == at] for at in range(len(paths))]
                 assert mine == expected
             else:
-                assert added(found(chunk) for _, chunk in chunks) == added(chunk for own in expected for chunk in own)
+                assert added(values_of(chunk) for _, chunk in chunks) == added(
+                    chunk for own in expected for chunk in own
+                )
                 together += len(chunks) < sum(map(bool, expected))
     assert together > 50
 
@@ -68,8 +72,8 @@ def test_rows_of_files_that_are_read_together_know_their_places(tmp_path):
         files.append(ListedFile(f"file://{tmp_path / str(number)}", 10 * number))
     together = [row for batch in read_files(scan, 2, files) for row in batch.to_pylist()]
     assert together == [row for file in files for batch in read_files(scan, 2, [file]) for row in batch.to_pylist()]
-    found = [(row["k0"], row["t"], row[ORIGIN]["rank"], row[PLACE]) for row in together]
-    assert found == [("x", 1, 0, 0), ("y", 3, 0, 1), ("x", 4, 10, 0), ("z", 5, 30, 0), ("y", 6, 30, 1)]
+    rows_with_places = [(row["k0"], row["t"], row[ORIGIN]["rank"], row[PLACE]) for row in together]
+    assert rows_with_places == [("x", 1, 0, 0), ("y", 3, 0, 1), ("x", 4, 10, 0), ("z", 5, 30, 0), ("y", 6, 30, 1)]
 
 
 def test_scans_that_read_files_together_have_their_own_rows(tmp_path, monkeypatch):
@@ -123,7 +127,7 @@ def test_spaces_at_the_ends_of_values():
             for _ in range(random.randint(1, 2))
         ).encode()  # fmt: skip
         expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
-        assert found(csv._read_block(block, layout, Zone())) == found(expected), (kinds, block)
+        assert values_of(csv._read_block(block, layout, Zone())) == values_of(expected), (kinds, block)
         fast += b" " in block and csv._splits_alike(block, layout) and not csv._leaves_doubt(block, layout)
     assert fast > 40
 
@@ -138,7 +142,7 @@ def test_decimals_however_they_are_written():
         texts = [written_decimal(random, kind) for _ in range(random.randint(1, 3))]
         block = "".join(f"{text},{random.choice(WORDS)}\n" for text in texts).encode()
         expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
-        assert found(csv._read_block(block, layout, Zone())) == found(expected), (kind, block)
+        assert values_of(csv._read_block(block, layout, Zone())) == values_of(expected), (kind, block)
         fast += not csv._leaves_doubt(block, layout) and csv._typed(block, layout, Zone()) is not None
     assert fast > 100
 
@@ -166,7 +170,7 @@ def spaced(random, word):
 
 def test_a_number_of_thousands_of_digits_is_malformed():
     block = b"a," + b"9" * 5000 + b"\nb,1\n"
-    assert found(csv._read_block(block, LAYOUTS[1], Zone())) == ({"a": ["b"], "b": [1]}, 1, 1)
+    assert values_of(csv._read_block(block, LAYOUTS[1], Zone())) == ({"a": ["b"], "b": [1]}, 1, 1)
 
 
 def test_decimals_of_any_size():
@@ -182,7 +186,7 @@ def test_decimals_of_any_size():
         text += random.choice(("", "", "", "E2", "e-2", "E38", "E-38", "E9999999999"))
         block = f"{text},1\n".encode()
         expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
-        assert found(csv._read_block(block, layout, Zone())) == found(expected), (layout.columns, text)
+        assert values_of(csv._read_block(block, layout, Zone())) == values_of(expected), (layout.columns, text)
         fast += csv._typed(block, layout, Zone()) is not None
     assert fast > 50
 

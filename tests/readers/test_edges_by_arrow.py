@@ -20,8 +20,8 @@ def test_a_line_alone(kind, tmp_path):
     tried = [edge for edge in tried if kind == "csv" or not is_decimal(parse_type(edge.type))]
     assert len(tried) > 100
     tried = everyday(tried, 3)
-    found = [meant(edge, kind, tmp_path) for edge in tried]
-    cases = zip(tried, found, strict=True)
+    meanings = [meant(edge, kind, tmp_path) for edge in tried]
+    cases = zip(tried, meanings, strict=True)
     wrong = [(e.type, e.text, getattr(e, kind), text) for e, text in cases if text != getattr(e, kind)]
     assert wrong == []
 

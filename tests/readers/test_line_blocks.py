@@ -31,9 +31,9 @@ def test_blocks_are_whole_lines(tmp_path, monkeypatch, suffix, size):
     path = tmp_path / f"rows.csv{suffix}"
     path.write_bytes(FORMS[suffix](TEXT))
     monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
-    found = list(blocks.line_blocks(str(path)))
-    assert b"".join(found) == b"a,b\n1,2\na longer line,5\n\nx\n"
-    assert all(block.endswith(b"\n") for block in found)
+    read_blocks = list(blocks.line_blocks(str(path)))
+    assert b"".join(read_blocks) == b"a,b\n1,2\na longer line,5\n\nx\n"
+    assert all(block.endswith(b"\n") for block in read_blocks)
 
 
 @pytest.mark.parametrize("name", ["missing.csv", "broken.csv.gz", "rows.csv.lz4"])
@@ -70,9 +70,9 @@ def test_a_line_that_is_too_long_is_a_mark(tmp_path, monkeypatch, suffix, size, 
     path = tmp_path / f"rows.csv{suffix}"
     path.write_bytes(FORMS[suffix](end.join(lines)))
     monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
-    found = b"".join(blocks.line_blocks(str(path), 64)).split(b"\n")
+    read_lines = b"".join(blocks.line_blocks(str(path), 64)).split(b"\n")
     mark = LONG_LINE.encode()
-    assert [line for line in found if line] == [b"a,b", mark, b"y" * 64, mark, b"1,2", mark]
+    assert [line for line in read_lines if line] == [b"a,b", mark, b"y" * 64, mark, b"1,2", mark]
 
 
 @pytest.mark.parametrize("suffix", everyday([".gz", ".bz2", ".deflate", ".zst"]))
@@ -80,10 +80,10 @@ def test_of_a_line_that_is_too_long_little_is_held(tmp_path, suffix):
     path = tmp_path / f"rows.csv{suffix}"
     path.write_bytes(FORMS[suffix](b"a,b\n" + bytes(100 * 2**20) + b"\n1,2\n"))
     tracemalloc.start()
-    found = b"".join(blocks.line_blocks(str(path), 2**20))
+    content = b"".join(blocks.line_blocks(str(path), 2**20))
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found == f"a,b\n{LONG_LINE}\n1,2\n".encode()
+    assert content == f"a,b\n{LONG_LINE}\n1,2\n".encode()
     assert most < 40 * 2**20
 
 

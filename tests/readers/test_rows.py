@@ -44,8 +44,8 @@ WHOLE = table(made()).to_pydict()
 def test_rows_are_the_same_however_they_are_cut(one, other):
     begin, end = sorted((one, other))
     part = list(rows(made(), begin, end, UTC))
-    found = pa.Table.from_batches(part).to_pydict() if part else {name: [] for name in WHOLE}
-    assert found == {name: values[begin:end] for name, values in WHOLE.items()}
+    columns = pa.Table.from_batches(part).to_pydict() if part else {name: [] for name in WHOLE}
+    assert columns == {name: values[begin:end] for name, values in WHOLE.items()}
 
 
 def test_each_kind_gives_what_it_should():
@@ -91,9 +91,9 @@ def test_times_are_those_of_the_session():
     ).to_pylist()[0]
     assert shifted["at"] == datetime.datetime(2025, 12, 31, 23, tzinfo=datetime.UTC)
     assert shifted["local"] == datetime.datetime(2026, 1, 1)
-    given = with_start((("fields.at.start", "now"),), datetime.datetime(2026, 5, 4, 3, 2, 1, 5, datetime.UTC))
-    assert given == (("fields.at.start", "2026-05-04 03:02:01+00:00"),)
-    assert table(made({"at": "TIMESTAMP"}, dict(given)), 0, 1, zone).to_pylist()[0]["at"].hour == 3
+    options = with_start((("fields.at.start", "now"),), datetime.datetime(2026, 5, 4, 3, 2, 1, 5, datetime.UTC))
+    assert options == (("fields.at.start", "2026-05-04 03:02:01+00:00"),)
+    assert table(made({"at": "TIMESTAMP"}, dict(options)), 0, 1, zone).to_pylist()[0]["at"].hour == 3
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ PLAIN = "sym STRING, at TIMESTAMP, price DOUBLE, WATERMARK FOR at AS at - INTERV
 
 def kafka_choice(columns=PLAIN, value="FORMAT json", **options):
     engine = cepsql.connect()
-    given = {"kafka.bootstrap.servers": "h:9092", "subscribe": "t", **options}
-    written = ", ".join(f"{name} '{value}'" for name, value in given.items())
+    all_options = {"kafka.bootstrap.servers": "h:9092", "subscribe": "t", **options}
+    written = ", ".join(f"{name} '{value}'" for name, value in all_options.items())
     engine.sql(f"CREATE STREAM ticks ({columns}) USING kafka OPTIONS ({written}) {value}")
     plan = engine.sql("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY at MEASURES A.price AS p PATTERN (A)) AS m").plan
     (stage,) = plan.stages
@@ -30,10 +30,10 @@ def test_kafka():
     pytest.importorskip("confluent_kafka")
     headers = "headers ARRAY<STRUCT<key: STRING, value: BINARY>> METADATA"
     metadata = f"price DOUBLE, at TIMESTAMP METADATA FROM timestamp, {headers}"
-    found = kafka_choice(f"{metadata}, WATERMARK FOR at AS at", maxOffsetsPerTrigger="5").scan
-    assert found.layout.columns == (("price", DOUBLE),)
-    assert found.layout.metadata[0] == ("at", TIMESTAMP, "timestamp")
-    assert found.layout.wanted == {"at", "price"}
+    scan = kafka_choice(f"{metadata}, WATERMARK FOR at AS at", maxOffsetsPerTrigger="5").scan
+    assert scan.layout.columns == (("price", DOUBLE),)
+    assert scan.layout.metadata[0] == ("at", TIMESTAMP, "timestamp")
+    assert scan.layout.wanted == {"at", "price"}
     assert "FORMAT json" in kafka_choice(value="FORMAT csv").reason
     assert "timestampformat" in kafka_choice(value="FORMAT json OPTIONS (timestampFormat 'x')").reason
     assert "Spark's connector" in kafka_choice(reader="spark").reason
@@ -46,8 +46,8 @@ def test_envelopes_in_files():
                   USING json OPTIONS (path 'ticks') FORMAT debezium""")
     plan = engine.sql("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY at MEASURES A.n AS n PATTERN (A)) AS m").plan
     (stage,) = plan.stages
-    found = choose_scan(row_layout(stage.match.program), *stage.inputs)
-    assert found.reason == "FORMAT debezium in files is read by Spark only"
+    chosen = choose_scan(row_layout(stage.match.program), *stage.inputs)
+    assert chosen.reason == "FORMAT debezium in files is read by Spark only"
 
 
 def asked_stage(
@@ -92,8 +92,8 @@ def choice(session=STANDARD_SESSION, **asked):
     ],
 )
 def test_read_by_arrow(asked):
-    found = choice(**asked)
-    assert found.scan is not None, found.reason
+    chosen = choice(**asked)
+    assert chosen.scan is not None, chosen.reason
 
 
 @pytest.mark.parametrize(

@@ -236,8 +236,8 @@ def test_totals_go_on_and_an_input_that_was_ended_stays_so(spark, folder, place)
                 standing.process_available()
         assert standing.progress.rows_read == 4
         drained = engine.sql(RISES).start(drain=True, checkpoint=str(folder))
-        found = [(row["a"], row["b"]) for rows in drained.rows() for row in rows.to_pylist()]
-        assert found == [(1, 2), (1, 5)]
+        rows_out = [(row["a"], row["b"]) for rows in drained.rows() for row in rows.to_pylist()]
+        assert rows_out == [(1, 2), (1, 5)]
         with pytest.raises(OperationalError, match="was ended: every further row would be late"):
             engine.sql(RISES).start(checkpoint=str(folder))
 
@@ -269,8 +269,8 @@ def test_rows_of_tables_are_kept(spark, folder, place, tmp_path, monkeypatch):
                 query.stop()
         assert not list(copies.iterdir())
         assert len(list((folder / "tables" / "names").glob("*.arrow"))) >= 1
-        found, out[:] = sorted(out), []
-        return found
+        rows_so_far, out[:] = sorted(out), []
+        return rows_so_far
 
     ticks = f"{DEFINITIONS.split(';')[0]} BACKFILL FROM earlier UNTIL TIMESTAMP '2026-01-01 00:00:00'"
     earlier = "CREATE TABLE earlier (k STRING, ts TIMESTAMP, n INT) USING csv OPTIONS (path 'earlier.csv')"

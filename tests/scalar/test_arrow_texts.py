@@ -31,14 +31,14 @@ def test_a_text_and_constants(name, texts, data):
         return
     # As a part of a longer column.
     column = pa.array(["before", *texts], pa.string()).slice(1)
-    found = evaluate(node, {"x": column}, len(texts), STANDARD_SESSION)
+    results = evaluate(node, {"x": column}, len(texts), STANDARD_SESSION)
     function = STRING_FUNCTIONS[name]
-    assert found.to_pylist() == [None if text is None else function(text, *constants) for text in texts]
+    assert results.to_pylist() == [None if text is None else function(text, *constants) for text in texts]
 
 
 @given(rows=some.lists(some.tuples(LETTERS | some.none(), LETTERS | some.none()), min_size=1))
 def test_concat(rows):
     node = typed(Call("concat", ("x", "y", Literal("-"))), {"x": STRING, "y": STRING}.get, STANDARD_SESSION)
     columns = {name: pa.array(values, pa.string()) for name, values in zip("xy", zip(*rows, strict=True), strict=True)}
-    found = evaluate(node, columns, len(rows), STANDARD_SESSION).to_pylist()
-    assert found == [None if a is None or b is None else f"{a}{b}-" for a, b in rows]
+    results = evaluate(node, columns, len(rows), STANDARD_SESSION).to_pylist()
+    assert results == [None if a is None or b is None else f"{a}{b}-" for a, b in rows]

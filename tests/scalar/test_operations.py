@@ -152,9 +152,9 @@ CASTS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "argument", "target", "expected"), CASTS)
-def test_cast(given: str, argument, target: str, expected) -> None:
-    assert repr(value("cast", given, (argument,), target)) == repr((target, expected))
+@pytest.mark.parametrize(("source_type", "argument", "target", "expected"), CASTS)
+def test_cast(source_type: str, argument, target: str, expected) -> None:
+    assert repr(value("cast", source_type, (argument,), target)) == repr((target, expected))
 
 
 REFUSED_IN_ANSI_MODE = [

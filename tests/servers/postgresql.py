@@ -89,9 +89,9 @@ class PostgreSQL:
 
 def _programs() -> Path:
     """Return the folder of the newest version's programs, which are not on the path."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: float(path.parts[-3]))
-    if found:
-        return found[-1].parent
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: float(path.parts[-3]))
+    if programs:
+        return programs[-1].parent
     if (program := shutil.which("postgres")) and shutil.which("initdb"):
         return Path(program).resolve().parent
     raise Unavailable("PostgreSQL is not installed (python tests/servers/postgresql.py --install)")

@@ -62,7 +62,7 @@ def database(request, tmp_path) -> TestedDatabase:
     server: PostgreSQL = request.getfixturevalue("postgresql")
     # Each test has a schema of its own.
     schema = f"s{uuid.uuid4().hex}"
-    found = TestedDatabase("postgresql", {"url": server.url, "schema": "public"})
-    found.run(f"CREATE SCHEMA {schema}")
-    found.options["schema"] = schema
-    return found
+    tested = TestedDatabase("postgresql", {"url": server.url, "schema": "public"})
+    tested.run(f"CREATE SCHEMA {schema}")
+    tested.options["schema"] = schema
+    return tested

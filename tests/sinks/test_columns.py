@@ -16,8 +16,8 @@ def declared(text: str, key: str = "") -> Sink:
 
 def test_columns_are_found_by_name_in_any_order():
     sink = declared("Id BIGINT; at TIMESTAMP; score DOUBLE", key="ID")
-    given = [("AT", "date"), ("score", "int"), ("id", "int")]
-    assert fitted_columns(sink, given) == [
+    query_columns = [("AT", "date"), ("score", "int"), ("id", "int")]
+    assert fitted_columns(sink, query_columns) == [
         ("id", "Id", "BIGINT"),
         ("AT", "at", "TIMESTAMP"),
         ("score", "score", "DOUBLE"),
@@ -29,19 +29,19 @@ def test_without_declared_columns_all_are_taken():
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("query_type", "wanted"),
     [
         ("tinyint", "INT"), ("int", "BIGINT"), ("bigint", "DECIMAL(20, 1)"), ("float", "DOUBLE"), ("void", "STRING"),
         ("decimal(5,2)", "DECIMAL(10, 4)"), ("date", "TIMESTAMP"), ("array<int>", "ARRAY<BIGINT>"),
         ("struct<a:int>", "STRUCT<a: INT>"), ("interval day to second", "INTERVAL DAY TO SECOND"),
     ],
 )  # fmt: skip
-def test_a_type_that_holds_all_values_fits(given, wanted):
-    assert fitted_columns(declared(f"x {wanted}"), [("x", given)]) == [("x", "x", wanted)]
+def test_a_type_that_holds_all_values_fits(query_type, wanted):
+    assert fitted_columns(declared(f"x {wanted}"), [("x", query_type)]) == [("x", "x", wanted)]
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("query_type", "wanted"),
     [
         ("bigint", "INT"), ("string", "INT"), ("int", "STRING"), ("double", "FLOAT"), ("bigint", "DOUBLE"),
         ("decimal(10,2)", "DECIMAL(9, 2)"), ("decimal(10,2)", "DECIMAL(10, 3)"), ("bigint", "DECIMAL(18, 0)"),
@@ -49,9 +49,9 @@ def test_a_type_that_holds_all_values_fits(given, wanted):
         ("struct<a:int>", "STRUCT<b: INT>"), ("boolean", "INT"),
     ],
 )  # fmt: skip
-def test_a_type_that_might_lose_something_does_not(given, wanted):
+def test_a_type_that_might_lose_something_does_not(query_type, wanted):
     with pytest.raises(ProgrammingError, match=r"x is .*, and sink alerts takes") as raised:
-        fitted_columns(declared(f"x {wanted}"), [("x", given)])
+        fitted_columns(declared(f"x {wanted}"), [("x", query_type)])
     assert f"CAST(x AS {wanted}) AS x" in raised.value.hint
 
 

@@ -76,12 +76,12 @@ class Table:
         self.file.write_text(str(self.number))
 
 
-def _started(table: Table, known: str | None) -> SparkSink:
-    """Return the sink as a start of the query has it; `known` is the record that the checkpoint knows."""
+def _started(table: Table, checkpoint: str | None) -> SparkSink:
+    """Return the sink as a start of the query has it; `checkpoint` is the record_id."""
     sink = Sink("pairs", (), "delta", options=(("path", str(table.folder)),))
-    found = SparkSink(sink, WriterIdentity("rises", 1, "checkpoint"))
-    found.record_id, found.planned = known, 10
-    return found
+    spark_sink = SparkSink(sink, WriterIdentity("rises", 1, "checkpoint"))
+    spark_sink.record_id, spark_sink.planned = checkpoint, 10
+    return spark_sink
 
 
 FRAME = Mock(**{"persist.return_value.count.return_value": 3})
@@ -114,11 +114,11 @@ def test_a_table_without_its_record_is_refused(tmp_path, monkeypatch):
 def test_a_table_on_an_object_store_is_refused_by_its_record(tmp_path, monkeypatch):
     table = Table(tmp_path / "pairs", monkeypatch)
     sink = Sink("pairs", (), "delta", options=(("path", "s3a://bucket/pairs"),))
-    found = SparkSink(sink, WriterIdentity("rises", 1, "checkpoint"))
-    found.record_id = "checkpoint"
+    spark_sink = SparkSink(sink, WriterIdentity("rises", 1, "checkpoint"))
+    spark_sink.record_id = "checkpoint"
     with pytest.raises(OperationalError, match="the table s3a://bucket/pairs lacks the record"):
-        found.write(FRAME, 2)
-    assert found.place == "delta s3a://bucket/pairs" and not table.folder.exists()
+        spark_sink.write(FRAME, 2)
+    assert spark_sink.place == "delta s3a://bucket/pairs" and not table.folder.exists()
 
 
 @contextlib.contextmanager

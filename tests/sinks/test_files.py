@@ -21,10 +21,10 @@ def file_sink(folder: Path, format: str = "parquet", **options: str) -> Sink:
 
 
 def opened(sink: Sink, writer: WriterIdentity = FIRST):
-    found = open_sink(sink, writer)
-    found.check(COLUMNS)
-    found.claim()
-    return found
+    opened_sink = open_sink(sink, writer)
+    opened_sink.check(COLUMNS)
+    opened_sink.claim()
+    return opened_sink
 
 
 def rows(spark, *values):
@@ -170,8 +170,8 @@ def test_a_line_of_one_null_is_a_row(spark, tmp_path):
     sink.claim()
     assert sink.accept(spark.sql("SELECT CAST(NULL AS STRING) AS x"), 0) == 1
     assert sink.accept(spark.sql("SELECT * FROM VALUES ('a'), (NULL) AS t (x)").coalesce(1), 1) == 2
-    found = spark.read.schema("x STRING").csv(str(tmp_path)).collect()
-    assert sorted(str(row.x) for row in found) == ["None", "None", "a"]
+    read_back = spark.read.schema("x STRING").csv(str(tmp_path)).collect()
+    assert sorted(str(row.x) for row in read_back) == ["None", "None", "a"]
 
 
 def test_ones_own_format_of_times_goes_before(spark, tmp_path):

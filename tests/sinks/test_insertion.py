@@ -19,9 +19,9 @@ def engine(spark, tmp_path, monkeypatch):
 
 
 def drained(engine, sql):
-    found = []
-    engine.query(sql).start(lambda rows, _: found.extend(rows.to_pylist()), drain=True).await_()
-    return [tuple(row.values()) for row in found]
+    output = []
+    engine.query(sql).start(lambda rows, _: output.extend(rows.to_pylist()), drain=True).await_()
+    return [tuple(row.values()) for row in output]
 
 
 @pytest.mark.parametrize("format", ["json", "csv", "parquet"])
@@ -39,8 +39,8 @@ def test_what_is_inserted_comes_back_in_order(engine, tmp_path, format):
     engine.sql(
         f"CREATE TABLE t (a INT, price DECIMAL(8, 2), at TIMESTAMP, name STRING) USING {format} OPTIONS (path 'in')"
     )
-    found = engine.query("SELECT a, price, CAST(at AS STRING), name, upper(name) FROM t").collect()
-    assert sorted(map(tuple, found)) == [
+    rows = engine.query("SELECT a, price, CAST(at AS STRING), name, upper(name) FROM t").collect()
+    assert sorted(map(tuple, rows)) == [
         (1, Decimal("1.50"), "2026-01-01 00:00:00.123456", ' x,"y" ', ' X,"Y" '),
         (2, None, None, "b", "B"),
         (3, None, None, "c", "C"),

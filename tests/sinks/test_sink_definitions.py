@@ -92,12 +92,12 @@ def test_a_module_that_cannot_be_imported_is_told(text, said, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("format", "kept"),
+    ("format", "promised"),
     [
         ("SQLite", "exactly once"), ("postgresql", "exactly once"), ("webhook", "at least once"),
         ("python", "at least once"), ("console", "at least once"), ("jdbc", "at least once"),
         ("delta", "exactly once"), ("noop", "nothing is kept"),
     ],
 )  # fmt: skip
-def test_promises(format, kept):
-    assert promise(Sink("s", (), format)).startswith(kept)
+def test_promises(format, promised):
+    assert promise(Sink("s", (), format)).startswith(promised)

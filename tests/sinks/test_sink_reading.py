@@ -29,8 +29,8 @@ def engine(spark):
 
 
 def rows(engine, query: str) -> list[dict]:
-    found = engine.query(query).arrow().to_pylist()
-    return [row | ({"at": row["at"] and row["at"].replace(tzinfo=None)} if "at" in row else {}) for row in found]
+    sink_rows = engine.query(query).arrow().to_pylist()
+    return [row | ({"at": row["at"] and row["at"].replace(tzinfo=None)} if "at" in row else {}) for row in sink_rows]
 
 
 @pytest.mark.parametrize("format", everyday(["parquet", "json", "sqlite"]))

@@ -26,10 +26,10 @@ NUMBERED = (("id", "int"), ("text", "string"), ("n", "int"))
 
 
 def opened(sink, writer=FIRST, columns=(("id", "int"), ("text", "string"))):
-    found = open_sink(sink, writer)
-    found.check(columns)
-    found.claim()
-    return found
+    opened_sink = open_sink(sink, writer)
+    opened_sink.check(columns)
+    opened_sink.claim()
+    return opened_sink
 
 
 def rows(spark, *values):
@@ -236,19 +236,22 @@ def test_text_that_is_none_is_marked(spark, database):
     frame = spark.sql("SELECT CAST(X'41FF' AS STRING) AS text, array(CAST(X'FF' AS STRING), 'a') AS list")
     sink = opened(database.sink(create_table="true"), columns=[("text", "string"), ("list", "array<string>")])
     sink.accept(frame, 0)
-    ((text, found),) = database.run("SELECT text, list FROM alerts")
-    assert (text, json.loads(found) if database.format == "sqlite" else found) == ("A\ufffd", ["\ufffd", "a"])
+    ((text, stored_list),) = database.run("SELECT text, list FROM alerts")
+    assert (text, json.loads(stored_list) if database.format == "sqlite" else stored_list) == (
+        "A\ufffd",
+        ["\ufffd", "a"],
+    )
 
 
 def test_a_zero_byte_has_no_place_in_postgresql(spark, database):
     frame = spark.sql("SELECT 'a\\u0000b' AS text, array('a\\u0000', '\\\\u0000') AS list")
     sink = opened(database.sink(create_table="true"), columns=[("text", "string"), ("list", "array<string>")])
     sink.accept(frame, 0)
-    ((text, found),) = database.run("SELECT text, list FROM alerts")
+    ((text, stored_list),) = database.run("SELECT text, list FROM alerts")
     if database.format == "sqlite":
-        assert (text, json.loads(found)) == ("a\0b", ["a\0", "\\u0000"])
+        assert (text, json.loads(stored_list)) == ("a\0b", ["a\0", "\\u0000"])
     else:
-        assert (text, found) == ("a\ufffdb", ["a\ufffd", "\\u0000"])
+        assert (text, stored_list) == ("a\ufffdb", ["a\ufffd", "\\u0000"])
 
 
 @pytest.mark.parametrize(

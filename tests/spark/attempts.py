@@ -27,12 +27,12 @@ def spark_values(frame, expressions: list[str]) -> list[list]:
     utils, attempt = jvm.classic.ExpressionUtils, jvm.catalyst.expressions.TryEval
     # What several expressions have in common would be computed outside of the attempts.
     frame.sparkSession.conf.set("spark.sql.subexpressionElimination.enabled", "false")
-    found = []
+    columns_of_values = []
     for some in (expressions[at : at + 40] for at in range(0, len(expressions), 40)):
         # An attempt that fails is NULL, so its value stands in a struct. In a branch Spark leaves constants alone that
         # fail, and the value may be NULL.
-        given = [F.struct(F.when(F.col("id") >= 0, F.expr(sql))) for sql in some]
-        tried = [Column(utils.column(attempt(utils.expression(value._jc)))) for value in given]
+        tested = [F.struct(F.when(F.col("id") >= 0, F.expr(sql))) for sql in some]
+        tried = [Column(utils.column(attempt(utils.expression(value._jc)))) for value in tested]
         names = [f"x{i}" for i in range(len(some))]
         columns = [column.alias(name) for column, name in zip(tried, names, strict=True)]
         table = to_arrow(frame.select("id", *columns).orderBy("id"))
@@ -40,5 +40,5 @@ def spark_values(frame, expressions: list[str]) -> list[list]:
         plain = plain_values(pa.table([pc.struct_field(struct, 0) for struct in structs], names), names)
         for name, struct in zip(names, structs, strict=True):
             valid = struct.is_valid().to_pylist()
-            found.append([value if ok else "error" for value, ok in zip(plain[name], valid, strict=True)])
-    return found
+            columns_of_values.append([value if ok else "error" for value, ok in zip(plain[name], valid, strict=True)])
+    return columns_of_values

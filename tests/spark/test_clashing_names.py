@@ -57,7 +57,7 @@ def streamed(query: str, folder: Path, spark, key: str = "") -> list[str]:
     return sorted(left.elements())
 
 
-def given(kind: str, query: str, folder: Path, spark) -> list[str]:
+def lines_of(kind: str, query: str, folder: Path, spark) -> list[str]:
     if kind == "rest":
         return at_rest(query, folder, spark)
     if kind == "changing":
@@ -76,7 +76,7 @@ def test_a_name_has_one_meaning(case, folder, spark):
     for kind in KINDS:
         if kind not in kinds.split() or expected == ["refused"]:
             with pytest.raises(Error) as raised:
-                given(kind, case.text, folder, spark)
+                lines_of(kind, case.text, folder, spark)
             assert not isinstance(raised.value, cepsql.InternalError)
         else:
-            assert given(kind, case.text, folder, spark) == sorted(expected), kind
+            assert lines_of(kind, case.text, folder, spark) == sorted(expected), kind

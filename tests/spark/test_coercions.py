@@ -53,14 +53,14 @@ ROWS = 60
 def expressions(count: int) -> list[str]:
     """Draw expressions: each operation once or more, over columns of both rows and constants."""
     rng = draws(1)
-    found = {}
+    texts = {}
     for operation in itertools.islice(itertools.cycle(OPERATIONS), count):
         a = f"A.{rng.choice([*TYPES])}"
         b = f"B.{rng.choice([*TYPES])}" if rng.random() < 0.75 else rng.choice(CONSTANTS)
         if b in CONSTANTS and rng.random() < 0.5:
             a, b = (b, a) if b[0] != "N" else (a, b)
-        found[operation.format(a=a, b=b)] = None
-    return list(found)
+        texts[operation.format(a=a, b=b)] = None
+    return list(texts)
 
 
 def table(spark, rng: random.Random, side: str):
@@ -114,13 +114,13 @@ def run(node, plain, session: Session) -> list:
     name = compile_node(node, source)
     scope = {**source.globals, "plain": plain}
     exec("\n".join(["def run(i):", *source.lines, f"    return {name}"]), scope)
-    found = []
+    results = []
     for i in range(ROWS):
         try:
-            found.append(scope["run"](i))
+            results.append(scope["run"](i))
         except DataError:
-            found.append("error")
-    return found
+            results.append("error")
+    return results
 
 
 def same(a, b) -> bool:

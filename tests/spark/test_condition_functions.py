@@ -156,8 +156,8 @@ def compared(spark):
     for column in traveling.values:
         for side in "AB":
             qualified = parse_island(Text(column.sql), Text(column.sql).tokens, exp.Condition)
-            for found in list(qualified.find_all(exp.Column)):
-                found.set("table", exp.to_identifier(side))
+            for reference in list(qualified.find_all(exp.Column)):
+                reference.set("table", exp.to_identifier(side))
             selected.append(f"{qualified.sql(dialect=DIALECT)} AS {side}_{column.name}")
     table = to_arrow(
         spark.sql(f"SELECT {', '.join(selected)} FROM rows_A AS A JOIN rows_B AS B USING (id) ORDER BY id")
@@ -193,12 +193,12 @@ def alike(a, b, near: bool) -> bool:
 
 @pytest.mark.parametrize("sql", [c.replace("\0", "|") for c in [*calls(EXACT), *calls(NEAR)]])
 def test_equal_to_spark(compared, sql):
-    expected, found, rows = compared[sql]
+    expected, ours, rows = compared[sql]
     near = sql in calls(NEAR)
     read = re.findall(r"\b([AB])\.(\w+)", sql)
     wrong = [
         ({f"{side}.{name}": rows[side][i][name] for side, name in read}, "spark", e, "found", f)
-        for i, (e, f) in enumerate(zip(expected, found, strict=True))
+        for i, (e, f) in enumerate(zip(expected, ours, strict=True))
         if not alike(e, f, near)
     ]
     assert wrong == []

@@ -68,13 +68,13 @@ def calls(session: Session) -> list:
     """Draw typed calls: some of each operation, on columns of types that it takes."""
     draw = draws(1)
     wanted = examples(2)
-    found = {}
+    drawn = {}
     for operation in [*REGISTRY, "cast", "try_cast"]:
         if operation in UNWRITTEN:
             continue
-        kept = 0
+        drawn_count = 0
         for _ in range(2000):
-            if kept == wanted:
+            if drawn_count == wanted:
                 break
             call = Call(operation, arguments(operation, draw), draw.choice(CASTS) if "cast" in operation else "")
             place = 1 if operation in GROWING else CONSTANT.get(operation)
@@ -89,13 +89,13 @@ def calls(session: Session) -> list:
             # A number that no cast takes in ANSI mode Spark finds before it computes anything.
             too_great = [part for part in nodes(node) if isinstance(part, Apply) and part.operation == "cast"]
             handed = handed and not any(part.arguments[0] == Constant(3_000_000_000, BIGINT) for part in too_great)
-            if isinstance(node, Apply) and node.type.name != "unknown" and handed and node not in found:
-                found[node] = operation
-                kept += 1
-    assert {operation for operation in REGISTRY if operation not in UNWRITTEN} <= {*found.values()} | {
-        node.operation for node in found
+            if isinstance(node, Apply) and node.type.name != "unknown" and handed and node not in drawn:
+                drawn[node] = operation
+                drawn_count += 1
+    assert {operation for operation in REGISTRY if operation not in UNWRITTEN} <= {*drawn.values()} | {
+        node.operation for node in drawn
     }
-    return list(found)
+    return list(drawn)
 
 
 def arguments(operation: str, draw: random.Random) -> tuple:
@@ -145,12 +145,12 @@ def test_all_back_ends_agree(both):
     plain = {name: [as_tuples(v) for v in values] for name, values in plain_values(table, table.column_names).items()}
     columns = {name: in_utc(table[name].chunk(0)) for name in table.column_names}
     drawn = calls(session)
-    found = [run(node, plain, session) for node in drawn]
+    results = [run(node, plain, session) for node in drawn]
     wrong = differing_types(frame, drawn)
     assert not wrong, "\n".join(map(str, wrong[:60])) + f"\n{len(wrong)} of {len(drawn)}"
     answers = [[as_tuples(v) for v in values] for values in spark_values(frame, [written(node) for node in drawn])]
     in_arrow = 0
-    for node, ours, theirs in zip(drawn, found, answers, strict=True):
+    for node, ours, theirs in zip(drawn, results, answers, strict=True):
         sql = spark_sql(node)
         if node.operation == "map" and "error" in theirs:
             # Of an attempt at a map that failed Spark keeps the pairs for the next one.
@@ -185,7 +185,7 @@ def test_aggregates_of_lists(spark):
     draw = draws(3)
     values = [0.1, 0.7, 0.2, -0.0, 1e308, -1e308, 1e-200, 3.5, 2.0**53, 1.0, 1.0, NAN, INF]
     lists = [[draw.choice([*values[: draw.randint(1, len(values))], None]) for _ in range(n % 9)] for n in range(120)]
-    rows = [(i, place, value) for i, given in enumerate(lists) for place, value in enumerate(given)]
+    rows = [(i, place, value) for i, values_of_list in enumerate(lists) for place, value in enumerate(values_of_list)]
     spark.createDataFrame(rows, "id int, place int, x double").createOrReplaceTempView("listed")
     calls = {
         "var_samp": (), "var_pop": (), "stddev_samp": (), "stddev_pop": (), "percentile(x, 0.5)": (0.5,),
@@ -194,13 +194,13 @@ def test_aggregates_of_lists(spark):
     }  # fmt: skip
     over = "OVER (PARTITION BY id ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
     texts = [f"{call if '(' in call else f'{call}(x)'} {over}" for call in calls]
-    found = {row[0]: row[1:] for row in spark.sql(f"SELECT id, {', '.join(texts)} FROM listed").collect()}
-    for i, given in enumerate(lists):
-        for (call, constants), theirs in zip(calls.items(), found.get(i, ()), strict=bool(given)):
+    by_id = {row[0]: row[1:] for row in spark.sql(f"SELECT id, {', '.join(texts)} FROM listed").collect()}
+    for i, values_of_list in enumerate(lists):
+        for (call, constants), theirs in zip(calls.items(), by_id.get(i, ()), strict=bool(values_of_list)):
             operation = call.split("(")[0]
-            listed = [None if v is None else str(is_greater(v, 1.0)).lower() for v in given]
-            ours = REGISTRY[operation].python(listed if operation == "listagg" else given, *constants)
-            assert same(ours, theirs, near=False), (call, given)
+            listed = [None if v is None else str(is_greater(v, 1.0)).lower() for v in values_of_list]
+            ours = REGISTRY[operation].python(listed if operation == "listagg" else values_of_list, *constants)
+            assert same(ours, theirs, near=False), (call, values_of_list)
 
 
 def in_utc(column: pa.Array) -> pa.Array:
@@ -218,24 +218,24 @@ def run(node, plain: dict, session: Session) -> list:
     name = compile_node(node, source)
     scope = {**source.globals, "plain": plain}
     exec("\n".join(["def run(i):", *source.lines, f"    return {name}"]), scope)
-    found = []
+    results = []
     for i in range(ROWS):
         try:
-            found.append(scope["run"](i))
+            results.append(scope["run"](i))
         except DataError:
-            found.append("error")
-    return found
+            results.append("error")
+    return results
 
 
 def differing_types(frame, drawn: list) -> list[tuple]:
     """Return the calls, and what they are made of, whose type in Spark is another one."""
     # What stands in a function has no type by itself.
     whole = [nodes(node) if node.operation not in OF_ELEMENTS else [node] for node in drawn]
-    parts = [part for found in whole for part in found if isinstance(part, Apply)]
-    found = zip(parts, spark_types(frame, [written(part) for part in parts]), strict=True)
+    parts = [part for nested in whole for part in nested if isinstance(part, Apply)]
+    typed = zip(parts, spark_types(frame, [written(part) for part in parts]), strict=True)
     return [
         (written(part), str(part.type), "Spark types it", kind)
-        for part, kind in found
+        for part, kind in typed
         if kind.startswith("refused") or parse_type(kind) != part.type
     ]
 

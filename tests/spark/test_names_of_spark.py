@@ -42,12 +42,12 @@ def is_endless(text: str) -> bool:
 
 @pytest.fixture(scope="module")
 def engines():
-    found = {kind: cepsql.connect(catalog="") for kind in KEYS}
-    for kind, engine in found.items():
+    by_kind = {kind: cepsql.connect(catalog="") for kind in KEYS}
+    for kind, engine in by_kind.items():
         for definition in definitions(kind):
             engine.sql(definition)
-    yield found
-    for engine in found.values():
+    yield by_kind
+    for engine in by_kind.values():
         engine.close()
 
 
@@ -83,9 +83,9 @@ def test_a_name_is_understood_or_refused_in_all_forms(case, engines):
             "view": planned(engine, f"SELECT * FROM z{emit}", case.text),
             "cte of that name": planned(engine, f"WITH t AS ({case.text}) SELECT * FROM t AS z{emit}"),
         }
-        found = {"refused" if isinstance(one, Error) else one for one in forms.values()}
-        assert len(found) == 1, (kind, forms)
-        assert refused == (found == {"refused"}), (kind, alone, forms)
+        outcomes = {"refused" if isinstance(one, Error) else one for one in forms.values()}
+        assert len(outcomes) == 1, (kind, forms)
+        assert refused == (outcomes == {"refused"}), (kind, alone, forms)
 
 
 def _has_name_twice(plan: str | Error, engine, text: str) -> bool:

@@ -37,16 +37,16 @@ def pattern(draw: random.Random, depth: int = 0) -> str:
         else:
             atom = draw.choice(ATOMS)
         parts.append(atom + draw.choice(COUNTS))
-    found = "".join(parts)
+    text = "".join(parts)
     if draw.random() < 0.2:
-        found += "|" + (pattern(draw, depth + 1) if draw.random() < 0.8 else "")
-    return found + "$" if depth == 0 and draw.random() < 0.3 else found
+        text += "|" + (pattern(draw, depth + 1) if draw.random() < 0.8 else "")
+    return text + "$" if depth == 0 and draw.random() < 0.3 else text
 
 
 def calls(draw: random.Random) -> list[Apply]:
     """Draw typed calls by patterns that RE2 takes."""
-    found: dict[Apply, None] = {}
-    while len(found) < examples(120):
+    drawn_calls: dict[Apply, None] = {}
+    while len(drawn_calls) < examples(120):
         text = draw.choice(["", "", "(?i)"]) + pattern(draw)
         regex = re2_regex(text)
         if regex is None:
@@ -60,8 +60,8 @@ def calls(draw: random.Random) -> list[Apply]:
             except NotSupportedError:
                 assert name == "regexp_replace" and (regex.empty or regex.ends)
                 continue
-            found[node] = None
-    return list(found)
+            drawn_calls[node] = None
+    return list(drawn_calls)
 
 
 def test_everywhere_the_same_is_found(spark):

@@ -10,17 +10,17 @@ READ_BY_ITS_GRAMMAR = {"timestampadd", "timestampdiff", "try_cast", "unnest"}
 
 
 def test_they_are_those_of_spark(spark):
-    known = {row.function.lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
-    assert [name for name in sorted(known) if is_foreign_function(name)] == []
+    spark_functions = {row.function.lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    assert [name for name in sorted(spark_functions) if is_foreign_function(name)] == []
     if spark.version.startswith("4.3"):
-        assert SHARED_FUNCTIONS - known == READ_BY_ITS_GRAMMAR
+        assert SHARED_FUNCTIONS - spark_functions == READ_BY_ITS_GRAMMAR
 
 
 def test_no_form_of_a_function_of_sparks_is_read_as_another(spark):
-    known = {row.function.lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    spark_functions = {row.function.lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
     # Spark's have another number of arguments.
     others = {"MAX", "MIN", "SHA2", "ENCODE", "DECODE", "TO_NUMBER", "TRY_TO_NUMBER", "PERCENTILE_CONT"}
-    assert {name for name, _ in FORMS.values()} & {name.upper() for name in known} == others
+    assert {name for name, _ in FORMS.values()} & {name.upper() for name in spark_functions} == others
 
 
 @pytest.mark.parametrize("measure", ["JSON_SIZE(LAST(B.id))", "1"])

@@ -79,5 +79,5 @@ def rows(spark):
 
 def test_names_are_those_of_spark(spark, rows):
     expected = {item: spark.sql(f"SELECT {item} FROM {rows} GROUP BY ALL").columns[0] for item in ITEMS}
-    found = {item: spark_name(DIALECT.parse(f"SELECT {item}")[0].expressions[0]) for item in ITEMS}
-    assert found == expected
+    names = {item: spark_name(DIALECT.parse(f"SELECT {item}")[0].expressions[0]) for item in ITEMS}
+    assert names == expected

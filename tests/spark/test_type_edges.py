@@ -36,32 +36,34 @@ def engine(spark):
 @pytest.mark.parametrize("arrow", everyday([True, False]), ids=lambda arrow: "both scans" if arrow else "Spark alone")
 @pytest.mark.parametrize("format", KINDS)
 def test_texts(engine, tmp_path, format, arrow, update):
-    known = edges()
+    all_edges = edges()
     asked = [
         (number, kind)
-        for number, edge in enumerate(known)
+        for number, edge in enumerate(all_edges)
         for kind in KINDS[format]
         if kind in edge.lines("") and _arrow_reads(edge.type, format) == arrow
         if update or getattr(edge, kind) != "-"
     ]
     # In CSV an open quote takes what follows it, so texts stand at the end of the line.
-    types = sorted({known[number].type for number, _ in asked}, key=lambda kind: kind == "string")
+    types = sorted({all_edges[number].type for number, _ in asked}, key=lambda kind: kind == "string")
     folder = tmp_path / "in"
     folder.mkdir()
-    lines = [_line(i, known[number], kind, types) for i, (number, kind) in enumerate(asked)]
+    lines = [_line(i, all_edges[number], kind, types) for i, (number, kind) in enumerate(asked)]
     (folder / f"1.{format}").write_text("\n".join([*lines, ""]), "utf-8", newline="")
     _declare(engine, folder, format, types)
-    places = [types.index(known[number].type) for number, _ in asked]
-    found = {name: (_meant(tables, places), malformed) for name, tables, malformed in _read(engine, types, arrow)}
+    places = [types.index(all_edges[number].type) for number, _ in asked]
+    by_reader = {name: (_meant(tables, places), malformed) for name, tables, malformed in _read(engine, types, arrow)}
     if update:
-        for (number, kind), meant in zip(asked, found["table"][0], strict=True):
-            known[number] = replace(known[number], **{kind: meant})
-        write(known)
+        for (number, kind), meant in zip(asked, by_reader["table"][0], strict=True):
+            all_edges[number] = replace(all_edges[number], **{kind: meant})
+        write(all_edges)
         return
-    expected = [getattr(known[number], kind) for number, kind in asked]
-    for name, (meant, malformed) in found.items():
+    expected = [getattr(all_edges[number], kind) for number, kind in asked]
+    for name, (meant, malformed) in by_reader.items():
         cases = zip(asked, expected, meant, strict=True)
-        wrong = [(known[number].type, known[number].text, kind, e, f) for (number, kind), e, f in cases if e != f]
+        wrong = [
+            (all_edges[number].type, all_edges[number].text, kind, e, f) for (number, kind), e, f in cases if e != f
+        ]
         assert (name, wrong, malformed) == (name, [], expected.count("malformed"))
 
 
@@ -102,8 +104,8 @@ def test_parquet(engine, tmp_path, arrow):
     _declare(engine, tmp_path / "in", "parquet", [*types.values()])
     for way, tables, malformed in _read(engine, [*types.values()], arrow):
         table = pa.concat_tables(tables).sort_by("id")
-        found = {name: _raw(table[f"c{i}"].combine_chunks()) for i, name in enumerate(types)}
-        assert (way, repr(found), malformed) == (way, repr(expected), 0)
+        raw = {name: _raw(table[f"c{i}"].combine_chunks()) for i, name in enumerate(types)}
+        assert (way, repr(raw), malformed) == (way, repr(expected), 0)
 
 
 def _of_raw(values: list, name: str) -> pa.Array:
@@ -150,16 +152,16 @@ def test_bytes_that_are_no_text(engine, tmp_path, format, late):
         engine.sql("SELECT * FROM odd MATCH_RECOGNIZE (ORDER BY at MEASURES A.s AS s PATTERN (A))")
     )
     counts = (progress.rows_used, progress.rows_late, progress.rows_malformed, progress.rows_null_time)
-    found = engine.sql("SELECT reason, s, record FROM late_odd ORDER BY reason").collect()
+    late_rows = engine.sql("SELECT reason, s, record FROM late_odd ORDER BY reason").collect()
     if format == "json":
         assert counts == (0, 0, 4, 0)
-        assert [(row.reason, "\ufffd" in row.record) for row in found] == [("malformed", True)] * 4
+        assert [(row.reason, "\ufffd" in row.record) for row in late_rows] == [("malformed", True)] * 4
         return
     assert counts == (1, 1, 1, 1)
     assert [row["s"] for table in tables for row in table.to_pylist()] == ["a\ufffd"]
-    assert [row.reason for row in found] == ["late", "malformed", "no event time"]
-    assert [found[0].s, found[2].s] == ["\ufffd", "\ufffd"]
-    assert "\ufffd" in found[1].record
+    assert [row.reason for row in late_rows] == ["late", "malformed", "no event time"]
+    assert [late_rows[0].s, late_rows[2].s] == ["\ufffd", "\ufffd"]
+    assert "\ufffd" in late_rows[1].record
 
 
 def _arrow_reads(type: str, format: str) -> bool:
@@ -211,9 +213,9 @@ def _drained(query):
 
 def _meant(tables: list[pa.Table], places: list[int]) -> list[str]:
     """Return what each row has in the column that was asked for, in the order of their numbers."""
-    found = ["malformed"] * len(places)
+    meanings = ["malformed"] * len(places)
     for table in tables:
         columns = [plain_values(column.combine_chunks()) for column in table.columns]
         for number, *values in zip(*columns, strict=True):
-            found[number] = shown(values[places[number]])
-    return found
+            meanings[number] = shown(values[places[number]])
+    return meanings

@@ -54,7 +54,7 @@ def test_rows_come_and_go_when_spark_says(spark):
         asked += [f"MIN(IF(now >= {bound.sql(DIALECT)}, now, NULL)) AS bound{number}"]
     by_row = f"SELECT at, {', '.join(asked)} FROM ({HOURS}) GROUP BY at"
     differs = [f"COUNT_IF(NOT said{i} <=> bound{i})" for i in range(len(LEAVING) + len(ENTERING))]
-    told = [f"COUNT(said{i})" for i in range(len(LEAVING) + len(ENTERING))]
-    (found,) = spark.sql(f"SELECT ARRAY({', '.join(differs)}), ARRAY({', '.join(told)}) FROM ({by_row})").collect()
-    wrong = [text for text, number in zip([*LEAVING, *ENTERING], found[0], strict=True) if number]
-    assert wrong == [] and min(found[1]) > 50
+    counts = [f"COUNT(said{i})" for i in range(len(LEAVING) + len(ENTERING))]
+    (row,) = spark.sql(f"SELECT ARRAY({', '.join(differs)}), ARRAY({', '.join(counts)}) FROM ({by_row})").collect()
+    wrong = [text for text, number in zip([*LEAVING, *ENTERING], row[0], strict=True) if number]
+    assert wrong == [] and min(row[1]) > 50

@@ -52,7 +52,7 @@ def run(engine, lines):
             subprocess.run(["bash", "-ec", line], check=True)
 
 
-def found():
+def written():
     with contextlib.closing(sqlite3.connect("out.db")) as connection:
         return connection.execute("SELECT a, b FROM pairs ORDER BY a, b").fetchall()
 
@@ -78,7 +78,7 @@ def begun(engine):
     put(1, 4, 9, 5)
     read(engine, 6)
     engine.sql("STOP QUERY rises")
-    assert found() == [(1, 2), (3, 4)]
+    assert written() == [(1, 2), (3, 4)]
 
 
 def test_all_is_put_back(opened):
@@ -90,11 +90,11 @@ def test_all_is_put_back(opened):
     restore, start = RESTORE.rsplit("$ ", 1)
     run(None, restore)
     engine = opened()
-    assert found() == [(1, 2)]
+    assert written() == [(1, 2)]
     run(engine, f"$ {start}")
     read(engine, 7)
     engine.sql("STOP QUERY rises")
-    assert found() == [(1, 2), (3, 4), (5, 8)]
+    assert written() == [(1, 2), (3, 4), (5, 8)]
 
 
 @pytest.mark.nightly("one of several restores")
@@ -111,7 +111,7 @@ def test_the_catalog_alone_is_put_back(opened):
     engine.sql("START QUERY rises")
     read(engine, 7)
     engine.sql("STOP QUERY rises")
-    assert found() == [(1, 2), (3, 4), (5, 8)]
+    assert written() == [(1, 2), (3, 4), (5, 8)]
 
 
 @pytest.mark.nightly("one of several restores")
@@ -123,7 +123,7 @@ def test_an_older_sink_is_made_good_by_the_savepoint(opened):
     engine.sql(GO_BACK)
     read(engine, 6, stopped)
     engine.sql("STOP QUERY rises")
-    assert found() == [(1, 2), (3, 4)]
+    assert written() == [(1, 2), (3, 4)]
 
 
 @pytest.mark.nightly("one of several restores")
@@ -140,4 +140,4 @@ def test_an_older_checkpoint_is_refused_and_the_savepoint_repairs_it(opened):
     read(engine, 7)
     engine.sql("STOP QUERY rises")
     # The sink has no key.
-    assert found() == [(1, 2), (3, 4), (3, 4), (5, 8)]
+    assert written() == [(1, 2), (3, 4), (3, 4), (5, 8)]

@@ -75,8 +75,8 @@ def test_secrets_are_masked_and_references_shown():
 
 def defined_in(fresh):
     """Return what s is, without the part of a query that no other query has."""
-    found = fresh.catalog.names.query("s") or fresh.catalog.names.find("s") or fresh.catalog.names.find("db.s")
-    return replace(found, id="") if isinstance(found, RegisteredQuery) else found
+    definition = fresh.catalog.names.query("s") or fresh.catalog.names.find("s") or fresh.catalog.names.find("db.s")
+    return replace(definition, id="") if isinstance(definition, RegisteredQuery) else definition
 
 
 def test_the_definitions_are_found(tmp_path: Path):

@@ -83,10 +83,10 @@ def test_the_command_says_what_is_missing(tmp_path):
 
 
 def test_spark_settings_come_from_the_file(tmp_path, monkeypatch):
-    given = {}
+    arguments_of_connect = {}
 
     def no_catalog(**arguments):
-        given.update(arguments)
+        arguments_of_connect.update(arguments)
         raise OperationalError("there is no such catalog")
 
     file = tmp_path / "config.toml"
@@ -96,7 +96,7 @@ def test_spark_settings_come_from_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(server, "log_json", lambda _: None)
     monkeypatch.setattr(server.signal, "signal", lambda *_: None)
     assert server.serve(["--catalog", "c.db", "--conf", "spark.ui.enabled=false"]) == ExitCode.QUERY
-    assert given["conf"] == {"spark.hadoop.fs.s3a.secret.key": "hunter2", "spark.ui.enabled": "false"}
+    assert arguments_of_connect["conf"] == {"spark.hadoop.fs.s3a.secret.key": "hunter2", "spark.ui.enabled": "false"}
     file.write_text("[conf")
     with pytest.raises(InterfaceError, match="cannot be read"):
         server.serve(["--catalog", "c.db"])
@@ -205,7 +205,7 @@ def test_addresses_may_be_of_ipv6():
 
 
 def test_a_server_that_waits_for_spark_ends_when_it_is_told_to(monkeypatch):
-    waiting, told = threading.Event(), {}
+    waiting, handlers = threading.Event(), {}
 
     class NeverStarts:
         @property
@@ -223,15 +223,15 @@ def test_a_server_that_waits_for_spark_ends_when_it_is_told_to(monkeypatch):
 
     monkeypatch.setattr(server, "connect", lambda **_: NeverStarts())
     monkeypatch.setattr(server, "log_json", lambda _: None)
-    monkeypatch.setattr(server.signal, "signal", lambda number, handler: told.update({number: handler}))
+    monkeypatch.setattr(server.signal, "signal", lambda number, handler: handlers.update({number: handler}))
 
     def hang_up() -> None:
         waiting.wait()
-        told[signal.SIGHUP]()
+        handlers[signal.SIGHUP]()
 
     threading.Thread(target=hang_up, daemon=True).start()
     assert server.serve(["--catalog", "c.db"]) == ExitCode.OK
-    assert {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} <= told.keys()
+    assert {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} <= handlers.keys()
 
 
 def test_a_server_whose_catalog_is_away_is_well(monkeypatch):
@@ -258,9 +258,9 @@ def test_the_manifest():
     template = manifest["spec"]["template"]
     assert manifest["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
     (container,) = template["spec"]["containers"]
-    given = parser().parse_args(container["args"][1:])
+    arguments = parser().parse_args(container["args"][1:])
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    assert container["args"][0] == "serve" and ports["metrics"] == given.metrics_port
+    assert container["args"][0] == "serve" and ports["metrics"] == arguments.metrics_port
     assert container["livenessProbe"]["httpGet"]["port"] in ports
     volumes = {volume["name"] for volume in template["spec"]["volumes"]}
     assert {mount["name"] for mount in container["volumeMounts"]} <= volumes

@@ -22,14 +22,14 @@ def put(folder, name: str, numbers) -> None:
 
 
 def numbers_of(subscription, many: int) -> list[int]:
-    end, found = time.monotonic() + 120, []
-    while len(found) < many:
-        assert time.monotonic() < end, found
+    end, numbers = time.monotonic() + 120, []
+    while len(numbers) < many:
+        assert time.monotonic() < end, numbers
         if (changes := subscription.poll()) is not None:
-            found += changes.rows["n"].to_pylist()
+            numbers += changes.rows["n"].to_pylist()
         else:
             time.sleep(0.05)
-    return sorted(found)
+    return sorted(numbers)
 
 
 def test_rows_of_running_queries(engine, tmp_path):
@@ -39,10 +39,10 @@ def test_rows_of_running_queries(engine, tmp_path):
     engine.sql("CREATE QUERY written INTO kept AS SELECT n * 2 AS n FROM numbers")
     engine.sql("START QUERY seen")
     end = time.monotonic() + 120
-    while (found := printed(engine)) is None:
+    while (numbers := printed(engine)) is None:
         assert time.monotonic() < end
         time.sleep(0.1)
-    assert found == [7, 8, 9]
+    assert numbers == [7, 8, 9]
     with engine.subscribe("seen") as seen, engine.subscribe("written") as written:
         engine.sql("START QUERY written")
         assert numbers_of(written, 10) == list(range(0, 20, 2))

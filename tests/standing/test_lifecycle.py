@@ -230,13 +230,13 @@ def test_a_setting_that_spark_refuses_is_told(engine):
 
 
 def test_what_is_logged_of_a_query_has_its_name(engine, monkeypatch):
-    found = {}
-    told = types.ModuleType("told")
-    told.take = lambda rows, batch: found.update(batch=QUERY.get())
-    monkeypatch.setitem(sys.modules, "told", told)
-    monkeypatch.setattr("cepsql.spark.run.standing_query.warn_of_unread", lambda _: found.update(end=QUERY.get()))
+    names = {}
+    module = types.ModuleType("told")
+    module.take = lambda rows, batch: names.update(batch=QUERY.get())
+    monkeypatch.setitem(sys.modules, "told", module)
+    monkeypatch.setattr("cepsql.spark.run.standing_query.warn_of_unread", lambda _: names.update(end=QUERY.get()))
     engine.sql("CREATE SINK told USING python OPTIONS (function 'told:take')")
     engine.sql("CREATE QUERY Plain INTO told AS SELECT n FROM ticks; START QUERY plain")
-    until(lambda: "batch" in found)
+    until(lambda: "batch" in names)
     engine.sql("STOP QUERY plain")
-    assert (found, QUERY.get()) == ({"batch": "plain", "end": "plain"}, None)
+    assert (names, QUERY.get()) == ({"batch": "plain", "end": "plain"}, None)

@@ -10,12 +10,12 @@ PROGRESS = {"batches": 1, "rows_per_second": 1210.0, "bound": 94_000_000, "rows_
 
 
 def metrics(state: str, progress: dict) -> str:
-    found = QueryState(
+    query_state = QueryState(
         name="q", desired=RUNNING, desired_since=0.0, restarts_asked=0, state=state, state_since=0.0, owner="server",
         epoch=1, restarts=3, error="no", error_at=50.0, progress=progress, progress_at=90.0, now=100.0,
     )  # fmt: skip
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(QueryMetrics(lambda: {"q": found}, lambda: True))
+    registry.register(QueryMetrics(lambda: {"q": query_state}, lambda: True))
     return generate_latest(registry).decode()
 
 
@@ -36,12 +36,12 @@ def test_a_query_without_event_time_has_no_lag():
 
 
 def test_failures_are_told():
-    told = metrics(FAILING, PROGRESS)
-    assert 'cepsql_query_restarts_total{query="q"} 3.0' in told
-    assert 'cepsql_query_last_error_timestamp_seconds{query="q"} 50.0' in told
+    text = metrics(FAILING, PROGRESS)
+    assert 'cepsql_query_restarts_total{query="q"} 3.0' in text
+    assert 'cepsql_query_last_error_timestamp_seconds{query="q"} 50.0' in text
 
 
 def test_rows_that_no_operator_used_are_told():
-    told = metrics(RUNNING, PROGRESS | {"rows_null_time": 7, "attempts_given_up": 2})
-    assert 'cepsql_query_rows_without_event_time_total{query="q"} 7.0' in told
-    assert 'cepsql_query_attempts_given_up_total{query="q"} 2.0' in told
+    text = metrics(RUNNING, PROGRESS | {"rows_null_time": 7, "attempts_given_up": 2})
+    assert 'cepsql_query_rows_without_event_time_total{query="q"} 7.0' in text
+    assert 'cepsql_query_attempts_given_up_total{query="q"} 2.0' in text

@@ -223,13 +223,13 @@ def test_who_does_not_follow_in_time_is_told(process, monkeypatch):
 
 
 def test_an_outage_is_told_once(process, monkeypatch, caplog):
-    shell, told = process("shell"), []
+    shell, tries = process("shell"), []
 
     def all_states():
-        told.append(None)
-        if len(told) <= 4:
+        tries.append(None)
+        if len(tries) <= 4:
             raise OperationalError("the catalog c.db cannot be used: it is locked", hint="wait")
-        if len(told) == 6:
+        if len(tries) == 6:
             shell.reconciler._closed.set()
         return {}
 
@@ -673,12 +673,12 @@ def test_a_start_that_ends_while_others_are_looked_after_stays(process, monkeypa
 
     def outdated():
         """Return the states as they were before the query got its lease."""
-        found = every()
+        states = every()
         if "fraud" in server.reconciler._starts:
-            found = {name: replace(state, epoch=None, owner=None) for name, state in found.items()}
+            states = {name: replace(state, epoch=None, owner=None) for name, state in states.items()}
             go.set()
             server.reconciler._starts.wait()
-        return found
+        return states
 
     server.reconciler.tick()
     until(lambda: "fraud" in server.reconciler.owned)

@@ -47,10 +47,10 @@ def test_before_the_first_start_all_may_change(engine):
 def test_what_is_done_above_the_operators_may_change(engine):
     folder = begun(engine)
     text = f"AS SELECT upper(k) AS k FROM {PATTERN.format('A.n')} WHERE a > 1"
-    found = explained(engine, text)
-    assert found["effect"] == "compatible; it resumes from its checkpoint, with its state"
-    assert found["differences"].startswith("query.sql was SELECT k, a FROM __match_0 and is")
-    assert found["checkpoint"] == str(folder)
+    effect = explained(engine, text)
+    assert effect["effect"] == "compatible; it resumes from its checkpoint, with its state"
+    assert effect["differences"].startswith("query.sql was SELECT k, a FROM __match_0 and is")
+    assert effect["checkpoint"] == str(folder)
     assert engine.catalog.query("q").sql == FIRST
     before = engine.catalog.query("q").id
     said = engine.sql(f"CREATE OR REPLACE QUERY q OPTIONS (trigger '1 second') {text}").message
@@ -68,9 +68,9 @@ def test_another_pattern_makes_its_state_anew(engine):
     folder = begun(engine)
     before = engine.catalog.query("q").id
     text = f"AS SELECT k, a FROM {PATTERN.format('3')}"
-    found = explained(engine, text)
-    assert found["effect"].startswith("replayable; its next start reads the past input again, writes none of its rows")
-    assert found["differences"] == "query.inputs.__match_0.match.define.B was n > a.n and is n > 3"
+    effect = explained(engine, text)
+    assert effect["effect"].startswith("replayable; its next start reads the past input again, writes none of its rows")
+    assert effect["differences"] == "query.inputs.__match_0.match.define.B was n > a.n and is n > 3"
     assert engine.sql(f"CREATE OR REPLACE QUERY q {text}").message.startswith("query q replaced: replayable; its next")
     assert engine.catalog.query("q").id == before
     log = folder / "spark" / "sources" / "0" / "0"
@@ -124,14 +124,14 @@ def test_a_stream_that_was_replaced_is_noticed(engine):
         "CREATE OR REPLACE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts) USING json "
         "OPTIONS (path '/other')"
     )
-    found = explained(engine, f"AS {FIRST}")
-    assert "options.path was /in and is /other" in found["differences"]
+    effect = explained(engine, f"AS {FIRST}")
+    assert "options.path was /in and is /other" in effect["differences"]
 
 
 def test_settings_and_folders_count(engine, tmp_path):
     begun(engine)
-    found = explained(engine, f"OPTIONS (spark.sql.session.timeZone 'Asia/Tokyo') AS {FIRST}")
-    assert found["differences"] == "session.spark.sql.session.timeZone was UTC and is Asia/Tokyo"
+    effect = explained(engine, f"OPTIONS (spark.sql.session.timeZone 'Asia/Tokyo') AS {FIRST}")
+    assert effect["differences"] == "session.spark.sql.session.timeZone was UTC and is Asia/Tokyo"
     elsewhere = f"OPTIONS (checkpoint '{tmp_path}/other')"
     with pytest.raises(ProgrammingError, match="query q would need a new checkpoint: the folder was"):
         engine.sql(f"CREATE OR REPLACE QUERY q {elsewhere} AS {FIRST}")

@@ -21,12 +21,14 @@ from cepsql.standing.query_report import LISTED, described, lag_seconds, listed,
 )
 def test_what_keeps_a_query_is_listed(state, said):
     progress = {"waiting": "sink s does not answer"}
-    known = QueryState("q", "running", 0.0, 0, state, 0.0, None, None, 3, "the disk is full", 0.0, progress, 0.0, 0.0)
-    (row,) = listed([(RegisteredQuery("q", "s", "SELECT 1"), known)])
+    query_state = QueryState(
+        "q", "running", 0.0, 0, state, 0.0, None, None, 3, "the disk is full", 0.0, progress, 0.0, 0.0
+    )
+    (row,) = listed([(RegisteredQuery("q", "s", "SELECT 1"), query_state)])
     assert (row[1], row[-1]) == (state, said or "into s")
-    (row,) = listed_extended([(RegisteredQuery("q", "s", "SELECT 1"), known)])
+    (row,) = listed_extended([(RegisteredQuery("q", "s", "SELECT 1"), query_state)])
     assert (row[1], row[-2], row[-1]) == (state, "3", said)
-    description = dict(described(RegisteredQuery("q", "s", "SELECT 1"), known, False))
+    description = dict(described(RegisteredQuery("q", "s", "SELECT 1"), query_state, False))
     assert (description["state"], description["reason"], description["restarts"]) == (state, said, "3")
     assert "the disk is full" in description["last error"]
 
@@ -44,8 +46,8 @@ def test_what_keeps_a_query_is_listed(state, said):
 )
 def test_a_watermark_may_be_of_any_year(bound, shown):
     progress = {"bound": bound, "ended": False}
-    known = QueryState("q", "running", 0.0, 0, "running", 0.0, None, None, 0, None, None, progress, 1.0, 1.0)
-    assert dict(described(RegisteredQuery("q", None, "SELECT 1"), known, False))["watermark"] == shown
+    query_state = QueryState("q", "running", 0.0, 0, "running", 0.0, None, None, 0, None, None, progress, 1.0, 1.0)
+    assert dict(described(RegisteredQuery("q", None, "SELECT 1"), query_state, False))["watermark"] == shown
 
 
 @pytest.mark.parametrize(
@@ -53,15 +55,15 @@ def test_a_watermark_may_be_of_any_year(bound, shown):
 )
 def test_a_query_that_tells_nothing_is_farther_and_farther_behind(desired, ended, lag):
     progress = {"bound": 10_000_000, "ended": ended}
-    known = QueryState("q", desired, 0.0, 0, "failed", 0.0, None, None, 0, None, None, progress, 20.0, 100.0)
-    assert lag_seconds(known) == lag
+    query_state = QueryState("q", desired, 0.0, 0, "failed", 0.0, None, None, 0, None, None, progress, 20.0, 100.0)
+    assert lag_seconds(query_state) == lag
 
 
 def test_a_list_of_queries_fits_a_usual_screen():
     progress = {"rows_read": 123_456_789, "rows_out": 12_345, "bound": 0, "ended": False}
-    known = QueryState(
+    query_state = QueryState(
         "q", "running", 0.0, 0, "running", 0.0, "host:123:abc", 7, 0, None, None, progress, 1.0, 1_764_000_000.0
     )
-    rows = listed([(RegisteredQuery("card_fraud", "alerts_of_cards", "SELECT 1"), known)])
+    rows = listed([(RegisteredQuery("card_fraud", "alerts_of_cards", "SELECT 1"), query_state)])
     assert max(map(len, answer_text(LISTED, rows, "table", "", "").splitlines())) <= 80
     assert rows == (("card_fraud", "running", "123456789", "12345", "20417 d", "into alerts_of_cards"),)

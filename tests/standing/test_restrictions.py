@@ -230,10 +230,10 @@ def test_savepoints_lie_in_allowed_places(restricted, root):
 
 
 def test_the_options_of_the_server():
-    given = ["--restricted", "--allow-place", "/data", "--allow-place", "s3a://b", "--allow-secrets", "/run/secrets",
+    words = ["--restricted", "--allow-place", "/data", "--allow-place", "s3a://b", "--allow-secrets", "/run/secrets",
              "--allow-variable", "A", "--allow-function", "m:f"]  # fmt: skip
-    found = restrictions(parser().parse_args(given))
-    assert found == Restrictions(("/data", "s3a://b"), ("/run/secrets",), frozenset({"A"}), frozenset({"m:f"}))
+    from_options = restrictions(parser().parse_args(words))
+    assert from_options == Restrictions(("/data", "s3a://b"), ("/run/secrets",), frozenset({"A"}), frozenset({"m:f"}))
     assert restrictions(parser().parse_args([])) is None
     for wrong in (["--allow-place", "/data"], ["--restricted", "--allow-place", "data"]):
         with pytest.raises(ValueError):

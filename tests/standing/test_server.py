@@ -53,12 +53,12 @@ class Server:
                 os.kill(pid, number)
 
     def children(self) -> list[int]:
-        found = []
+        pids = []
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
                 if int(stat.read_text().rpartition(")")[2].split()[1]) == self.process.pid:
-                    found.append(int(stat.parent.name))
-        return found
+                    pids.append(int(stat.parent.name))
+        return pids
 
     @property
     def said(self) -> list[dict]:

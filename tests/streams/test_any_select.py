@@ -38,15 +38,15 @@ def test_changes_add_up_to_the_rows_of_a_database(spark):
                     continue
             try:
                 restart = chance.choice([False, [1]])
-                given = play(f"{DEFINITIONS}{text} EMIT CHANGES", _of(text, batches), restart=restart, spark=spark)
+                played = play(f"{DEFINITIONS}{text} EMIT CHANGES", _of(text, batches), restart=restart, spark=spark)
             except NotSupportedError:
                 continue
-            found: Counter = Counter()
-            for number, rows in enumerate(given[:-1]):
+            totals: Counter = Counter()
+            for number, rows in enumerate(played[:-1]):
                 for *values, operation in rows:
-                    found[tuple(values)] += -1 if operation.startswith("-") else 1
-                    assert found[tuple(values)] >= 0, text
-                assert +found == wanted[number], (number, text)
+                    totals[tuple(values)] += -1 if operation.startswith("-") else 1
+                    assert totals[tuple(values)] >= 0, text
+                assert +totals == wanted[number], (number, text)
             done += 1
             break
     assert done > 0

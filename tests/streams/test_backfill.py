@@ -54,8 +54,8 @@ def test_history_and_stream_make_one_input(tmp_path, spark, seam, restart):
     engine = cepsql.connect(spark, catalog="")
     put(tmp_path / "rows", "1.csv", rows)
     engine.sql(f"CREATE TABLE readings ({COLUMNS}) USING csv OPTIONS (path '{tmp_path}/rows')")
-    whole = [tuple(found) for found in engine.sql(QUERY).collect()]
-    assert whole and sorted(tuple(r) for found in played for r in found) == sorted(whole)
+    whole = [tuple(one) for one in engine.sql(QUERY).collect()]
+    assert whole and sorted(tuple(r) for one in played for r in one) == sorted(whole)
     assert played.late == {"unused": []}
 
 
@@ -64,10 +64,10 @@ def test_a_first_batch_that_fails_is_done_again(tmp_path, spark):
     put(tmp_path / "history", "1.csv", [row(1, 1), row(2, 2), ("a", "never", 3), row(50, 9)])
     put(tmp_path / "readings", "1.csv", [row(2, 2), row(40, 4), row(41, 5), ("a", "", 6)])
     engine.sql(definitions(tmp_path, row(40, 0)[1]))
-    query, found = engine.query(QUERY), []
+    query, output = engine.query(QUERY), []
 
     def keep(rows, batch):
-        found.extend(r["cold"] for r in rows.to_pylist())
+        output.extend(r["cold"] for r in rows.to_pylist())
 
     def fail(rows, batch):
         raise ValueError("the sink is down")
@@ -80,7 +80,7 @@ def test_a_first_batch_that_fails_is_done_again(tmp_path, spark):
         standing.process_available()
     with query.start(keep, checkpoint=tmp_path / "checkpoint", drain=True) as standing:
         standing.await_(60)
-    assert found == [1, 4]
+    assert output == [1, 4]
     assert standing.progress.rows_read == 6
     assert (standing.progress.rows_used, standing.progress.rows_malformed) == (4, 1)
     assert (standing.progress.rows_null_time, standing.progress.rows_late) == (1, 0)
@@ -92,11 +92,11 @@ def test_computed_columns_and_plain_queries(tmp_path, spark):
     put(tmp_path / "history", "1.csv", [row(1, 1)])
     put(tmp_path / "readings", "1.csv", [row(50, 2)])
     engine.sql(definitions(tmp_path, row(40, 0)[1], f"{COLUMNS}, twice INT AS heat * 2"))
-    found = []
+    output = []
     with engine.query("SELECT twice FROM readings").start(drain=True) as standing:
         for rows in standing.rows():
-            found += rows["twice"].to_pylist()
-    assert sorted(found) == [2, 4]
+            output += rows["twice"].to_pylist()
+    assert sorted(output) == [2, 4]
     explained = "\n".join(line for (line,) in engine.sql("EXPLAIN LOGICAL SELECT * FROM readings").rows)
     assert "after history until TIMESTAMP '2026-03-02 09:00:40'" in explained
 
@@ -110,15 +110,15 @@ def test_streams_whose_names_are_alike(tmp_path, spark):
         put(folder / "history", "1.csv", [row(1, 1, f"old {name}")])
         put(folder / "readings", "1.csv", [row(50, 2, f"new {name}"), row(51, 2, f"new {name}")])
         texts = definitions(folder, row(40, 0)[1])
-        for known in ("history", "readings", "unused"):
-            texts = texts.replace(f" {known} ", f" `{name} {known}` ")
+        for suffix in ("history", "readings", "unused"):
+            texts = texts.replace(f" {suffix} ", f" `{name} {suffix}` ")
         engine.sql(texts.replace(f"{name} readings", name))
     both = " UNION ALL ".join(f"SELECT * FROM `{name}`" for name in ("r-1", "r_1", "r-1 2", "r-1"))
-    found = []
+    output = []
     with engine.query(f"SELECT device, COUNT(*) OVER (ORDER BY at) AS c FROM ({both})").start(drain=True) as standing:
         for rows in standing.rows():
-            found += rows["device"].to_pylist()
-    assert sorted(found) == sorted(
+            output += rows["device"].to_pylist()
+    assert sorted(output) == sorted(
         f"{age} {name}" for name in ("r-1", "r_1", "r-1 2", "r-1") for age in ("new", "new", "old")
     )
     assert {label: counts.read for label, counts in standing.progress.inputs.items()} == {

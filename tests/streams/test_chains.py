@@ -113,10 +113,10 @@ def test_stream_equals_batch(name, spark, tmp_path):
     engine = cepsql.connect(spark)
     for seed in itertools.count(SEEDS[name]):
         rows = {stream: [row[:3] for row in events(seed + i)] for i, stream in enumerate(("events", "others"))}
-        batches = [disordered(given, seed) for given in rows.values()]
+        batches = [disordered(rows_of_stream, seed) for rows_of_stream in rows.values()]
         for stream, own in zip(rows, batches, strict=True):
-            given = spark.createDataFrame(list(itertools.chain(*own)), "k STRING, ts TIMESTAMP, x INT")
-            define_table(engine, tmp_path / f"{stream}{seed}", stream, given)
+            rows_of_stream = spark.createDataFrame(list(itertools.chain(*own)), "k STRING, ts TIMESTAMP, x INT")
+            define_table(engine, tmp_path / f"{stream}{seed}", stream, rows_of_stream)
         expected = sorted(map(repr, engine.sql(QUERIES[name]).collect()))
         if len(expected) > 5:
             break

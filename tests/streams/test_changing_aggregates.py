@@ -68,9 +68,9 @@ def test_aggregates_give_what_spark_gives_of_the_rows(spark):
     items = ", ".join(f"{call} AS c{number}" for number, call in enumerate(COMPARED))
     text = f"SELECT k, {items} FROM t GROUP BY k"
     definition = f"CREATE STREAM t ({COLUMNS}, gone BOOLEAN, PRIMARY KEY (id) DELETE WHEN gone) USING json;"
-    given = play(f"{definition}{text} EMIT CHANGES", batches, spark=spark)
+    played = play(f"{definition}{text} EMIT CHANGES", batches, spark=spark)
     groups: dict = {}
-    for number, rows in enumerate(given[:-1]):
+    for number, rows in enumerate(played[:-1]):
         for *values, operation in rows:
             if operation.startswith("-"):
                 assert groups.pop(values[0]) == values
@@ -88,14 +88,14 @@ def test_aggregates_give_what_spark_gives_of_the_rows(spark):
 
 def _at_rest(spark) -> dict:
     """Return the aggregates of each group; Spark 4.3 stumbles over LISTAGG beside several aggregates with DISTINCT."""
-    found: dict = {}
+    rows_by_key: dict = {}
     for kind in (True, False):
         chosen = {call: number for number, call in enumerate(COMPARED) if call.startswith("LISTAGG") == kind}
         for key, *values in spark.sql(f"SELECT k, {', '.join(chosen)} FROM t GROUP BY k").collect():
-            row = found.setdefault(key, [None] * len(COMPARED))
+            row = rows_by_key.setdefault(key, [None] * len(COMPARED))
             for number, value in zip(chosen.values(), values, strict=True):
                 row[number] = value
-    return found
+    return rows_by_key
 
 
 def _changes(chance) -> list[tuple]:

@@ -17,9 +17,9 @@ QUERY = f"SELECT * FROM (SELECT k, ts, x FROM s) {MATCH}"
 def engine(spark, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.csv").write_text("a,b,2026-01-01 00:00:01,1\na,b,2026-01-01 00:00:05,0\n")
-    found = connect(spark)
-    found.sql(STREAM.format(columns=COLUMNS, path=tmp_path / "in", options=""))
-    return found
+    connected = connect(spark)
+    connected.sql(STREAM.format(columns=COLUMNS, path=tmp_path / "in", options=""))
+    return connected
 
 
 def run(engine, sql: str, checkpoint) -> list[dict]:

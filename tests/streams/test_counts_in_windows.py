@@ -44,23 +44,28 @@ QUERIES = {
     "of Spark": "SELECT k, SUM(x) AS v FROM e GROUP BY k, window(ts, '3 days', '1 day')",
 }
 CASES = [
-    (name, kind, kept)
-    for kept in (False, True)
+    (name, kind, keeps_late)
+    for keeps_late in (False, True)
     for name, query in QUERIES.items()
     for kind in WINDOWS
     if "{windows}" in query or kind == "hopping by days"
 ]
 
 
-@pytest.mark.parametrize(("name", "kind", "kept"), everyday(draws("counts").sample(CASES, 12), 12))
-def test_a_row_counts_once(name, kind, kept, spark, tmp_path):
+@pytest.mark.parametrize(("name", "kind", "keeps_late"), everyday(draws("counts").sample(CASES, 12), 12))
+def test_a_row_counts_once(name, kind, keeps_late, spark, tmp_path):
     query = QUERIES[name].replace("{windows}", WINDOWS[kind])
-    engine, found = counted(query, kept, spark, tmp_path)
+    engine, progress = counted(query, keeps_late, spark, tmp_path)
     late = 0 if "MONTH" in query else 1
-    assert (found.rows_read, found.rows_used, found.rows_late, found.rows_null_time) == (9, 7 - late, late, 1)
+    assert (progress.rows_read, progress.rows_used, progress.rows_late, progress.rows_null_time) == (
+        9,
+        7 - late,
+        late,
+        1,
+    )
     if "GROUP BY k" in query:
-        assert found.rows_null_key == 2
-    if kept:
+        assert progress.rows_null_key == 2
+    if keeps_late:
         reasons = [row["reason"] for row in engine.sql("SELECT reason FROM late ORDER BY reason").collect()]
         assert reasons == ["late"] * late + ["malformed", "no event time"]
 
@@ -73,12 +78,12 @@ def test_each_reading_of_a_stream_has_its_counts(spark, tmp_path):
         for rows in ("e", "(SELECT * FROM e WHERE k IS NULL)")
     )
     query = f"SELECT a.v, b.v AS w FROM ({left}) AS a JOIN ({right}) AS b ON a.window_end = b.window_end"
-    _, found = counted(query, True, spark, tmp_path)
-    assert found.inputs == {"e": Counts(9, 6, 1, 1, 1), "e 2": Counts(3, 2, 0, 1)}
-    assert (found.rows_read, found.rows_malformed, found.rows_late) == (12, 2, 1)
+    _, progress = counted(query, True, spark, tmp_path)
+    assert progress.inputs == {"e": Counts(9, 6, 1, 1, 1), "e 2": Counts(3, 2, 0, 1)}
+    assert (progress.rows_read, progress.rows_malformed, progress.rows_late) == (12, 2, 1)
 
 
-def counted(query: str, kept: bool, spark, folder: Path) -> tuple[cepsql.Engine, Progress]:
+def counted(query: str, keeps_late: bool, spark, folder: Path) -> tuple[cepsql.Engine, Progress]:
     """Run a query over FILES; return what it has counted."""
     (folder / "in").mkdir()
     for number, rows in enumerate(FILES):
@@ -86,7 +91,7 @@ def counted(query: str, kept: bool, spark, folder: Path) -> tuple[cepsql.Engine,
         file.write_text("\n".join(rows) + "\n")
         os.utime(file, (number, number))
     engine = cepsql.connect(spark)
-    engine.sql((STREAM + LATE * kept).format(folder=folder))
+    engine.sql((STREAM + LATE * keeps_late).format(folder=folder))
     standing = engine.query(query).start(lambda *_: None, drain=True)
     standing.await_(600)
     return engine, standing.progress

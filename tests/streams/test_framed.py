@@ -53,13 +53,13 @@ def drawn_call(chance: random.Random, ties: bool) -> str:
         nulls = ""
     elif ties or chance.random() < 0.5:
         first, last = sorted(chance.choices(range(-4, 4), k=2))
-        return f"{function}({argument}){nulls} OVER ({ORDER} ROWS BETWEEN {spoken(first)} AND {spoken(last)})"
+        return f"{function}({argument}){nulls} OVER ({ORDER} ROWS BETWEEN {frame_end(first)} AND {frame_end(last)})"
     first, last = sorted(chance.choices(range(-7, 5), k=2))
-    bounds = f"{spoken(first, time=True)} AND {spoken(last, time=True)}"
+    bounds = f"{frame_end(first, time=True)} AND {frame_end(last, time=True)}"
     return f"{function}({argument}){nulls} OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN {bounds})"
 
 
-def spoken(bound: int, time: bool = False) -> str:
+def frame_end(bound: int, time: bool = False) -> str:
     """Say where a frame begins or ends."""
     if bound == 0:
         return "CURRENT ROW"
@@ -73,7 +73,7 @@ def drawn_rows(chance: random.Random, ties: bool) -> list[tuple]:
     for number in range(chance.randint(1, 50)):
         half_seconds += chance.choice([0, 0, 1, 2, 4, 9] if ties else [1, 1, 2, 4, 9])
         at = datetime.datetime(2026, 1, 1) + datetime.timedelta(milliseconds=500 * half_seconds)
-        values = [chance.choice(known) for _, known in COLUMNS.values()]
+        values = [chance.choice(choices) for _, choices in COLUMNS.values()]
         rows.append((chance.choice(["p", "q", None]), at, number, *values))
     return rows
 

@@ -121,8 +121,8 @@ QUERIES |= {
 def test_stream_equals_table(name, spark, tmp_path):
     query, engine = QUERIES[name], cepsql.connect(spark)
     for seed in itertools.count(len(query)):
-        given = {stream: disordered(events(seed * 3 + number), seed) for number, stream in enumerate("abc")}
-        for stream, own in given.items():
+        rows_of = {stream: disordered(events(seed * 3 + number), seed) for number, stream in enumerate("abc")}
+        for stream, own in rows_of.items():
             define_table(engine, tmp_path / f"{stream}{seed}", stream, typed(spark, itertools.chain(*own)))
         engine.sql(VIEWS)
         expected = sorted(map(repr, engine.sql(query).collect()))
@@ -131,7 +131,7 @@ def test_stream_equals_table(name, spark, tmp_path):
     read = {relation.name for relation in engine.sql(query).origins}
     batches: list[dict] = [{}, {}, {}]
     for stream in sorted(read & set("abc")):
-        for number, batch in enumerate(given[stream]):
+        for number, batch in enumerate(rows_of[stream]):
             batches[min(number, 2)].setdefault(stream, []).extend(batch)
     played = play(f"{STREAMS}{VIEWS};{query}", batches, restart={seed % 3}, spark=spark)
     assert sorted(repr(row) for batch in played for row in batch) == expected

@@ -88,12 +88,12 @@ def test_every_row_is_accounted_for(seed, late, spark, tmp_path):
     before = Counter(path.name for path in (tmp_path / "late").iterdir())
     undo_last_batch(checkpoint)
     write(tmp_path / "in", len(parts), parts[-1])
-    kept = list(used)
+    used_before = list(used)
     standing = query.start(take, checkpoint=str(checkpoint), drain=True)
     standing.await_(600)
     # The batch that was done again gave its rows again, too; what it wrote is there once.
     assert not before - Counter(path.name for path in (tmp_path / "late").iterdir())
-    check(engine, standing.progress, rows, list(dict.fromkeys([*kept, *used])))
+    check(engine, standing.progress, rows, list(dict.fromkeys([*used_before, *used])))
     assert {row["query"] for row in engine.sql("SELECT DISTINCT query FROM late_s").collect()} == {standing.id}
 
 
@@ -131,11 +131,11 @@ def test_a_plain_query_writes_malformed_rows(spark, tmp_path):
     write(tmp_path / "in", 2, rows[40:])
     with run(checkpoint=checkpoint) as standing:
         standing.process_available()
-    found = engine.sql("SELECT id, reason, record FROM late_s").collect()
+    late_rows = engine.sql("SELECT id, reason, record FROM late_s").collect()
     wrong = [row for row in rows if row.endswith("many")]
-    assert wrong and Counter(row["record"] for row in found) == Counter(wrong)
-    assert Counter({*used, *(row["id"] for row in found)}) == Counter(range(60))
-    assert {row["reason"] for row in found} == {"malformed"}
+    assert wrong and Counter(row["record"] for row in late_rows) == Counter(wrong)
+    assert Counter({*used, *(row["id"] for row in late_rows)}) == Counter(range(60))
+    assert {row["reason"] for row in late_rows} == {"malformed"}
 
 
 @pytest.mark.parametrize("late", everyday(["json", "parquet"]))
@@ -152,9 +152,9 @@ def test_an_alert_is_a_row_among_the_late_ones(late, spark, tmp_path):
             standing.process_available()
         undo_last_batch(checkpoint)
     assert (standing.progress.late_alerts, standing.progress.rows_late) == (1, 9)
-    found = engine.sql("SELECT * FROM late_s WHERE reason <> 'late'").collect()
-    assert [row["record"] for row in found] == ['{"rows": 120, "late": 9, "above": 0.05}']
-    (alert,) = found
+    alerts = engine.sql("SELECT * FROM late_s WHERE reason <> 'late'").collect()
+    assert [row["record"] for row in alerts] == ['{"rows": 120, "late": 9, "above": 0.05}']
+    (alert,) = alerts
     assert (alert["reason"], alert["batch"], alert["query"]) == ("alert", 1, standing.id)
     assert (alert["id"], alert["ts"], alert["watermark"].second) == (None, None, 57)
 

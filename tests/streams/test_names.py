@@ -50,10 +50,10 @@ def at_rest(spark, sql: str) -> list[tuple]:
     """The rows of a query at rest, which are those that Spark itself gives."""
     engine = connect(spark)
     engine.register("t", spark.sql(TABLE))
-    found = sorted(map(tuple, engine.sql(sql).collect()))
+    rows = sorted(map(tuple, engine.sql(sql).collect()))
     spark.sql(TABLE).createOrReplaceTempView("t")
-    assert found == sorted(map(tuple, spark.sql(sql).collect()))
-    return found
+    assert rows == sorted(map(tuple, spark.sql(sql).collect()))
+    return rows
 
 
 def as_changes(spark, sql: str) -> list[tuple]:

@@ -33,8 +33,8 @@ def test_a_point_in_the_name_of_a_column(tmp_path, spark):
         with engine.query(query).start(drain=True) as standing:
             return [row for rows in standing.rows() for row in rows.to_pylist()]
 
-    found = drained("SELECT s.id, places.`a.b` FROM s JOIN places USING (`a.b`)")
-    assert sorted(found, key=str) == [{"id": 1, "a.b": "x"}, {"id": 2, "a.b": "y"}]
+    output = drained("SELECT s.id, places.`a.b` FROM s JOIN places USING (`a.b`)")
+    assert sorted(output, key=str) == [{"id": 1, "a.b": "x"}, {"id": 2, "a.b": "y"}]
     late = engine.query("SELECT * FROM late").collect()
     assert [(row["reason"], row["record"], row["a.b"]) for row in late] == [("malformed", '{"id": 3,', None)]
     # Spark's own groups, without a function of ours above them.

@@ -87,8 +87,10 @@ def _played(engine, query, folder, batches, sharing):
     """Return the rows after each batch, restarted after some, and what the last run counted."""
     (source,) = query.origins
     columns = ", ".join(f"{column.name} STRING" for column in source.columns)
-    given = replay_source(engine.spark, folder / "in", columns)
-    typed = given.selectExpr(*(f"CAST({column.name} AS {column.type}) AS {column.name}" for column in source.columns))
+    replayed = replay_source(engine.spark, folder / "in", columns)
+    typed = replayed.selectExpr(
+        *(f"CAST({column.name} AS {column.type}) AS {column.name}" for column in source.columns)
+    )
     checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
     files = host_files(checkpoint.folder)
     frame = query.build(FrameOptions(checkpoint.control, {"events": typed}, files=files, sharing=sharing))

@@ -31,13 +31,13 @@ def batches_of(rows: dict[str, list[tuple]], count: int) -> list[dict[str, list[
     """Cut the rows by their times into so many micro-batches."""
     step = datetime.timedelta(seconds=120 // count)
     batches: list[dict[str, list[tuple]]] = [{name: [] for name in rows} for _ in range(count)]
-    for name, given in rows.items():
-        for row in given:
+    for name, rows_of_stream in rows.items():
+        for row in rows_of_stream:
             batches[min((row[2] - BEGIN) // step, count - 1)][name].append(row)
     return batches
 
 
-def told(rows, zone: str) -> list[str]:
+def texts(rows, zone: str) -> list[str]:
     """Return rows without the last column as text: times in a zone, lists without their order."""
     return sorted(repr([_plain(value, ZoneInfo(zone)) for value in row[:-1]]) for row in rows)
 
@@ -53,8 +53,8 @@ def test_rows(text, spark, tmp_path):
     chance = draws(text)
     rows = {name: rows_of(chance) for name in STREAMS if name == "s" or f" {name} " in f"{text} "}
     engine, definitions = cepsql.connect(spark, catalog=""), ""
-    for name, given in rows.items():
-        lines = [",".join("" if value is None else str(value) for value in row) for row in given]
+    for name, rows_of_stream in rows.items():
+        lines = [",".join("" if value is None else str(value) for value in row) for row in rows_of_stream]
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.csv").write_text("".join(f"{line}\n" for line in lines))
         columns = STREAMS[name].split(", WATERMARK")[0]
@@ -63,11 +63,11 @@ def test_rows(text, spark, tmp_path):
     forms = in_forms(text)
     zone = spark.conf.get("spark.sql.session.timeZone")
     at_rest = engine.query(forms["subquery"][1]).arrow().to_pylist()
-    wanted = told(([*row.values()] for row in at_rest), zone)
+    wanted = texts(([*row.values()] for row in at_rest), zone)
     view, query = forms[chance.choice([*forms])]
     batches = batches_of(rows, chance.choice([1, 3, 5]))
     if len(rows) == 1 and batches[0]["s"] and not any(word in text for word in ROW_BY_ROW):
         batches.append({"s": LATE})
     definitions += f"CREATE VIEW v AS {view};" if view else ""
-    found = play(definitions + query, batches, restart=chance.choice([False, True]), spark=spark)
-    assert told((row for batch in found for row in batch), zone) == wanted
+    played = play(definitions + query, batches, restart=chance.choice([False, True]), spark=spark)
+    assert texts((row for batch in played for row in batch), zone) == wanted

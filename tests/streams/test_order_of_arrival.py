@@ -31,14 +31,14 @@ def write_files(folder, values=lambda x: x):
 
 def define(kind: str, name: str, folder, format: str = "csv", **options) -> str:
     mark = ", WATERMARK FOR ts AS ts - INTERVAL '1' SECOND" if kind == "STREAM" else ""
-    given = ", ".join(f"{key} '{value}'" for key, value in {"path": folder, **options}.items())
-    return f"CREATE {kind} {name} ({COLUMNS}{mark}) USING {format} OPTIONS ({given})"
+    option_list = ", ".join(f"{key} '{value}'" for key, value in {"path": folder, **options}.items())
+    return f"CREATE {kind} {name} ({COLUMNS}{mark}) USING {format} OPTIONS ({option_list})"
 
 
 def drained(query) -> list[tuple]:
-    found = []
-    query.start(lambda rows, _: found.extend(tuple(row.values()) for row in rows.to_pylist()), drain=True).await_(300)
-    return found
+    output = []
+    query.start(lambda rows, _: output.extend(tuple(row.values()) for row in rows.to_pylist()), drain=True).await_(300)
+    return output
 
 
 def pairs(numbers: list[int], key: str = "u") -> list[tuple]:

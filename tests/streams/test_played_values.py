@@ -43,8 +43,8 @@ def test_values_arrive(spark):
     played = play(f"{stream}; SELECT i, {', '.join(names)} FROM s ORDER BY ts, i", [rows], spark=spark)
     came = [row for batch in played for row in batch]
     for name, kind in names.items():
-        found = [_plain(row[name]) for row in came]
-        assert found[: len(VALUES[kind])] == [_plain(value) for value in VALUES[kind]], kind
+        arrived = [_plain(row[name]) for row in came]
+        assert arrived[: len(VALUES[kind])] == [_plain(value) for value in VALUES[kind]], kind
 
 
 def test_what_is_no_value_of_a_column_is_malformed_beside_bytes(spark):
@@ -56,7 +56,7 @@ def test_what_is_no_value_of_a_column_is_malformed_beside_bytes(spark):
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "arrives"),
+    ("kind", "value", "arrives"),
     [
         ("STRUCT<a: INT, B: STRUCT<c: STRING>>", (1, ("x",)), {"a": 1, "B": {"c": "x"}}),
         ("ARRAY<STRUCT<a: INT>>", [(1,), {"a": 2}, None], [{"a": 1}, {"a": 2}, None]),
@@ -64,9 +64,9 @@ def test_what_is_no_value_of_a_column_is_malformed_beside_bytes(spark):
         ("ARRAY<INT>", np.array([1, 2]), [1, 2]),
     ],
 )
-def test_what_has_parts_arrives_by_their_order(spark, kind, given, arrives):
+def test_what_has_parts_arrives_by_their_order(spark, kind, value, arrives):
     stream = f"CREATE STREAM s (ts TIMESTAMP, x {kind}, WATERMARK FOR ts AS ts) USING csv"
-    (row,) = (row for rows in play(f"{stream}; SELECT x FROM s", [[(MOMENT, given)]], spark=spark) for row in rows)
+    (row,) = (row for rows in play(f"{stream}; SELECT x FROM s", [[(MOMENT, value)]], spark=spark) for row in rows)
     assert row.x == arrives
 
 

@@ -27,16 +27,18 @@ def test_a_program_gives_the_same_rows_however_they_come(spark, tmp_path):
         text = DEFINITIONS + "".join(f"CREATE VIEW {name} AS {body};" for name, body in views) + query
         rows = [row for row in _rows(chance) if row[0] in program.streams]
         try:
-            found = [_played(text, program, rows, restart, chance, spark) for restart in (False, True)]
+            outputs = [_played(text, program, rows, restart, chance, spark) for restart in (False, True)]
         except Error as error:
             assert "not supported" in str(error) or "needs" in str(error), text
             continue
-        assert found[0] == found[1], text
+        assert outputs[0] == outputs[1], text
         if not any(word in text for word in ORDERED):
             for name in program.streams:
                 frame = spark.createDataFrame([row for source, row in rows if source == name], TYPES)
                 define_table(engine, tmp_path / f"{number}{name}", name, frame)
-            assert _folded(engine.sql(program.written("subqueries")[1]).collect(), _changes(program)) == found[0], text
+            assert _folded(engine.sql(program.written("subqueries")[1]).collect(), _changes(program)) == outputs[0], (
+                text
+            )
         done += 1
     assert done > 0
 
@@ -58,8 +60,8 @@ def _played(text: str, program: Program, rows: list, restart: bool, chance: rand
         end = begin + chance.randint(1, 15)
         batches.append({name: [row for source, row in rows[begin:end] if source == name] for name in program.streams})
         begin = end
-    given = play(text, batches, restart=restart, spark=spark)
-    return _folded([row for batch in given for row in batch], "EMIT CHANGES" in text)
+    played = play(text, batches, restart=restart, spark=spark)
+    return _folded([row for batch in played for row in batch], "EMIT CHANGES" in text)
 
 
 def _folded(rows: list, changes: bool) -> list[str]:

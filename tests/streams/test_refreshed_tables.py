@@ -44,14 +44,14 @@ def running(tmp_path, spark):
     return query, tmp_path
 
 
-def place_of(standing, found, folder: Path, device: str, until=None) -> list:
+def place_of(standing, output, folder: Path, device: str, until=None) -> list:
     """Return the places that rows of a device are joined with, sending one a second until one has `until`."""
     for _ in range(20):
         number = len(list((folder / "readings").glob("*.csv")))
         put(folder / "readings", f"{number}.csv", f"{device},2026-03-02 09:{number:02}:00")
-        before = len(found)
+        before = len(output)
         standing.process_available()
-        places = [place for seen, place in found[before:] if seen == device]
+        places = [place for seen, place in output[before:] if seen == device]
         if until is None or places == [until]:
             return places
         time.sleep(0.5)
@@ -60,32 +60,32 @@ def place_of(standing, found, folder: Path, device: str, until=None) -> list:
 
 def test_a_table_that_changes(running, caplog):
     query, folder = running
-    found: list[tuple] = []
+    output: list[tuple] = []
     checkpoint = folder / "checkpoint"
 
     def keep(rows, batch):
-        found.extend((row["device"], row["place"]) for row in rows.to_pylist())
+        output.extend((row["device"], row["place"]) for row in rows.to_pylist())
 
     with query.start(keep, checkpoint=checkpoint) as standing:
         standing.process_available()
-        assert found == [("a", "hall")]
+        assert output == [("a", "hall")]
         put(folder / "places", "2.csv", "c,cellar")
-        assert place_of(standing, found, folder, "c", "cellar") == ["cellar"]
+        assert place_of(standing, output, folder, "c", "cellar") == ["cellar"]
         put(folder / "places", "1.csv", "a,a longer hall", "b,roof")
-        assert place_of(standing, found, folder, "a", "a longer hall") == ["a longer hall"]
+        assert place_of(standing, output, folder, "a", "a longer hall") == ["a longer hall"]
         assert standing.progress.refresh_failures == 0
         (folder / "places").rename(folder / "gone")
         for _ in range(240):
             if standing.progress.refresh_failures:
                 break
             time.sleep(0.25)
-        assert place_of(standing, found, folder, "b") == ["roof"]
+        assert place_of(standing, output, folder, "b") == ["roof"]
         assert standing.progress.refresh_failures > 0
-    told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert [text.split(", so")[0] for text in told] == ["the table places cannot be read again"]
+    messages = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert [text.split(", so")[0] for text in messages] == ["the table places cannot be read again"]
     # A new start finds no table, and goes on with what the former one read.
     with query.start(keep, checkpoint=checkpoint) as standing:
-        assert place_of(standing, found, folder, "c") == ["cellar"]
+        assert place_of(standing, output, folder, "c") == ["cellar"]
     with pytest.raises(cepsql.Error, match=r"places reads .*/places, which does not exist"):
         query.start(keep, checkpoint=folder / "another")
 
@@ -93,10 +93,10 @@ def test_a_table_that_changes(running, caplog):
 def test_a_table_without_rows(running):
     query, folder = running
     put(folder / "places", "1.csv")
-    found: list[tuple] = []
-    with query.start(lambda rows, _: found.extend(rows["place"].to_pylist()), drain=True) as standing:
+    output: list[tuple] = []
+    with query.start(lambda rows, _: output.extend(rows["place"].to_pylist()), drain=True) as standing:
         standing.await_()
-    assert found == [None]
+    assert output == [None]
 
 
 @pytest.mark.nightly("the database stays reachable in a JVM that has run hundreds of queries")
@@ -107,16 +107,16 @@ def test_a_database_that_is_down(running, spark):
     places.write.jdbc(f"{database};create=true", "places")
     options = f"url '{database}', dbtable 'places'"
     engine.sql(f"CREATE OR REPLACE TABLE places (device STRING, place STRING) USING jdbc OPTIONS ({options}) {SECOND}")
-    found: list[tuple] = []
+    output: list[tuple] = []
 
     def keep(rows, batch):
-        found.extend((row["device"], row["place"]) for row in rows.to_pylist())
+        output.extend((row["device"], row["place"]) for row in rows.to_pylist())
 
     with engine.query(query.plan.query.sql).start(keep) as standing:
         standing.process_available()
-        assert found == [("a", "hall")]
+        assert output == [("a", "hall")]
         places.replace("hall", "roof").write.jdbc(database, "places", mode="overwrite")
-        assert place_of(standing, found, folder, "a", "roof") == ["roof"]
+        assert place_of(standing, output, folder, "a", "roof") == ["roof"]
         with pytest.raises(Exception, match="connect to the database"):
             spark.read.jdbc(f"{database};shutdown=true", "places")
         (folder / "db").rename(folder / "gone")
@@ -124,10 +124,10 @@ def test_a_database_that_is_down(running, spark):
             if standing.progress.refresh_failures:
                 break
             time.sleep(0.25)
-        assert place_of(standing, found, folder, "a") == ["roof"]
+        assert place_of(standing, output, folder, "a") == ["roof"]
         (folder / "gone").rename(folder / "db")
         places.write.jdbc(database, "places", mode="overwrite")
-        assert place_of(standing, found, folder, "a", "hall") == ["hall"]
+        assert place_of(standing, output, folder, "a", "hall") == ["hall"]
         assert standing.progress.refresh_failures > 0
 
 

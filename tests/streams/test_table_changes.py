@@ -57,10 +57,10 @@ def contents(batches, name: str) -> list[tuple]:
 
 def joined(people, towns) -> Counter:
     pairs = [(p, t) for p in people for t in towns if p[1] == t[0]]
-    found = Counter((p[0], p[2], t[1]) for p, t in pairs)
-    found.update((p[0], p[2], None) for p in people if p[1] not in {t[0] for t in towns})
-    found.update((None, None, t[1]) for t in towns if t[0] not in {p[1] for p in people})
-    return found
+    counts = Counter((p[0], p[2], t[1]) for p, t in pairs)
+    counts.update((p[0], p[2], None) for p in people if p[1] not in {t[0] for t in towns})
+    counts.update((None, None, t[1]) for t in towns if t[0] not in {p[1] for p in people})
+    return counts
 
 
 def grouped(people, towns) -> Counter:
@@ -69,19 +69,19 @@ def grouped(people, towns) -> Counter:
         if age is not None and age > 1:
             ages.setdefault(city, []).append(age)
     groups: dict = {}
-    for city, known in ages.items():
-        groups.setdefault(land.get(city), []).append(known)
+    for city, ages_of_city in ages.items():
+        groups.setdefault(land.get(city), []).append(ages_of_city)
     return Counter((name, len(cities), sum(map(len, cities)), max(map(max, cities))) for name, cities in groups.items())
 
 
 def ranked(people, towns) -> Counter:
-    found: Counter = Counter()
+    ranks: Counter = Counter()
     for _, city, age, *_ in people:
         ages = {other[2] for other in people if other[1] == city and other[2] is not None}
         place = sum(other >= (age or 0) for other in ages)
         if age is not None and place < 3:
-            found[city, age, place] += 1
-    return found
+            ranks[city, age, place] += 1
+    return ranks
 
 
 CASES = {"join": (JOIN, joined), "groups": (GROUPS, grouped), "ranks": (RANKS, ranked)}
@@ -91,8 +91,8 @@ CASES = {"join": (JOIN, joined), "groups": (GROUPS, grouped), "ranks": (RANKS, r
 def test_changes_add_up(sql, by_hand, spark):
     batches = drawn(sql)
     restarts = draws(sql + "restarts").sample(range(len(batches)), 2)
-    given = [{name: rows for name, rows in batch.items() if name in sql} for batch in batches]
-    played = play(TABLES + sql, given, restart=restarts, spark=spark)
+    used_batches = [{name: rows for name, rows in batch.items() if name in sql} for batch in batches]
+    played = play(TABLES + sql, used_batches, restart=restarts, spark=spark)
     table: Counter = Counter()
     for number, rows in enumerate(played[:-1], 1):
         for row in rows:

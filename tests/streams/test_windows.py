@@ -144,13 +144,13 @@ def test_changes_add_up_to_the_table(name, spark):
     typed = [(k, at, x, None if d is None else decimal.Decimal(d), s) for k, at, x, d, s in rows]
     engine.register("events", spark.createDataFrame(typed, TYPES))
     expected = Counter((row.k, row.n, row.total, row.texts) for row in engine.sql(query).collect())
-    found: Counter = Counter()
+    totals: Counter = Counter()
     for batch in play(STREAM + query, disordered(rows, 5), restart={1, 3}, spark=spark):
         changes = [((row.k, row.n, row.total, row.texts), row.op) for row in batch]
-        found.subtract(row for row, operation in changes if operation in ("-U", "-D"))
-        assert min(found.values(), default=0) >= 0
-        found.update(row for row, operation in changes if operation in ("+I", "+U"))
-    assert +found == expected
+        totals.subtract(row for row, operation in changes if operation in ("-U", "-D"))
+        assert min(totals.values(), default=0) >= 0
+        totals.update(row for row, operation in changes if operation in ("+I", "+U"))
+    assert +totals == expected
 
 
 @pytest.fixture

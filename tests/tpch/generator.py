@@ -48,8 +48,8 @@ def columns(database: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, 
 @cache
 def queries() -> dict[int, str]:
     """Return the texts of the queries by number, without the ORDER BY of those without LIMIT."""
-    found = connection().execute("SELECT query_nr, query FROM tpch_queries()").fetchall()
-    return {number: _without_order(text.strip().rstrip(";")) for number, text in found}
+    rows = connection().execute("SELECT query_nr, query FROM tpch_queries()").fetchall()
+    return {number: _without_order(text.strip().rstrip(";")) for number, text in rows}
 
 
 def _without_order(text: str) -> str:

@@ -36,7 +36,7 @@ class MicroBatches:
 
     def tables(self, number: int) -> dict[str, list[tuple]]:
         """Return the rows that each table has after a micro-batch."""
-        found: dict[str, list[tuple]] = {}
+        rows_by_table: dict[str, list[tuple]] = {}
         for name, described in self.columns.items():
             names = [column for column, _ in described]
             places = [names.index(key) for key in KEYS[name]]
@@ -44,8 +44,8 @@ class MicroBatches:
             for batch in self.changes[: number + 1]:
                 for row in batch[name]:
                     rows[tuple(row[place] for place in places)] = row
-            found[name] = [row[:-1] for row in rows.values() if not row[-1]]
-        return found
+            rows_by_table[name] = [row[:-1] for row in rows.values() if not row[-1]]
+        return rows_by_table
 
 
 def drawn(count: int) -> MicroBatches:
@@ -79,10 +79,10 @@ def drawn(count: int) -> MicroBatches:
 def at_rest(database: duckdb.DuckDBPyConnection, batches: MicroBatches, number: int) -> None:
     """Give a database the tables as they are after a micro-batch."""
     for name, rows in batches.tables(number).items():
-        given = ", ".join(
+        definitions = ", ".join(
             f"{column} {'VARCHAR' if kind == 'STRING' else kind}" for column, kind in batches.columns[name]
         )
-        database.execute(f"CREATE OR REPLACE TABLE {name} ({given})")
+        database.execute(f"CREATE OR REPLACE TABLE {name} ({definitions})")
         if rows:
             columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)]
             database.execute(

@@ -35,17 +35,17 @@ def test_changes_add_up_to_what_a_database_gives(spark, number):
     batches, text = tables.drawn(BATCHES if is_night() else 2), generator.queries()[number]
     read = {table.name for table in sqlglot.parse_one(text, read="duckdb").find_all(sqlglot.exp.Table)}
     came = [{name: rows for name, rows in batch.items() if name in read} for batch in batches.changes]
-    given = play(f"{batches.definitions}{text} EMIT CHANGES", came, spark=spark)
-    found: Counter = Counter()
+    played = play(f"{batches.definitions}{text} EMIT CHANGES", came, spark=spark)
+    totals: Counter = Counter()
     with generator.connection() as database:
-        for place, rows in enumerate(given[:-1]):
+        for place, rows in enumerate(played[:-1]):
             # The first ones may be of two micro-batches: an aggregate of nothing comes before its first rows.
             for *values, operation in rows:
-                found[tuple(values)] += -1 if operation.startswith("-") else 1
-                assert found[tuple(values)] >= 0, (place, values, rows[:9])
+                totals[tuple(values)] += -1 if operation.startswith("-") else 1
+                assert totals[tuple(values)] >= 0, (place, values, rows[:9])
             tables.at_rest(database, batches, place)
             wanted = database.execute(text).fetchall()
-            for one, other in zip(in_order(found.elements()), in_order(wanted), strict=True):
+            for one, other in zip(in_order(totals.elements()), in_order(wanted), strict=True):
                 assert all(map(alike, one, other)), (place, one, other)
 
 

@@ -83,10 +83,10 @@ class WrittenView:
         self.table = ViewTable(view_sink(self.view, engine.catalog.view_file), WriterIdentity(name, 1, checkpoint))
         self.table.changes = changes
         self._columns, self._key = list(columns), list(key)
-        given = [("op", "string"), *columns] if changes else list(columns)
-        self._schema = pa.schema([(column, arrow_column([], kind).type) for column, kind in given])
+        written_columns = [("op", "string"), *columns] if changes else list(columns)
+        self._schema = pa.schema([(column, arrow_column([], kind).type) for column, kind in written_columns])
         self.table.position = lambda batch: Position(batch * 1_000_000, (f'{{"logOffset":{batch}}}',))
-        self.table.check(given)
+        self.table.check(written_columns)
         self.table.claim()
 
     def write(self, batch: int, rows: Sequence[tuple]) -> None:

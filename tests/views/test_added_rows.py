@@ -42,13 +42,13 @@ class Added:
 
     def write(self) -> None:
         """Write a batch of the next minutes, or one without rows."""
-        given = []
+        new_rows = []
         for _ in range(self._draw.choice([0, 1, 1, 3])):
             self.reached += self._draw.choice([0, 1, 1, 2, RETAIN])
-            given.append((len(self.rows), self.reached))
-            self.rows.append(given[-1])
-        times = [minute(at) if self._zoned else minute(at).replace(tzinfo=None) for _, at in given]
-        self.view.write(self.batch, [(id, "Rome", at) for (id, _), at in zip(given, times, strict=True)])
+            new_rows.append((len(self.rows), self.reached))
+            self.rows.append(new_rows[-1])
+        times = [minute(at) if self._zoned else minute(at).replace(tzinfo=None) for _, at in new_rows]
+        self.view.write(self.batch, [(id, "Rome", at) for (id, _), at in zip(new_rows, times, strict=True)])
         self.batch += 1
 
     def grow_old(self) -> None:
@@ -61,7 +61,7 @@ class Added:
         newest = max((time for _, time in self.rows if time <= at), default=0)
         return [id for id, time in self.rows if newest - RETAIN <= time <= at]
 
-    def found(self, at: int) -> list[int] | None:
+    def rows_as_of(self, at: int) -> list[int] | None:
         """Return the rows as of a minute, None where they are refused."""
         version = f"FOR SYSTEM_TIME AS OF TIMESTAMP '{minute(at):%Y-%m-%d %H:%M:%S}Z'"
         try:
@@ -82,18 +82,18 @@ def test_rows_as_of_each_time(tmp_path, request, store, kind, number):
         for _ in range(12):
             added.write()
         # Nothing is forgotten yet.
-        assert [added.found(at) for at in range(added.reached + 1)] == [
+        assert [added.rows_as_of(at) for at in range(added.reached + 1)] == [
             added.expected(at) for at in range(added.reached + 1)
         ]
         added.grow_old()
         forgotten = added.reached
         for _ in range(6):
             added.write()
-        found = [added.found(at) for at in range(added.reached + 1)]
-        for at, rows in enumerate(found):
+        versions = [added.rows_as_of(at) for at in range(added.reached + 1)]
+        for at, rows in enumerate(versions):
             # The batch before the last one that is old is kept.
             assert rows == added.expected(at) or (rows is None and at < forgotten), at
-        assert found[0] is None
+        assert versions[0] is None
         assert not engine.has_started
         added.view.table.forget()
 

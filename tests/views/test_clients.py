@@ -34,12 +34,12 @@ true
 
 def run(*command: object, **more: str) -> str:
     """Run a client, and return what it printed; skip the test where its package cannot be had."""
-    found = subprocess.run(
+    completed = subprocess.run(
         list(map(str, command)), capture_output=True, text=True, timeout=600, check=False, stdin=subprocess.DEVNULL,
         env=os.environ | more,
     )  # fmt: skip
-    assert found.returncode == 0, found.stdout + found.stderr
-    return found.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 @pytest.mark.nightly("it asks Maven Central for a driver")

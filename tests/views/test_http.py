@@ -47,9 +47,11 @@ def address(engine):
 
 def asked(url: str, body: object = None, **headers: str) -> tuple[int, object]:
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    given = {"Content-Type": "application/json"} | {name.replace("_", "-"): text for name, text in headers.items()}
+    request_headers = {"Content-Type": "application/json"} | {
+        name.replace("_", "-"): text for name, text in headers.items()
+    }
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data, given), timeout=60) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, data, request_headers), timeout=60) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
@@ -118,19 +120,19 @@ def test_too_many_rows_are_refused(engine):
 
 def events_of(url: str, many: int, **headers: str) -> list[dict[str, str]]:
     """Return so many server-sent events, then leave."""
-    found: list[dict[str, str]] = [{}]
-    given = {name.replace("_", "-"): text for name, text in headers.items()}
-    with urllib.request.urlopen(urllib.request.Request(url, headers=given), timeout=60) as answer:
+    events: list[dict[str, str]] = [{}]
+    request_headers = {name.replace("_", "-"): text for name, text in headers.items()}
+    with urllib.request.urlopen(urllib.request.Request(url, headers=request_headers), timeout=60) as answer:
         assert answer.headers["Content-Type"].startswith("text/event-stream")
         for line in answer:
             name, _, value = line.decode().rstrip("\n").partition(": ")
             if name and value:
-                found[-1][name] = value
-            elif len(found) == many:
-                return found
+                events[-1][name] = value
+            elif len(events) == many:
+                return events
             else:
-                found.append({})
-    return found
+                events.append({})
+    return events
 
 
 @pytest.fixture

@@ -64,8 +64,8 @@ def check(engine, store: str, batches: list) -> None:
         written.write(number, batch_of({}, changes))
         states.append(dict(state))
     database = written.table._database.engine
-    for number, known in enumerate(states):
-        assert follow(database, name, [column for column, _ in COLUMNS], number - 1, dict(known)) == state
+    for number, earlier in enumerate(states):
+        assert follow(database, name, [column for column, _ in COLUMNS], number - 1, dict(earlier)) == state
     written.table.forget()
     with database.begin() as connection:
         assert not sa.inspect(connection).has_table(changes_table(name))
@@ -92,8 +92,8 @@ def test_old_batches_are_forgotten(engine, tmp_path, monkeypatch):
         written.write(number, [("+I", str(number), number)])
     with sqlite3.connect(file) as connection:
         # Batch 0 was what held until batch 1 came, which is not older than is kept.
-        found = connection.execute("SELECT batch FROM cepsql_batches ORDER BY batch").fetchall()
-        assert found == [(0,), (1,), (2,), (3,)]
+        batches = connection.execute("SELECT batch FROM cepsql_batches ORDER BY batch").fetchall()
+        assert batches == [(0,), (1,), (2,), (3,)]
         assert connection.execute("SELECT city FROM cepsql_changes_spent").fetchall() == [("1",), ("2",), ("3",)]
 
 
@@ -118,5 +118,5 @@ def test_rows_that_grow_old_leave(engine, tmp_path):
     with written.table._database.engine.begin() as connection:
         journal = Journal(connection, "v")
         first, last = journal.batches(0)
-        found = [(change.gone, change.values[0]) for change in journal.changes(first.last, last.last, ["city"])]
-        assert sorted(found) == [(False, "Oslo"), (True, "Rome"), (True, "Rome")]
+        changes = [(change.gone, change.values[0]) for change in journal.changes(first.last, last.last, ["city"])]
+        assert sorted(changes) == [(False, "Oslo"), (True, "Rome"), (True, "Rome")]

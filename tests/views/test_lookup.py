@@ -38,11 +38,11 @@ def engine(tmp_path_factory):
     ],
 )
 def test_a_lookup_gives_what_the_plan_gives(engine, query):
-    found = engine.prepared_lookup(*engine.parsed(query)).with_values()
+    lookup = engine.prepared_lookup(*engine.parsed(query)).with_values()
     planned = engine.query(query)
-    assert list(found.columns) == planned.columns
+    assert list(lookup.columns) == planned.columns
     # NaN is not equal to itself.
-    assert repr(found.table().to_pylist()) == repr(planned.arrow().to_pylist())
+    assert repr(lookup.table().to_pylist()) == repr(planned.arrow().to_pylist())
 
 
 @pytest.mark.parametrize(

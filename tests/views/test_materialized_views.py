@@ -20,11 +20,11 @@ def put(folder, name: str, text: str) -> None:
 
 def expect(engine, query: str, expected: list[dict]) -> None:
     """Wait until a query over views gives these rows."""
-    end, found = time.monotonic() + 120, None
-    while found != expected:
-        assert time.monotonic() < end, found
+    end, rows = time.monotonic() + 120, None
+    while rows != expected:
+        assert time.monotonic() < end, rows
         try:
-            found = engine.query(query).arrow().to_pylist()
+            rows = engine.query(query).arrow().to_pylist()
         except OperationalError:
             time.sleep(0.05)
 
@@ -189,9 +189,9 @@ def test_a_view_in_postgresql_is_a_table_that_others_read(orders, postgresql):
     asked = "SELECT city, total, share, CAST(at AS STRING) AS at, CAST(day AS STRING) AS day FROM latest ORDER BY total"
     expect(engine, "SELECT COUNT(*) AS n FROM latest", [{"n": 3}])
     query = engine.query(asked)
-    found = query.arrow().to_pylist()
-    assert [(row["city"], str(row["total"]), row["share"]) for row in found[:1]] == [("Rome", "1.50", 1.5)]
-    assert {row["day"] for row in found} == {"2026-01-05"}
+    rows = query.arrow().to_pylist()
+    assert [(row["city"], str(row["total"]), row["share"]) for row in rows[:1]] == [("Rome", "1.50", 1.5)]
+    assert {row["day"] for row in rows} == {"2026-01-05"}
     with psycopg.connect(postgresql.url) as connection:
         assert connection.execute("SELECT COUNT(*) FROM latest").fetchone() == (3,)
     # Another catalog does not take it away.

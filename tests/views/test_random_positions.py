@@ -83,12 +83,12 @@ def test_views_are_their_queries_over_the_rows_so_far(spark, tmp_path, number):
             engine.sql("START VIEW GROUP g")
         owned = engine._context.home.reconciler._owned
         running = [owned[name].running for name in (["g"] if grouped else [*QUERIES, "timed"])]
-        found: dict[str, dict] = {name: {} for name in QUERIES}
+        rows_by_view: dict[str, dict] = {name: {} for name in QUERIES}
         followed, tokens, versions = {}, {name: [] for name in QUERIES}, []
 
         def watermark(view: str) -> int | None:
-            known = position_of(view_source(engine.catalog.find(view), engine.catalog.view_file))
-            return None if known is None else known.watermark
+            position = position_of(view_source(engine.catalog.find(view), engine.catalog.view_file))
+            return None if position is None else position.watermark
 
         for step in range(chance.randint(4, 6)):
             with contextlib.ExitStack() as searching:
@@ -104,19 +104,19 @@ def test_views_are_their_queries_over_the_rows_so_far(spark, tmp_path, number):
                 if name not in followed:
                     followed[name] = engine.subscribe(name)
                 while (changes := followed[name].poll()) is not None:
-                    apply(changes, found[name], KEYS[name])
-                    tokens[name].append((changes.token, dict(found[name])))
+                    apply(changes, rows_by_view[name], KEYS[name])
+                    tokens[name].append((changes.token, dict(rows_by_view[name])))
                 expected = rows.rows(sql)
-                assert sorted(found[name].values()) == expected, (step, name)
+                assert sorted(rows_by_view[name].values()) == expected, (step, name)
                 read = engine.query(f"SELECT * FROM {name}").arrow().to_pylist()
                 assert sorted(tuple(row.values()) for row in read) == expected, (step, name)
         # From each token on the same changes lead to the same rows.
-        for name, known in tokens.items():
-            token, state = chance.choice(known)
+        for name, states in tokens.items():
+            token, state = chance.choice(states)
             with engine.subscribe(name, since=token) as again:
                 while (changes := again.poll()) is not None:
                     apply(changes, state, KEYS[name])
-            assert state == found[name]
+            assert state == rows_by_view[name]
         # The watermark of single rows is that of the micro-batch before.
         least = watermark("large")
         assert least is not None and versions[-1][0] is not None

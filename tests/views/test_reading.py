@@ -134,13 +134,13 @@ def _compared(engine, text: str) -> bool:
     reading = query.reading
     if reading is None:
         return False
-    found, columns = query.arrow(), query.columns
+    actual, columns = query.arrow(), query.columns
     query._how_read = (None, "asked of Spark")
     expected = query.arrow()
     assert columns == query.columns, text
-    assert found.schema.types == expected.schema.types, text
+    assert actual.schema.types == expected.schema.types, text
     ordered = " ORDER BY " in text
-    left, right = (_rows(table) if ordered else sorted(_rows(table)) for table in (found, expected))
+    left, right = (_rows(table) if ordered else sorted(_rows(table)) for table in (actual, expected))
     assert left == right, text
     return True
 

@@ -62,19 +62,19 @@ def test_closing_ends_who_waits(engine, spent):
 
 def test_an_async_iterator_is_cancelled(engine, spent):
     spent.write(0, [("+I", "Rome", 1)])
-    found = []
+    output = []
 
     async def follow() -> None:
         async with engine.subscribe("spent") as subscription:
             async for changes in subscription:
-                found.append(rows_of(changes))
+                output.append(rows_of(changes))
 
     async def main() -> None:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(follow(), 0.5)
 
     asyncio.run(main())
-    assert found == [[("Rome", 1, "+I")]]
+    assert output == [[("Rome", 1, "+I")]]
 
 
 def test_tokens_that_lead_nowhere(engine, spent, tmp_path, monkeypatch):

@@ -95,8 +95,8 @@ def test_views_are_waited_for(engine):
 def test_what_cannot_be_waited_for(engine, text, error, said):
     taken(engine, "rest", [], 0)
     with pytest.raises(error) as caught:
-        found = engine.sql(text)
-        found.arrow()
+        query = engine.sql(text)
+        query.arrow()
     assert said in caught.value.message
 
 

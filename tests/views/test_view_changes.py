@@ -48,8 +48,8 @@ class Writer:
         self.table.changes = changes
         self.table.position = lambda batch: Position(batch * MINUTE, ("-",))
         self.columns = [(column.name, column.type) for column in COLUMNS]
-        given = [*self.columns, ("op", "string")] if changes else self.columns
-        self.table.check(given)
+        table_columns = [*self.columns, ("op", "string")] if changes else self.columns
+        self.table.check(table_columns)
         self.table.claim()
 
     def write(self, batch: int, rows) -> None:
@@ -76,11 +76,11 @@ class Writer:
         """Return the rows of now, or as of a batch."""
         wanted = Wanted(self.source, ("city", "n"))
         if batch is None:
-            found = read_views([wanted])[0].rows
+            table = read_views([wanted])[0].rows
         else:
             with store_transaction(self.source) as connection:
-                found = rows_at(connection, wanted, Journal(connection, self.view.name).batch(batch).last)
-        return sorted(((row["city"], row["n"]) for row in found.to_pylist()), key=repr)
+                table = rows_at(connection, wanted, Journal(connection, self.view.name).batch(batch).last)
+        return sorted(((row["city"], row["n"]) for row in table.to_pylist()), key=repr)
 
 
 @pytest.fixture
@@ -99,9 +99,9 @@ def grow_old(tmp_path) -> None:
         connection.execute("UPDATE cepsql_batches SET written = written - 86400")
 
 
-def told(view, after, until):
-    found = changes_between(view, after, until).to_pylist()
-    return [("-" if row["cepsql_gone"] else "+", row["city"], row["n"]) for row in found]
+def changes_of(view, after, until):
+    changed = changes_between(view, after, until).to_pylist()
+    return [("-" if row["cepsql_gone"] else "+", row["city"], row["n"]) for row in changed]
 
 
 def test_a_reader_gets_each_change_once(store, tmp_path):
@@ -115,10 +115,10 @@ def test_a_reader_gets_each_change_once(store, tmp_path):
     writer.write(2, [("+I", "Bern", 1), ("-D", "Oslo", 1)])
     # One that comes again writes nothing.
     writer.write(2, [("+I", "Bern", 1), ("-D", "Oslo", 1)])
-    assert sorted(told(view, None, first), key=repr) == [("+", "Oslo", 1), ("+", "Rome", 1), ("+", None, 4)]
-    assert told(view, first, Point("c", 1)) == [("-", "Rome", 1), ("-", None, 4), ("+", "Rome", 2)]
-    assert told(view, Point("c", 1), Point("c", 2)) == [("-", "Oslo", 1), ("+", "Bern", 1)]
-    assert told(view, Point("c", 2), Point("c", 2)) == []
+    assert sorted(changes_of(view, None, first), key=repr) == [("+", "Oslo", 1), ("+", "Rome", 1), ("+", None, 4)]
+    assert changes_of(view, first, Point("c", 1)) == [("-", "Rome", 1), ("-", None, 4), ("+", "Rome", 2)]
+    assert changes_of(view, Point("c", 1), Point("c", 2)) == [("-", "Oslo", 1), ("+", "Bern", 1)]
+    assert changes_of(view, Point("c", 2), Point("c", 2)) == []
     events = changes_between(writer.changes(events=True), first, Point("c", 2)).to_pylist()
     assert [(row["op"], row["city"]) for row in events] == [
         ("-U", "Rome"), ("-D", None), ("+U", "Rome"), ("-D", "Oslo"), ("+I", "Bern")
@@ -153,8 +153,8 @@ def test_rows_that_are_only_added(store):
     first = begin_reading(view, "r", "q")
     writer.write(1, [("Rome", 1), ("Oslo", 2)])
     assert (view.key, view.events, view.streaming) == ((), True, True)
-    assert told(view, None, first) == [("+", "Rome", 1)] * 2
-    assert told(view, first, Point("c", 1)) == [("+", "Rome", 1), ("+", "Oslo", 2)]
+    assert changes_of(view, None, first) == [("+", "Rome", 1)] * 2
+    assert changes_of(view, first, Point("c", 1)) == [("+", "Rome", 1), ("+", "Oslo", 2)]
 
 
 def test_versions_are_kept_as_long_as_retain_says(store, tmp_path):
@@ -193,7 +193,7 @@ def test_versions_are_the_rows_of_before(tmp_path_factory, batches, keyed):
     if keyed:
         begin = random.Random(last).randrange(last + 1)
         rows = dict(expected[begin])
-        for kind, city, n in told(writer.changes(), Point("c", begin), Point("c", last)):
+        for kind, city, n in changes_of(writer.changes(), Point("c", begin), Point("c", last)):
             rows = {city: n} | {**rows, city: n} if kind == "+" else {k: v for k, v in rows.items() if k != city}
         assert sorted(rows.items()) == expected[last]
 
@@ -238,9 +238,9 @@ def test_a_view_as_of_a_time(store):
     with cepsql.connect() as engine:
         for view in (spent.view, late.view):
             engine.catalog.add(view)
-        found = engine.query(f"SELECT n FROM spent {version.format(2)} WHERE city = 'Rome'")
-        assert found.arrow().to_pylist() == [{"n": 2}]
-        assert found.reading.explained()[-1] == "spent as of 1970-01-01 00:02:00Z"
+        query = engine.query(f"SELECT n FROM spent {version.format(2)} WHERE city = 'Rome'")
+        assert query.arrow().to_pylist() == [{"n": 2}]
+        assert query.reading.explained()[-1] == "spent as of 1970-01-01 00:02:00Z"
         joined = f"SELECT s.n AS s, l.n AS l FROM late AS l JOIN spent {version.format(1)} AS s ON s.city = l.city"
         assert engine.query(joined).arrow().to_pylist() == [{"s": 1, "l": 30}]
         assert not engine.has_started
@@ -281,11 +281,11 @@ def test_a_store_in_postgresql_keeps_changes_and_versions(postgresql):
     first = begin_reading(view, "r", "q")
     writer.write(1, [("-U", "Rome", 1), ("+U", "Rome", 2), ("-D", None, 4), ("+I", "Oslo", 1)])
     writer.write(2, [("-D", "Oslo", 1)])
-    assert sorted(told(view, None, first), key=repr) == [("+", "Rome", 1), ("+", None, 4)]
-    assert sorted(told(view, first, Point("c", 1)), key=repr) == [
+    assert sorted(changes_of(view, None, first), key=repr) == [("+", "Rome", 1), ("+", None, 4)]
+    assert sorted(changes_of(view, first, Point("c", 1)), key=repr) == [
         ("+", "Oslo", 1), ("+", "Rome", 2), ("-", "Rome", 1), ("-", None, 4)
     ]  # fmt: skip
-    assert told(view, Point("c", 1), Point("c", 2)) == [("-", "Oslo", 1)]
+    assert changes_of(view, Point("c", 1), Point("c", 2)) == [("-", "Oslo", 1)]
     versions = [[("Rome", 1), (None, 4)], [("Oslo", 1), ("Rome", 2)], [("Rome", 2)]]
     assert [writer.rows(batch) for batch in range(3)] == versions
     read_until(view, "r", "q", 2)
@@ -300,5 +300,5 @@ def test_the_columns_that_a_query_over_changes_writes_are_known(spark, tmp_path)
         place = f"OPTIONS (path '{tmp_path / 'kept.db'}', create_table 'true')"
         engine.sql(f"CREATE SINK kept (PRIMARY KEY (city)) USING sqlite {place}")
         engine.sql("CREATE QUERY often INTO kept AS SELECT city, n FROM spent WHERE n > 1 EMIT CHANGES")
-        found = written_columns(engine._context, engine.catalog.sink("kept"))
-        assert [(column.name, column.type) for column in found] == list(columns)
+        columns_written = written_columns(engine._context, engine.catalog.sink("kept"))
+        assert [(column.name, column.type) for column in columns_written] == list(columns)

@@ -59,12 +59,12 @@ def test_views_of_a_group_are_of_one_batch(orders):
         # No read sees a batch in one view that another one has not.
         assert len({row["n"] for row in rows} - {None}) <= 1, rows
         seen = {row["n"] for row in rows}
-    found = positions(engine)
-    assert len({position[0] for position in found.values()}) == 1 and len(found) == 3
-    (watermark,) = {position[1] for position in found.values()}
+    by_view = positions(engine)
+    assert len({position[0] for position in by_view.values()}) == 1 and len(by_view) == 3
+    (watermark,) = {position[1] for position in by_view.values()}
     assert watermark.endswith(":30:00Z")
     # The stream is one source, whose offset stands once for each view.
-    assert {position[3].count("logOffset") for position in found.values()} == {1}
+    assert {position[3].count("logOffset") for position in by_view.values()} == {1}
     assert engine.query("SELECT COUNT(*) AS n FROM hours").arrow().to_pylist() == [{"n": 4}]
 
     assert engine.sql("STOP VIEW GROUP sales").message == "query sales stopped"
@@ -197,26 +197,26 @@ def test_a_batch_is_in_all_tables_or_in_none(spark, tmp_path):
         frame = spark.createDataFrame(pa.table({"a": [a for a, _ in rows], "n": [n for _, n in rows]}))
         return side_by_side([frame, frame.selectExpr("a", "n + 1 AS n")])
 
-    def found(name: int) -> list[tuple]:
+    def stored(name: int) -> list[tuple]:
         rows = read_views([Wanted(view_source(views[name], file), ("a", "n"))])[0].rows.to_pylist()
         return sorted((row["a"], row["n"]) for row in rows)
 
     sink.check_frame(batch(("x", 1)))
     sink.claim()
     assert sink.accept(batch(("x", 1), ("y", 2)), 0) == 4
-    assert (found(0), found(1)) == ([("x", 1), ("y", 2)], [("x", 2), ("y", 3)])
+    assert (stored(0), stored(1)) == ([("x", 1), ("y", 2)], [("x", 2), ("y", 3)])
     # What comes again is written once.
     sink.accept(batch(("x", 7)), 0)
-    assert (found(0), found(1)) == ([("x", 1), ("y", 2)], [("x", 2), ("y", 3)])
+    assert (stored(0), stored(1)) == ([("x", 1), ("y", 2)], [("x", 2), ("y", 3)])
     with sqlite3.connect(tmp_path / "v.db") as connection:
         connection.execute("CREATE TRIGGER no BEFORE UPDATE ON two BEGIN SELECT RAISE(ABORT, 'full'); END")
     with pytest.raises(DataError, match="sink two refuses a row: full"):
         sink.accept(batch(("x", 7)), 1)
-    assert (found(0), found(1)) == ([("x", 1), ("y", 2)], [("x", 2), ("y", 3)])
+    assert (stored(0), stored(1)) == ([("x", 1), ("y", 2)], [("x", 2), ("y", 3)])
     with sqlite3.connect(tmp_path / "v.db") as connection:
         connection.execute("DROP TRIGGER no")
     sink.accept(batch(("x", 7)), 1)
-    assert (found(0), found(1)) == ([("x", 7), ("y", 2)], [("x", 8), ("y", 3)])
+    assert (stored(0), stored(1)) == ([("x", 7), ("y", 2)], [("x", 8), ("y", 3)])
     positions = [position_of(view_source(view, file)) for view in views]
     assert [(position.batch, position.watermark) for position in positions] == [(1, 10), (1, None)]
     sink.close()

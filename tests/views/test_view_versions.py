@@ -24,11 +24,11 @@ SPENT = "CREATE MATERIALIZED VIEW spent OPTIONS (retain '1 day') AS SELECT city,
 def versions(writer: Writer, after: Point | None, until: int, first: int = 0) -> list[tuple]:
     """Return the versions of a view, each with the minute from which on it holds, and how far they go."""
     view = view_versions(writer.source, "timestamp")
-    found = versions_between(view, after, Point("c", until), first)
-    minutes = [None if time is None else time // MINUTE for time in found[VERSION].cast("int64").to_pylist()]
+    table = versions_between(view, after, Point("c", until), first)
+    minutes = [None if time is None else time // MINUTE for time in table[VERSION].cast("int64").to_pylist()]
     return [
         (minute, "-" if row["cepsql_gone"] else "+", row["city"], row["n"]) if row[REACHED] is None else row[REACHED]
-        for minute, row in zip(minutes, found.to_pylist(), strict=True)
+        for minute, row in zip(minutes, table.to_pylist(), strict=True)
     ]
 
 
@@ -145,7 +145,7 @@ def test_each_row_meets_the_version_of_its_time(spark, tmp_path, number):
         engine.catalog.add(writer.view)
         rows: dict[str, int] = {}
         asked: list[tuple[str, str]] = []
-        found: list[tuple] = []
+        output: list[tuple] = []
         minute = 0
         for step in range(3):
             for _ in range(3):
@@ -165,7 +165,7 @@ def test_each_row_meets_the_version_of_its_time(spark, tmp_path, number):
             (folder / f".{step}").write_text("\n".join([*lines, ""]))
             (folder / f".{step}").rename(folder / f"{step}.csv")
             standing = engine.query(JOINED).start(
-                lambda table, _: found.extend(map(tuple, (row.values() for row in table.to_pylist()))),
+                lambda table, _: output.extend(map(tuple, (row.values() for row in table.to_pylist()))),
                 checkpoint=str(tmp_path / "checkpoint"),
                 drain=step == 2,
             )
@@ -185,13 +185,13 @@ def test_each_row_meets_the_version_of_its_time(spark, tmp_path, number):
                 return None
             return there[0]["n"] if there else None
 
-        assert sorted(found) == [(number, version(*one)) for number, one in enumerate(asked)]
+        assert sorted(output) == [(number, version(*one)) for number, one in enumerate(asked)]
         # The same of a table at rest, from the versions that are kept.
         engine.sql(f"CREATE TABLE past (id INT, city STRING, at TIMESTAMP) {FILES.format(folder)}")
         at_rest = JOINED.replace("FROM orders", "FROM past")
-        assert sorted(map(tuple, engine.query(at_rest).collect())) == sorted(found)
+        assert sorted(map(tuple, engine.query(at_rest).collect())) == sorted(output)
         inner = engine.query(at_rest.replace("LEFT JOIN", "JOIN") + " AND s.n > 1").collect()
-        assert sorted(map(tuple, inner)) == sorted(row for row in found if row[1] and row[1] > 1)
+        assert sorted(map(tuple, inner)) == sorted(row for row in output if row[1] and row[1] > 1)
         stars = engine.query(at_rest.replace("o.id, s.n", "s.*")).columns
         assert [name for name, _ in stars] == ["city", "n", "at"]
 
@@ -223,7 +223,7 @@ def test_readers_of_versions_survive_kills(tmp_path, seed):
     reading = ChangesReading(
         view_versions(writer.source, "timestamp"), ("city", "n", "cepsql_place", "cepsql_gone", VERSION), "q"
     )
-    reader, planned, rows, found = _ChangesStreamReader(reading), [{}], {}, []
+    reader, planned, rows, versions_read = _ChangesStreamReader(reading), [{}], {}, []
     for batch in range(30):
         city, n = draw.choice("abc"), draw.randrange(3)
         said = [("-U", city, rows.pop(city))] if city in rows else []
@@ -245,19 +245,19 @@ def test_readers_of_versions_survive_kills(tmp_path, seed):
             reader = _ChangesStreamReader(reading)
         (part,) = reader.partitions(planned[-1], end)
         came = [tuple(row.values()) for piece in reader.read(part) for row in piece.to_pylist()]
-        found += [row for row in came if row[2] is not None]
+        versions_read += [row for row in came if row[2] is not None]
         planned.append(end)
         if draw.random() < 0.7:
             reader.commit(end)
     state: dict[str, int] = {}
-    for city, n, place, gone, time in found:
+    for city, n, place, gone, time in versions_read:
         if gone:
             assert state.pop(city) == n
         else:
             assert city not in state
             state[city] = n
         assert place >= 0 and time is not None
-    assert [row[2] for row in found if row[2]] == sorted({row[2] for row in found if row[2]})
-    assert [row[4] for row in found] == sorted(row[4] for row in found)
+    assert [row[2] for row in versions_read if row[2]] == sorted({row[2] for row in versions_read if row[2]})
+    assert [row[4] for row in versions_read] == sorted(row[4] for row in versions_read)
     with_last = versions_between(reading.view, None, Point("c", planned[-1]["batch"]), planned[-1]["batch"])
     assert state == {row["city"]: row["n"] for row in with_last.to_pylist() if row[REACHED] is None}

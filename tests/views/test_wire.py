@@ -72,8 +72,8 @@ def port(engine):
 
 
 def connected(port: int, **more):
-    given = {"host": "127.0.0.1", "port": port, "user": "anna", "dbname": "cepsql", "autocommit": True}
-    return psycopg.connect(**(given | more))
+    defaults = {"host": "127.0.0.1", "port": port, "user": "anna", "dbname": "cepsql", "autocommit": True}
+    return psycopg.connect(**(defaults | more))
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -108,8 +108,8 @@ def test_clients_find_their_way(port, engine):
         assert ("without Spark",) in connection.execute("EXPLAIN SELECT * FROM spent").fetchall()
     made = sa.create_engine(f"postgresql+psycopg://anna@127.0.0.1:{port}/cepsql")
     with made.connect() as connection:
-        found = connection.execute(sa.text("SELECT city FROM spent WHERE n > :n"), {"n": 3}).all()
-        assert found == [("Oslo",)]
+        rows = connection.execute(sa.text("SELECT city FROM spent WHERE n > :n"), {"n": 3}).all()
+        assert rows == [("Oslo",)]
     made.dispose()
     assert not engine.has_started
 
@@ -120,14 +120,14 @@ def test_psql_is_a_shell(port):
         pytest.skip("psql is not installed")
     commands = ["\\d", "\\d spent", "SELECT city, n FROM spent WHERE n > 3; SHOW VIEWS", "DROP MATERIALIZED VIEW spent"]
     asked = [part for command in commands for part in ("-c", command)]
-    found = subprocess.run(
+    completed = subprocess.run(
         [psql, "-X", "-h", "127.0.0.1", "-p", str(port), "-U", "anna", "cepsql", *asked],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert "public | spent | table" in found.stdout
-    assert "numeric" in found.stdout
-    assert " Oslo | 4" in found.stdout and "materialized view" in found.stdout
-    assert "user anna may read views, and change nothing" in found.stderr
+    assert "public | spent | table" in completed.stdout
+    assert "numeric" in completed.stdout
+    assert " Oslo | 4" in completed.stdout and "materialized view" in completed.stdout
+    assert "user anna may read views, and change nothing" in completed.stderr
 
 
 def refused(connection, sql: str) -> tuple[str, str]:
@@ -280,21 +280,21 @@ def test_garbage_harms_nobody(port):
 
 
 def test_nothing_listens_elsewhere_without_users(tmp_path):
-    def given(*words: str):
+    def users_of(*words: str):
         return listening_users(parser().parse_args(["--catalog", "x", "--listen", *words]))
 
-    assert given("127.0.0.1:5439") == Users(None, "reader")
-    assert given("[::1]:5439", "--role", "owner") == Users(None, "owner")
+    assert users_of("127.0.0.1:5439") == Users(None, "reader")
+    assert users_of("[::1]:5439", "--role", "owner") == Users(None, "owner")
     with pytest.raises(ValueError, match=r"--listen 0\.0\.0\.0: others reach this address"):
-        given("0.0.0.0:5439")
+        users_of("0.0.0.0:5439")
     file = tmp_path / "users.toml"
     file.write_text('[users.anna]\npassword = "secret"\n[users.olga]\npassword = "o"\nrole = "owner"\n')
     file.chmod(0o644)
     with pytest.raises(InterfaceError, match="can be read by others"):
         read_users(str(file))
     file.chmod(0o600)
-    users = given("0.0.0.0:5439", "--users", str(file))
-    assert {name: user.role for name, user in users.known.items()} == {"anna": "reader", "olga": "owner"}
+    users = users_of("0.0.0.0:5439", "--users", str(file))
+    assert {name: user.role for name, user in users.by_name.items()} == {"anna": "reader", "olga": "owner"}
     for wrong in (
         "[users.anna]\nrole = 'reader'",
         "[users.anna]\npassword = 'x'\nrole = 'king'",

@@ -1,4 +1,4 @@
-"""Replay the flights through the demo's queries and tell what was found."""
+"""Replay the flights through the demo's queries and report the matches."""
 
 import argparse
 import shutil
@@ -22,7 +22,7 @@ from cepsql.query import Query
 
 _INDENT = "   "
 _WIDTH = 104
-"""How many characters a line of text has at most."""
+"""The longest line of text, in characters."""
 
 _SHOWN = 3
 """How many matches of a query are printed without --all."""
@@ -85,7 +85,7 @@ def _lay_out(folder: Path, options: argparse.Namespace) -> FlightReplay:
 
 
 def _write_out(folder: Path, options: argparse.Namespace) -> None:
-    """Write the flights for people to query them; raise InterfaceError if there is no room for them."""
+    """Write the flights as files to query; raise InterfaceError if the folder is not empty."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
@@ -152,41 +152,41 @@ def _act(engine: Engine, scene: Scene, number: int, replay: FlightReplay, shown:
 
 
 class _FirstRows:
-    """Tells of the first `most` rows of a scene, of all with None, as they are found, and keeps them all."""
+    """Prints the first `most` rows of a scene (None: all) as they come out, and keeps all of them."""
 
     def __init__(self, scene: Scene, most: int | None):
         self._scene, self._most = scene, most
         self.rows: list[dict] = []
 
     def add(self, rows: Sequence[dict]) -> None:
-        """Tell of further rows, which were found together."""
+        """Print further rows, which came out together."""
         for row in sorted(rows, key=lambda row: row[self._scene.order]):
             if self._most is None or len(self.rows) < self._most:
                 _tell(self._scene.tell(row), indent=_INDENT)
             self.rows.append(row)
 
     def end(self) -> None:
-        """Say how many rows there were further."""
+        """Print how many further rows there were."""
         if self._most is not None and len(self.rows) > self._most:
             print(f"{_INDENT}... and {len(self.rows) - self._most:,} more")
 
 
-def _stream(query: Query, told: _FirstRows, replay: FlightReplay) -> str:
+def _stream(query: Query, first_rows: _FirstRows, replay: FlightReplay) -> str:
     """Run the query over the replayed stream; return an account of what was read."""
-    found: deque[list[dict]] = deque()
+    tables: deque[list[dict]] = deque()
     bar = ProgressBar(replay.rows)
     begin = time.monotonic()
-    with query.start(lambda rows, _: found.append(rows.to_pylist()), drain=True) as standing:
+    with query.start(lambda rows, _: tables.append(rows.to_pylist()), drain=True) as standing:
         ended = False
         while not ended:
-            # What is found just before the end is there once the end is known.
+            # The last rows are there once the end is known.
             ended = standing.await_(0.2)
-            if found:
+            if tables:
                 bar.clear()
-            while found:
-                told.add(found.popleft())
+            while tables:
+                first_rows.add(tables.popleft())
             if not ended:
-                bar.show(standing.progress.rows_read, len(told.rows))
+                bar.show(standing.progress.rows_read, len(first_rows.rows))
     seconds = time.monotonic() - begin
     bar.clear()
     end = standing.progress
@@ -197,13 +197,13 @@ def _stream(query: Query, told: _FirstRows, replay: FlightReplay) -> str:
     )
 
 
-def _batch(engine: Engine, query: Query, told: _FirstRows) -> str:
+def _batch(engine: Engine, query: Query, first_rows: _FirstRows) -> str:
     """Run the query over the same files at rest; return an account of what was read."""
     begin = time.monotonic()
-    told.add(query.arrow().to_pylist())
+    first_rows.add(query.arrow().to_pylist())
     seconds = time.monotonic() - begin
     hours = engine.query("SELECT count(*) AS hours FROM hourly_delay").collect()[0].hours
-    return f"as a batch: {hours:,} hourly means of the same files; {len(told.rows)} matches; {seconds:.1f} s"
+    return f"as a batch: {hours:,} hourly means of the same files; {len(first_rows.rows)} matches; {seconds:.1f} s"
 
 
 def _explain(query: Query, tailnum: str) -> None:

@@ -16,10 +16,10 @@ _LATE_EVERY, _MALFORMED_EVERY = 173, 419
 
 @dataclass(frozen=True)
 class FlightReplay:
-    """What was laid out: the folder, how many rows of each kind (each row counted once), and the last departure.
+    """The files of a replay: the folder, how many rows of each kind (each row counted once), and the last departure.
 
-    cancelled rows have no event time, late ones come a file after the file that they belong to, malformed ones have a
-    delay that is no number.
+    Cancelled rows have no event time, late ones are one file after the file that they belong to, malformed ones have a
+    delay that is not a number.
     """
 
     folder: Path
@@ -44,13 +44,13 @@ def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> FlightRep
     header, rows = _read(limit)
     size = -(-len(rows) // files)
     parts = [rows[i : i + size] for i in range(0, len(rows), size)]
-    held: list[list] = []
+    held_back: list[list] = []
     late, malformed, cancelled, end = 0, 0, 0, ""
     start = datetime.now().timestamp() - len(parts)
     for number, part in enumerate(parts):
         last = max((r[DEPARTED] for r in part if r[DEPARTED]), default="")
         end = max(end, last)
-        kept, holding = [], []
+        on_time, holding_back = [], []
         for row in part:
             order = row.pop()
             if not row[DEPARTED]:
@@ -59,12 +59,12 @@ def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> FlightRep
                 row[DELAY] = f"{row[DELAY]} minutes"
                 malformed += 1
             elif order % _LATE_EVERY == 0 and number + 1 < len(parts) and _days(row[DEPARTED], last) > 1:
-                holding.append(row)
+                holding_back.append(row)
                 continue
-            kept.append(row)
-        late += len(held)
-        _write(folder / f"{number:03}.csv", header, kept + held, start + number)
-        held = holding
+            on_time.append(row)
+        late += len(held_back)
+        _write(folder / f"{number:03}.csv", header, on_time + held_back, start + number)
+        held_back = holding_back
     return FlightReplay(folder, len(parts), len(rows), late, malformed, cancelled, datetime.fromisoformat(end))
 
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _EVERY = 0.5
 
 Show = Callable[[Shown], None]
-"""Shows something in a place of its own in the cell, in place of what stood there."""
+"""Shows something in a place of its own in the cell, and replaces its earlier content."""
 
 
 class LiveView:
-    """Keeps the last rows of a query that is started, and shows them with its progress until it has ended.
+    """Keeps the last rows of a started query, and shows them with its progress until it has ended.
 
     rows:    the tables of the last micro-batches, at least `most` rows of them together if there are so many.
-    refresh: whether what is shown can be replaced; else it is shown once, at the end.
+    refresh: whether the output can be replaced; else it is shown once, at the end.
     """
 
     def __init__(self, most: int, show: Show, zone: str, refresh: bool = True):
@@ -54,7 +54,7 @@ class LiveView:
         self._show(self.shown(standing))
 
     def shown(self, standing: "StandingQuery") -> Shown:
-        """Return what is to be shown now."""
+        """Return the current output."""
         progress = standing.progress
         with self._lock:
             tables = list(self.rows)
@@ -67,8 +67,8 @@ class LiveView:
             f"{counted(progress.batches, 'batch', 'batches')}, "
             f"{progress.rows_per_second:,.0f} rows/s, late {progress.rows_late}, malformed {progress.rows_malformed}"
         )
-        found = shown_rows(standing.columns, last, self._zone, said)
+        output = shown_rows(standing.columns, last, self._zone, said)
         if standing.error is None:
-            return found
+            return output
         failed = f'<p style="color: firebrick">{escape(str(standing.error))}</p>'
-        return replace(found, html=found.html + failed, text=f"{found.text}\nerror: {standing.error}")
+        return replace(output, html=output.html + failed, text=f"{output.text}\nerror: {standing.error}")

@@ -39,7 +39,7 @@ class _StartedQuery:
 
 @magics_class
 class CepsqlMagics(Magics):
-    """Executes statements in the engine that the notebook calls `engine`, or in one that is made."""
+    """Executes statements in the notebook's variable `engine`, or in a new engine."""
 
     def __init__(self, shell: InteractiveShell):
         super().__init__(shell)
@@ -51,26 +51,26 @@ class CepsqlMagics(Magics):
 
     @line_cell_magic
     def cepsql(self, line: str, cell: str | None = None):
-        """Execute statements and show what they give: `%%cepsql [--name NAME] [--limit N] [--drain]`.
+        """Execute statements and show their results: `%%cepsql [--name NAME] [--limit N] [--drain]`.
 
         name:  the variable for the last query, or for the standing query that it was started as.
-        limit: rows that are shown, 50 by default.
-        drain: a query over a stream ends once the input that is there is decided.
-        A query over a stream is started, and shown until it is stopped, ends, or the notebook does.
-        Raises the Error of the first statement that fails, which the notebook shows without a trace; so the cell fails.
+        limit: how many rows are shown, 50 by default.
+        drain: a query over a stream ends once the current input is decided.
+        A query over a stream is started, and shown until it is stopped, or until it or the notebook ends.
+        Raises the Error of the first statement that fails, which the notebook shows without a trace.
         """
         options, text = ({}, line) if cell is None else (_options(line), cell)
         try:
             for item in self._engine().execute(text, _parameters(text, self._notebook.user_ns)):
                 self._show(item, options)
         except (Error, KeyboardInterrupt) as error:
-            # Where in cepsql it was raised says nothing about the cell.
+            # The place in cepsql that raised it says nothing about the cell.
             said = f"error: {error}" if isinstance(error, Error) else "interrupted"
             error._render_traceback_ = lambda: [said]  # type: ignore[union-attr]
             raise
 
     def _begin(self, info: ExecutionInfo) -> None:
-        """Stop what a cell has started, whose place nobody sees any more, before it is run again."""
+        """Stop the queries of a cell, whose output is replaced, before it runs again."""
         self._cell = info.cell_id
         if self._cell is not None:
             self._stop(lambda started: started.cell == self._cell)
@@ -81,9 +81,9 @@ class CepsqlMagics(Magics):
         self._started = [started for started in self._started if started.standing.status == "running"]
 
     def _engine(self) -> Engine:
-        given = self._notebook.user_ns.get("engine")
-        if isinstance(given, Engine):
-            return given
+        engine = self._notebook.user_ns.get("engine")
+        if isinstance(engine, Engine):
+            return engine
         self._made = self._made or connect()
         self._notebook.user_ns.setdefault("engine", self._made)
         return self._made
@@ -128,7 +128,7 @@ class CepsqlMagics(Magics):
                 standing.await_()
                 following.join()
         except BaseException:
-            # Nobody else can end what is interrupted here.
+            # No other code could stop the interrupted query.
             standing.stop()
             raise
         return standing
@@ -144,18 +144,18 @@ def _options(line: str) -> dict[str, str]:
         words = shlex.split(line)
     except ValueError as error:
         raise UsageError(USAGE) from error
-    found = {}
+    options = {}
     while words:
         word = words.pop(0)
         if word == "--drain":
-            found["drain"] = ""
+            options["drain"] = ""
         elif word in ("--name", "--limit") and words:
-            found[word[2:]] = words.pop(0)
+            options[word[2:]] = words.pop(0)
         else:
             raise UsageError(USAGE)
-    if not found.get("limit", "1").isdecimal() or not found.get("name", "name").isidentifier():
+    if not options.get("limit", "1").isdecimal() or not options.get("name", "name").isidentifier():
         raise UsageError(USAGE)
-    return found
+    return options
 
 
 def _show_button(standing: "StandingQuery") -> None:

@@ -1,4 +1,4 @@
-"""Statements read and analysed, but not run."""
+"""Statements are parsed and analysed, but not run."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,10 +12,10 @@ from cepsql.language.translate import statements
 
 
 def checked(engine: Engine, text: str, args: Mapping[str, object]) -> Iterator[Error | None]:
-    """Yield for each statement of a text its error, with its position in the text, or None where it is right.
+    """Yield the error of each statement of a text, with its position in the text, or None for a correct statement.
 
-    Definitions that are right take effect. An UncheckedError is no fault: the statement reads columns that only Spark
-    knows, itself or by a name that such a statement has defined.
+    Correct definitions take effect. An UncheckedError is not a fault: the statement reads columns that only Spark
+    knows, directly or through a name that such a statement has defined.
     """
     try:
         parts = split(text)
@@ -27,18 +27,18 @@ def checked(engine: Engine, text: str, args: Mapping[str, object]) -> Iterator[E
         try:
             engine.check(statement, args)
         except Error as error:
-            found: Error = error
+            reported: Error = error
             if not isinstance(error, UncheckedError) and _unknown_name(error) in unknown:
-                found = UncheckedError(error.message, error.span, None, error.text)
-            if isinstance(found, UncheckedError):
+                reported = UncheckedError(error.message, error.span, None, error.text)
+            if isinstance(reported, UncheckedError):
                 unknown |= _defined(statement)
-            yield anchored(found, text, offset, statement)
+            yield anchored(reported, text, offset, statement)
         else:
             yield None
 
 
 def definer(error: Error, later: Iterable[tuple[str, str | None]]) -> str | None:
-    """Return which of these texts, each with its file, defines the relation that an error does not find."""
+    """Return the file of the text that defines the missing relation of an error, None without one."""
     if not error.message.startswith("there is no stream, table or view"):
         return None
     return next((file for text, file in later if file and _unknown_name(error) in _all_defined(text)), None)

@@ -1,4 +1,4 @@
-"""SUBSCRIBE: the rows of a view or query as they come, each with the token of its batch."""
+"""SUBSCRIBE: the rows of a view or query as they arrive, each with the token of its batch."""
 
 import threading
 import time
@@ -20,16 +20,16 @@ _TOKEN = "token"
 def follow(
     subscription: "Subscription", zone: str, settings: UserChoices, console: Console, stop: threading.Event
 ) -> None:
-    """Write the rows of a subscription until `stop` is set, the limit of rows or the timeout is reached, or nobody
-    reads them any more; with `drain` until nothing is new. Raises Error."""
+    """Write the rows of a subscription until `stop` is set, the limit of rows or the timeout is reached, or the output
+    is closed; with `drain`, until there are no new rows. Raises Error."""
     begin, written, shown = time.monotonic(), 0, None
     end = "stopped"
     with subscription:
         if console.live:
             console.status("running; Ctrl-C stops it")
         while not stop.is_set():
-            found = subscription.poll()
-            if found is None:
+            changes = subscription.poll()
+            if changes is None:
                 if settings.drain:
                     end = "all there is"
                     break
@@ -38,12 +38,12 @@ def follow(
                     break
                 subscription.wait(stop)
                 continue
-            rows = found.rows
+            rows = changes.rows
             if settings.limit is not None:
                 rows = rows.slice(0, settings.limit - written)
             shown = shown or _begun(subscription, zone, settings, console)
-            # A table in place finds what a row does in its last column.
-            shown.write(rows if settings.live else _with_token(rows, found.token))
+            # A live table reads the operation of a row from its last column.
+            shown.write(rows if settings.live else _with_token(rows, changes.token))
             written += rows.num_rows
             if written == settings.limit or console.closed.is_set():
                 end = "limit reached" if written == settings.limit else "closed"

@@ -125,26 +125,26 @@ def _wait(query: "Query", running: "StandingQuery", rows: _ViewRows, zone: str, 
 
 
 class _Silence:
-    """Says why a view shows no rows: once in a sentence, then in a status line."""
+    """Explains why a view shows no rows: once in a sentence, then in a status line."""
 
     def __init__(self, query: "Query", running: "StandingQuery", rows: _ViewRows, zone: str, console: Console):
         self._query, self._running, self._rows, self._zone, self._console = query, running, rows, zone, console
-        self._begin = self._spoken = time.monotonic()
-        self._told = 0.0
+        self._begin = self._explained_at = time.monotonic()
+        self._noted_at = 0.0
         self._said = ""
 
     def explain(self, draining: bool) -> None:
-        """Say it if no row has come for some time."""
+        """Explain it if no row has come for some time."""
         now = time.monotonic()
         silent = now - self._rows.last
-        if _SIGN <= silent < SILENCE and now - self._told >= 1.0 and self._console.live:
-            self._told = now
+        if _SIGN <= silent < SILENCE and now - self._noted_at >= 1.0 and self._console.live:
+            self._noted_at = now
             work = share_of(self._running.tasks)
             where = standing(self._running.progress, self._query.plan, self._zone)
             self._rows.note(f"running {now - self._begin:.0f} s{work} · {where}")
-        if silent < SILENCE or now - self._spoken < (1.0 if self._console.live else SILENCE):
+        if silent < SILENCE or now - self._explained_at < (1.0 if self._console.live else SILENCE):
             return
-        self._spoken = now
+        self._explained_at = now
         progress, tasks = self._running.progress, self._running.tasks
         why = reason(progress, self._query.plan, self._zone, tasks is not None)
         kind = re.sub(r"[\d.: -]+", " ", why)
@@ -157,7 +157,7 @@ class _Silence:
 
 
 def summary(progress: "Progress") -> str:
-    """Say in one line what became of the rows read."""
+    """Return one line about the rows that were read."""
     further = {
         "without event time": progress.rows_null_time,
         "ahead": progress.rows_ahead,

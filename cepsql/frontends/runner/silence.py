@@ -1,4 +1,4 @@
-"""Why a stream gives no rows: what was read, what waits, and for what."""
+"""Why a query over a stream returns no rows: what it has read, and what it waits for."""
 
 import glob
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def standing(progress: "Progress", plan: "Plan", zone: str) -> str:
-    """Say in a few words where a query stands; times are shown in the session's time zone."""
+    """Return a short text about the progress of a query; times are in the time zone of the session."""
     parts = [f"read {progress.rows_read}"]
     left_out = {
         "late": progress.rows_late,
@@ -30,7 +30,7 @@ def standing(progress: "Progress", plan: "Plan", zone: str) -> str:
         parts.append(f"waiting {progress.rows_waiting}")
     if progress.records_behind:
         parts.append(f"behind {progress.records_behind}")
-    # Without any row yet, or with rows that wait, a watermark is to come.
+    # Before the first row, or with rows that wait, a watermark is still to come.
     awaited = progress.rows_waiting or progress.open or not progress.rows_read
     timed = any(origin.watermark is not None for origin in plan.origins)
     if progress.bound is not None or (timed and awaited):
@@ -42,14 +42,14 @@ def standing(progress: "Progress", plan: "Plan", zone: str) -> str:
 
 
 def reason(progress: "Progress", plan: "Plan", zone: str, busy: bool = False) -> str:
-    """Say in a sentence why no row of a query comes, and what would change that; `busy`: it has a micro-batch to do."""
+    """Return a sentence about why a query returns no row and what would change that; `busy`: a micro-batch runs."""
     if progress.rows_read == 0:
         return _nothing_read(progress, plan, busy)
     dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time + progress.rows_ahead
     if dropped >= progress.rows_read:
         return f"none of {counted(progress.rows_read, 'row')} could be used: late, malformed or without event time"
     if progress.bound is None and (progress.rows_waiting or progress.open):
-        # Rows that were added up at once are in windows.
+        # Rows that were aggregated at once are in windows.
         held = counted(progress.rows_waiting, "row") if progress.rows_waiting else counted(progress.open, "window")
         return f"{held} wait for a watermark: one of the streams has had no row yet"
     if progress.waiting:
@@ -87,7 +87,7 @@ def _nothing_read(progress: "Progress", plan: "Plan", busy: bool) -> str:
 
 
 def _dropped_matches(progress: "Progress", plan: "Plan") -> list[str]:
-    """Say in a list of at most one part that matches were found of which no row came out."""
+    """Return a part of the reason, as a list of at most one, if matches have produced no row."""
     number = progress.matches + progress.timeouts
     if not plan.matches or not number or progress.rows_out:
         return []
@@ -96,30 +96,30 @@ def _dropped_matches(progress: "Progress", plan: "Plan") -> list[str]:
 
 
 def _open_matches(number: int, until: str | None) -> str:
-    found = "1 partition has an open match" if number == 1 else f"{number} partitions have open matches"
-    return f"{found}, which later rows decide" + (f", or the watermark when it passes {until}" if until else "")
+    open_text = "1 partition has an open match" if number == 1 else f"{number} partitions have open matches"
+    return f"{open_text}, which later rows decide" + (f", or the watermark when it passes {until}" if until else "")
 
 
 def _open_groups(number: int, until: str | None) -> str:
-    found = (
+    open_text = (
         "1 key or window is not over, and waits" if number == 1 else f"{number} keys or windows are not over, and wait"
     )
-    return f"{found} for later rows" + (f", or for the watermark to pass {until}" if until else "")
+    return f"{open_text} for later rows" + (f", or for the watermark to pass {until}" if until else "")
 
 
 def shown_time(micros: int | None, zone: str) -> str | None:
-    """Write a time, in microseconds since 1970, as results show it."""
+    """Return a time in microseconds since 1970 as results show it."""
     (text,) = cells(pa.chunked_array([[micros]], pa.timestamp("us", "UTC")), canonical_zone(zone))
     return text
 
 
 def _place(origin: Source | Registered) -> tuple[str, str, bool] | None:
-    """Return the name of a stream of files, its path, and whether there are files; None if that is not known here."""
+    """Return the name of a stream of files, its path, and whether there are files; None if that is unknown here."""
     path = dict(origin.options).get("path") if isinstance(origin, Source) and origin.streaming else None
     if path is None or "://" in path:
         return None
     places = glob.glob(os.path.expanduser(path.removeprefix("file:")))
-    return origin.name, path, any(os.path.isfile(found) or _holds_files(found) for found in places)
+    return origin.name, path, any(os.path.isfile(place) or _holds_files(place) for place in places)
 
 
 def _holds_files(folder: str) -> bool:

@@ -1,4 +1,4 @@
-"""A sign of life while something takes long."""
+"""A status line while something takes long."""
 
 import threading
 import time
@@ -13,22 +13,22 @@ _MANY_TASKS = 4
 
 
 def share_of(tasks: tuple[int, int] | None) -> str:
-    """Draw how many of Spark's tasks are done; nothing where few numbers would tell it.
+    """Draw the share of finished Spark tasks; "" for few tasks.
 
     >>> share_of((5, 20))
     ' [#####...............] 5 of 20 tasks'
     """
     if tasks is None or tasks[1] < _MANY_TASKS:
         return ""
-    done, known = tasks
-    return f" {bar(done / known)} {done} of {known} tasks"
+    done, total = tasks
+    return f" {bar(done / total)} {done} of {total} tasks"
 
 
 @contextmanager
 def working(console: Console, what: Callable[[], str] = lambda: "working") -> Iterator[None]:
-    """Show what is done and for how long while the block takes more than a second, where a status can be shown.
+    """Show what is being done, and for how long, while the block takes more than a second.
 
-    Nothing is shown over a status that something else shows.
+    It never replaces a status of other code.
     """
     if not console.live:
         yield

@@ -1,4 +1,4 @@
-"""What a server tells Prometheus: the state and the counts of each query of its catalog."""
+"""The metrics of a server for Prometheus: the state and the counts of each query of its catalog."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ def _progress(key: str) -> Callable[[QueryState], float | None]:
 
 @dataclass(frozen=True)
 class QueryMetric:
-    """A number that each query has: its name without prefix and suffix, its help text, its value (None: unknown)."""
+    """A metric of each query: its name without prefix and suffix, its help text, its value (None: unknown)."""
 
     name: str
     meaning: str
@@ -87,7 +87,7 @@ QUERY_METRICS = (
 
 
 class QueryMetrics(Collector):
-    """Reads the states of all queries when it is asked; `leads` tells whether this server runs them."""
+    """Reads the states of all queries on each scrape; `leads` tells whether this server runs them."""
 
     def __init__(self, states: Callable[[], Mapping[str, QueryState]], leads: Callable[[], bool]):
         self._states, self._leads = states, leads
@@ -106,6 +106,6 @@ class QueryMetrics(Collector):
 def _states_of(states: Mapping[str, QueryState]) -> Metric:
     family = GaugeMetricFamily(*STATE, labels=["query", "state"])
     for name, state in states.items():
-        for known in STATES:
-            family.add_metric([name, known], float(state.state == known))
+        for state_name in STATES:
+            family.add_metric([name, state_name], float(state.state == state_name))
     return family

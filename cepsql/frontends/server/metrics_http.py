@@ -1,4 +1,4 @@
-"""The addresses of a server: /metrics for Prometheus, /healthz for whoever watches over processes."""
+"""The addresses of a server: /metrics for Prometheus, /healthz for process managers."""
 
 import json
 import logging
@@ -16,29 +16,29 @@ from cepsql.errors import Error
 LOG = logging.getLogger("cepsql.server")
 
 _PATIENCE_SECONDS = 10.0
-"""How long whoever asks may take to say what, or to take the answer: nobody keeps a thread for ever."""
+"""How long a client may take to send a request or to read the answer, so that it cannot block a thread."""
 
 Health = Callable[[], tuple[bool, dict]]
-"""Tells whether the server is well, and more for people."""
+"""Returns whether the server is healthy, and details."""
 
 
 class MetricsServer(ThreadingHTTPServer):
     """Answers each request in a thread; `host` may be an address of IPv4 or IPv6, or a name."""
 
     def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]):
-        found = {family for family, *_ in socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)}
+        families = {family for family, *_ in socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)}
         # A name such as localhost may have both.
-        self.address_family = socket.AF_INET if socket.AF_INET in found else socket.AF_INET6
+        self.address_family = socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
         super().__init__((host, port), handler)
 
     @property
     def address(self) -> str:
-        """The address that it has, as a part of URLs."""
+        """The address, as a part of URLs."""
         host, port = str(self.server_address[0]), self.server_port
         return f"[{host}]:{port}" if self.address_family == socket.AF_INET6 else f"{host}:{port}"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Log what is wrong here; that somebody asked and did not wait for the answer is not."""
+        """Log a failure, unless the client has gone before the answer."""
         failure = sys.exception()
         if not isinstance(failure, ConnectionError | TimeoutError):
             LOG.exception("a request could not be answered: %s", failure)

@@ -1,4 +1,4 @@
-"""The life of a server: it stands by or leads, reconciles every second, and ends its queries when it is told to."""
+"""The life of a server: it stands by or leads, reconciles every second, and stops its queries on a signal."""
 
 import argparse
 import logging
@@ -33,7 +33,7 @@ LOG = logging.getLogger("cepsql.server")
 
 _EVERY_SECONDS = 1.0
 _WELL_SECONDS = 120.0
-"""A server that has not got round to its queries for so long is not well."""
+"""A server that has not looked after its queries for this long is unhealthy."""
 
 
 def serve(argv: Sequence[str]) -> int:
@@ -43,17 +43,17 @@ def serve(argv: Sequence[str]) -> int:
     """
     options = parser()
     try:
-        given = options.parse_args(argv)
-        if given.catalog is None:
+        arguments = options.parse_args(argv)
+        if arguments.catalog is None:
             options.error("--catalog or CEPSQL_CATALOG must say which catalog is served")
         try:
-            allowed = restrictions(given)
-            users = listening_users(given) if given.listen or given.http else None
+            allowed = restrictions(arguments)
+            users = listening_users(arguments) if arguments.listen or arguments.http else None
         except (ValueError, InterfaceError) as error:
             options.error(_said(error) if isinstance(error, Error) else str(error))
     except SystemExit as leaving:
         return int(leaving.code or 0)
-    conf = spark_conf() | dict(given.conf)
+    conf = spark_conf() | dict(arguments.conf)
     stop = threading.Event()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):
@@ -61,26 +61,26 @@ def serve(argv: Sequence[str]) -> int:
     log_json(sys.stderr)
     try:
         engine = connect(
-            master=given.master,
+            master=arguments.master,
             conf=conf,
-            catalog=given.catalog,
+            catalog=arguments.catalog,
             restrictions=allowed,
-            create_catalog=given.create_catalog,
+            create_catalog=arguments.create_catalog,
         )
     except Error as error:
         LOG.error(_said(error))
         return ExitCode.QUERY
-    server = Server(engine, given.lease)
+    server = Server(engine, arguments.lease)
     try:
-        if given.metrics_port is not None:
+        if arguments.metrics_port is not None:
             try:
-                server.listen(given.metrics_host, given.metrics_port)
+                server.listen(arguments.metrics_host, arguments.metrics_port)
             except OSError as error:
-                LOG.error("%s:%d cannot be used: %s", given.metrics_host, given.metrics_port, error.strerror)
+                LOG.error("%s:%d cannot be used: %s", arguments.metrics_host, arguments.metrics_port, error.strerror)
                 return ExitCode.USAGE
         if users is not None:
             try:
-                server.answer(users, given)
+                server.answer(users, arguments)
             except (OSError, Error) as error:
                 LOG.error("cannot listen: %s", _said(error) if isinstance(error, Error) else error.strerror or error)
                 return ExitCode.USAGE
@@ -120,29 +120,36 @@ class Server:
         server = listen(host, port, QueryMetrics(self._home.states.all, self.leads), self.health)
         LOG.info("metrics on http://%s/metrics", server.address)
 
-    def answer(self, users: Users, given: argparse.Namespace) -> None:
-        """Speak PostgreSQL's protocol and HTTP where the options say.
+    def answer(self, users: Users, arguments: argparse.Namespace) -> None:
+        """Serve PostgreSQL's protocol and HTTP at the addresses of the options.
 
         Raises OSError if an address or the certificate cannot be used, NotSupportedError if a package is missing.
         """
-        limits = Limits(given.max_rows, given.max_seconds, given.max_reads, given.max_connections)
+        limits = Limits(arguments.max_rows, arguments.max_seconds, arguments.max_reads, arguments.max_connections)
         try:
-            if given.listen is not None:
+            if arguments.listen is not None:
                 from cepsql.frontends.server.wire.listener import Listener
 
                 tls = None
-                if given.tls_cert is not None:
+                if arguments.tls_cert is not None:
                     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-                    tls.load_cert_chain(given.tls_cert, given.tls_key)
-                listener = Listener(self._engine, given.listen[0], given.listen[1], users=users, limits=limits, tls=tls)
+                    tls.load_cert_chain(arguments.tls_cert, arguments.tls_key)
+                listener = Listener(
+                    self._engine, arguments.listen[0], arguments.listen[1], users=users, limits=limits, tls=tls
+                )
                 self._listeners.append(listener)
                 LOG.info("answers PostgreSQL's clients on %s:%d", *listener.address)
-            if given.http is not None:
+            if arguments.http is not None:
                 from cepsql.frontends.server.wire.view_http import HttpListener
 
-                certificate = None if given.tls_cert is None else (given.tls_cert, given.tls_key)
+                certificate = None if arguments.tls_cert is None else (arguments.tls_cert, arguments.tls_key)
                 over_http = HttpListener(
-                    self._engine, given.http[0], given.http[1], users=users, limits=limits, certificate=certificate
+                    self._engine,
+                    arguments.http[0],
+                    arguments.http[1],
+                    users=users,
+                    limits=limits,
+                    certificate=certificate,
                 )
                 self._listeners.append(over_http)
                 LOG.info("answers HTTP on %s:%d", *over_http.address)
@@ -156,7 +163,7 @@ class Server:
             listener.close()
 
     def health(self) -> tuple[bool, dict]:
-        """Tell whether this server is well, and what it does."""
+        """Return whether this server is healthy, and details."""
         quiet = time.monotonic() - self._worked
         role = "leads" if self.leads() else "stands by" if self._ready else "starts"
         conditions = {name: asdict(condition) for name, condition in self._home.reconciler.conditions().items()}
@@ -173,7 +180,7 @@ class Server:
         LOG.info("%s serves the catalog %s", self._home.reconciler.owner, self._home.states.database.shown)
         self._announce()
         try:
-            # One that stands by has its Spark ready, so that it takes over within seconds.
+            # A standby has its Spark ready, so that it takes over within seconds.
             start_spark(self._engine, stop)
         except Error as error:
             self._withdraw()
@@ -191,10 +198,10 @@ class Server:
                 self._worked = time.monotonic()
             except OperationalError as error:
                 self._outage.goes_on(error)
-                # It is well itself: who would end it, and start it anew, would only make it slower to come back.
+                # The server itself is healthy: a restart would only make it slower to recover.
                 self._worked = time.monotonic()
             except Exception as failure:
-                # One that goes on so is not well, which /healthz tells.
+                # If this continues, /healthz reports an unhealthy server.
                 LOG.exception("cepsql failed: %s", failure)
         LOG.info("ends: every query stops after its batch")
         self._home.reconciler.close()
@@ -206,7 +213,7 @@ class Server:
         return ExitCode.OK
 
     def _announce(self) -> None:
-        """Let others wait for this server while its Spark starts, if none leads or is announced yet."""
+        """Let other processes wait for this server while its Spark starts, if no other one leads or starts."""
         renewal = self._home.reconciler.renewal
         with suppress(OperationalError):
             self._announced = renewal.acquire(STARTING_SERVER, self._home.reconciler.owner)

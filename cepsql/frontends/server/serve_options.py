@@ -11,7 +11,7 @@ from cepsql.frontends.server.wire.users import READER, ROLES, Users, is_loopback
 from cepsql.standing.reconciling.pauses import LONGEST
 
 _SHORTEST = 1.0
-"""It is renewed five times while it lasts, by a machine that may be busy."""
+"""A lease is renewed five times while it lasts, by a machine that may be busy."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,33 +70,33 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def restrictions(given: argparse.Namespace) -> Restrictions | None:
-    """Return what definitions may name, None for all; raises ValueError for options that make no sense."""
-    allowed = (given.allow_place, given.allow_secrets, given.allow_variable, given.allow_function)
-    if not given.restricted:
+def restrictions(arguments: argparse.Namespace) -> Restrictions | None:
+    """Return the restrictions of definitions, None for none; raises ValueError for contradictory options."""
+    allowed = (arguments.allow_place, arguments.allow_secrets, arguments.allow_variable, arguments.allow_function)
+    if not arguments.restricted:
         if any(allowed):
             raise ValueError("--allow-... is for a server with --restricted")
         return None
-    for place in (*given.allow_place, *given.allow_secrets):
+    for place in (*arguments.allow_place, *arguments.allow_secrets):
         if not (os.path.isabs(place) or (urlsplit(place).scheme and urlsplit(place).netloc)):
             raise ValueError(f"{place} is neither an absolute path nor a URL with a host")
     places, secrets, variables, functions = allowed
     return Restrictions(tuple(places), tuple(secrets), frozenset(variables), frozenset(functions))
 
 
-def listening_users(given: argparse.Namespace) -> Users:
-    """Return who may connect.
+def listening_users(arguments: argparse.Namespace) -> Users:
+    """Return the users who may connect.
 
-    Raises ValueError for an address that others reach without a file of users, InterfaceError for a file that is wrong.
+    Raises ValueError for an address that others can reach without a file of users, InterfaceError for a wrong file.
     """
-    if given.users is not None:
-        if given.role is not None:
+    if arguments.users is not None:
+        if arguments.role is not None:
             raise ValueError("--users says what each user may do, and --role is for a server without it")
-        return read_users(given.users)
-    for option, address in (("--listen", given.listen), ("--http", given.http)):
+        return read_users(arguments.users)
+    for option, address in (("--listen", arguments.listen), ("--http", arguments.http)):
         if address is not None and not is_loopback(address[0]):
             raise ValueError(f"{option} {address[0]}: others reach this address, so --users must say who may connect")
-    return Users(None, given.role or READER)
+    return Users(None, arguments.role or READER)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -24,15 +24,15 @@ NOTHING = "no stream, table or view is defined"
 NO_QUERIES = "no standing query is defined; \\h CREATE QUERY shows how"
 
 Catalog = Callable[[], Definitions]
-"""Gives what is defined; asked only where it matters, for it waits for the engine."""
+"""Returns the definitions; called only if needed, because it waits for the engine."""
 
 _TAILED = 10
-"""Rows that \\tail shows of those that left a query before."""
+"""How many earlier rows of a query \\tail shows."""
 
 _SWITCH = {"on": True, "off": False}
 
 _BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "PRINT", "(", "--", "/*")
-"""What statements with rows begin with, and comments before them."""
+"""The beginnings of statements with rows, and of comments before them."""
 
 
 _LISTS = "\\d lists streams, tables and views, \\dq queries, SHOW SINKS sinks"
@@ -59,22 +59,22 @@ _ELSEWHERE = {
     "\\sf": "\\df NAME describes a function",
     "\\sv": "SHOW CREATE VIEW name shows how it is defined",
 }
-"""Commands of other shells, and what does the same here."""
+"""Commands of other shells, and their counterparts here."""
 
 
 @dataclass(frozen=True)
 class CommandRequest:
-    """What a command asks for: new settings, SQL to execute, a message, or to leave.
+    """The request of a command: new settings, SQL to execute, a message, or to leave.
 
-    once:   settings for `sql` alone, None for those that stay.
-    file:   where `sql` stands, None if it was typed.
+    once:   settings for `sql` alone, None for the current ones.
+    file:   the file of `sql`, None if it was typed.
     output: the file that rows go to from now on, "" for the screen.
-    edit:   open the editor on the last statement.
-    watch:  execute the last statement again and again, with so many seconds between.
-    times:  how often at most, None for no end.
-    top:    show how the queries do, refreshing.
-    details: show all that is known of the last error.
-    tail:    follow a query of this name, after so many of its last rows.
+    edit:   open the editor with the last statement.
+    watch:  execute the last statement again and again, with this many seconds between.
+    times:  how often at most, None for no limit.
+    top:    show the state of the queries, refreshing.
+    details: show all details of the last error.
+    tail:    follow the query with this name, after this many of its last rows.
     plot:    draw two columns of the last statement, x and y, into a file; "" for the screen.
     """
 
@@ -97,7 +97,7 @@ class CommandRequest:
 
 @dataclass(frozen=True)
 class Command:
-    """A command: how it is written, what it does, and the function from its argument to a change."""
+    """A command: its name and argument, its help, and the function that returns its request."""
 
     name: str
     argument: str
@@ -106,44 +106,44 @@ class Command:
 
 
 def command(line: str, settings: UserChoices, verbose: bool, catalog: Catalog) -> CommandRequest:
-    """Read a backslash command; `catalog` gives what `\\d` lists."""
+    """Return the request of a backslash command; `catalog` returns the definitions that `\\d` lists."""
     same = CommandRequest(settings, verbose)
     name, _, argument = line.rstrip("; \t\n").partition(" ")
-    found = next((known for known in COMMANDS if known.name == name), None)
-    if found is None:
+    wanted = next((one for one in COMMANDS if one.name == name), None)
+    if wanted is None:
         raise InterfaceError(f"there is no command {name}; \\? lists them", hint=_meant(name))
-    return found.run(same, argument.strip(), catalog)
+    return wanted.run(same, argument.strip(), catalog)
 
 
 def _meant(name: str) -> str | None:
-    """Return the hint for what is no command, None where nobody can tell what it was to be."""
+    """Return a hint for an unknown command, or None."""
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
-    near = difflib.get_close_matches(name, [known.name for known in COMMANDS], 1)
+    near = difflib.get_close_matches(name, [one.name for one in COMMANDS], 1)
     return f"did you mean {near[0]}?" if near else None
 
 
 def help_text() -> str:
-    """Return what `\\?` says."""
-    written = [(f"{known.name} {known.argument}".rstrip(), known.help) for known in COMMANDS]
+    """Return the text of `\\?`."""
+    written = [(f"{one.name} {one.argument}".rstrip(), one.help) for one in COMMANDS]
     width = max(len(form) for form, _ in written)
     lines = [f"  {form.ljust(width)}  {does}" for form, does in written]
     return "\n".join(["SQL statements end with ; and may have several lines.", *lines, KEYS])
 
 
 def statement_in(line: str) -> str | None:
-    """Return the statement that a command is given, None for a command without one.
+    """Return the statement in the argument of a command, None without one.
 
     >>> statement_in("\\\\drain SELECT 1;"), statement_in("\\\\drain on")
     ('SELECT 1;', None)
     """
     name, _, argument = line.strip().partition(" ")
-    given = argument.strip()
-    return given if name == "\\drain" and _begins_query(given) else None
+    statement = argument.strip()
+    return statement if name == "\\drain" and _begins_query(statement) else None
 
 
 def _begins_query(text: str) -> bool:
-    """Tell whether what a command is given is a statement with rows, however it goes on."""
+    """Tell whether the argument of a command is the beginning of a statement with rows."""
     first = re.match(r"\(|--|/\*|\w+", text)
     return first is not None and first[0].upper() in _BEGINNINGS
 
@@ -192,8 +192,8 @@ def _tail(same: CommandRequest, argument: str, catalog: Catalog) -> CommandReque
 
 def _live(same: CommandRequest, argument: str, catalog: Catalog) -> CommandRequest:
     if not argument:
-        told = f"by {', '.join(same.settings.live)}" if same.settings.live else "off: its rows scroll by"
-        return replace(same, message=f"a stream's table refreshes {told}")
+        refreshing = f"by {', '.join(same.settings.live)}" if same.settings.live else "off: its rows scroll by"
+        return replace(same, message=f"a stream's table refreshes {refreshing}")
     keys = () if argument == "off" else tuple(key.strip() for key in argument.split(",") if key.strip())
     does = f"shows the last row of each {', '.join(keys)}, in place" if keys else "shows all rows, one after another"
     return replace(same, settings=replace(same.settings, live=keys), message=f"a SELECT over a stream {does}")
@@ -253,7 +253,7 @@ def _output(same: CommandRequest, argument: str, catalog: Catalog) -> CommandReq
 
 
 def _unquoted(argument: str) -> str:
-    """Return the name of a file, which may stand in quotes."""
+    """Return the name of a file, which may be quoted."""
     quoted = re.fullmatch(r"""(['"])(.+)\1""", argument)
     return quoted[2] if quoted else argument
 

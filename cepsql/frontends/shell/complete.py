@@ -22,12 +22,12 @@ _MOST_PATHS = 200
 
 
 class SqlCompleter(Completer):
-    """Completes what stands before the cursor.
+    """Completes the text before the cursor.
 
-    catalog:   gives the relations that there are now.
-    functions: gives those that are known by now, with what they do.
-    queries:   gives the names of the standing queries.
-    sinks:     gives the names of the sinks.
+    catalog:   returns the current relations.
+    functions: returns the functions that are known by now, with their signatures.
+    queries:   returns the names of the standing queries.
+    sinks:     returns the names of the sinks.
     """
 
     def __init__(
@@ -43,27 +43,27 @@ class SqlCompleter(Completer):
         """Yield completions, which replace the word before the cursor."""
         before = document.text_before_cursor
         if before.lstrip().startswith("\\"):
-            found, word = self._commands(before.lstrip())
+            suggestions, word = self._commands(before.lstrip())
         elif path := _PATH.search(before):
-            found, word = _paths(path[1])
+            suggestions, word = _paths(path[1])
         else:
             word = document.get_word_before_cursor(WORD=False) if before[-1:].isalnum() or before[-1:] == "_" else ""
             names = self._queries(), self._sinks()
             after = document.text_after_cursor
-            found = suggest(before, after, self._catalog(), self._functions(), settings(), *names)
-        for item in found:
+            suggestions = suggest(before, after, self._catalog(), self._functions(), settings(), *names)
+        for item in suggestions:
             yield Completion(item.text, -len(word), display_meta=item.meaning)
 
     def _commands(self, before: str) -> tuple[list[Suggestion], str]:
-        name, given, argument = before.partition(" ")
-        if not given:
-            return [Suggestion(known.name, known.help) for known in COMMANDS if known.name.startswith(name)], name
+        name, blank, argument = before.partition(" ")
+        if not blank:
+            return [Suggestion(one.name, one.help) for one in COMMANDS if one.name.startswith(name)], name
         if name in ("\\i", "\\o"):
             return _paths(argument.lstrip())
         if name == "\\drain" and not any(value.startswith(argument.strip().lower()) for value in _SWITCH):
             statement = argument.lstrip()
-            found = suggest(statement, "", self._catalog(), self._functions(), settings())
-            return found, re.search(r"\w*\Z", statement)[0]  # type: ignore[index]
+            suggestions = suggest(statement, "", self._catalog(), self._functions(), settings())
+            return suggestions, re.search(r"\w*\Z", statement)[0]  # type: ignore[index]
         word = argument.split(" ")[-1]
         return [Suggestion(item) for item in self._arguments(name) if item.lower().startswith(word.lower())], word
 
@@ -87,7 +87,7 @@ class SqlCompleter(Completer):
 
 
 def _paths(begun: str) -> tuple[list[Suggestion], str]:
-    """Return the names in a folder that go on with what was typed of a path, and its last part."""
+    """Return the names in a folder that complete a path, and the last part of the path."""
     folder, word = os.path.split(begun)
     try:
         entries = sorted(os.scandir(os.path.expanduser(folder) or "."), key=lambda entry: entry.name)

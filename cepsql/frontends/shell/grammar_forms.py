@@ -1,4 +1,4 @@
-"""The forms of statements and clauses, as the grammar has them."""
+"""The forms of statements and clauses in the grammar."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,19 +15,19 @@ _ISLANDS = {
     "ARGUMENT": "argument", "PATTERN_WINDOW": "OVER (", "EXPLAIN_DETAILS": "PLAN FOR", "QUERY_NAME": "name",
     "TOPIC_TEXT": "'topic'", "CONSTANT_LIST": "constant, ...",
 }  # fmt: skip
-"""Terminals that stand for a stretch of plain SQL or a name, as people read them."""
+"""Readable texts for terminals that stand for plain SQL or a name."""
 
 _SHORT = {
     "qualified_name": "name", "query": "query", "option": "key 'value'", "nested": "(query)",
     "or_replace": "OR REPLACE", "if_not_exists": "IF NOT EXISTS", "if_exists": "IF EXISTS",
 }  # fmt: skip
-"""Rules that are written as they are read, and need no line of their own."""
+"""Rules with a short text, without a line of their own."""
 
 _OF_KEYS = ("set", "reset", "alter")
 """Rules in which an OPTION_KEY is the name of a setting or option; elsewhere it is a text."""
 
 _LONG = 3
-"""How many words a rule may have that is written in its place."""
+"""The largest number of words of a rule that is written inline."""
 
 _RULE = re.compile(r"^\??(\w+):((?:.*\n(?:[ \t]+\|.*\n)*))", re.MULTILINE)
 _TAIL = re.compile(r"^(_\w+_tail): (.*)\n", re.MULTILINE)
@@ -52,15 +52,13 @@ def rules() -> dict[str, _RulePart]:
 
 
 def with_tails_in_place(grammar: str) -> str:
-    """Return a grammar in which each rule `_..._tail`, the end of a rule that people read in one piece, stands where it
-    is named.
-    """
+    """Return a grammar with each rule `_..._tail`, which is the end of another rule, inlined."""
     tails = dict(_TAIL.findall(grammar))
-    return re.sub(r"\b_\w+_tail\b", lambda found: tails[found[0]], _TAIL.sub("", grammar))
+    return re.sub(r"\b_\w+_tail\b", lambda match: tails[match[0]], _TAIL.sub("", grammar))
 
 
 def _choice(tokens: list[str]) -> _RulePart:
-    """Read parts up to the bracket that closes them, and take their tokens away."""
+    """Read parts up to their closing bracket, and remove their tokens."""
     choices: list[list[_RulePart]] = [[]]
     while tokens:
         token = tokens.pop(0)
@@ -77,8 +75,8 @@ def _choice(tokens: list[str]) -> _RulePart:
                 choices[-1].append(_RulePart(last.kind, last.text, last.parts, token))
             case _ if not token.startswith("->"):
                 choices[-1].append(_RulePart("text" if token[0] == '"' else "name", token.strip('"')))
-    found = tuple(_RulePart("sequence", parts=tuple(parts)) for parts in choices)
-    return found[0] if len(found) == 1 else _RulePart("choice", parts=found)
+    sequences = tuple(_RulePart("sequence", parts=tuple(parts)) for parts in choices)
+    return sequences[0] if len(sequences) == 1 else _RulePart("choice", parts=sequences)
 
 
 def statement_rules() -> tuple[str, ...]:
@@ -87,33 +85,33 @@ def statement_rules() -> tuple[str, ...]:
 
 
 def used_rules(name: str, ends: Iterable[str] = ()) -> set[str]:
-    """Return a rule and those that it is made of; `ends` are rules whose parts do not count."""
-    found, to_see, closed = {name}, [name], set(ends) - {name}
+    """Return a rule and the rules that it uses; `ends` are rules whose parts do not count."""
+    used_names, to_see, closed = {name}, [name], set(ends) - {name}
     while to_see:
-        new = {used for used in _names(rules()[to_see.pop()]) if used in rules()} - found
-        found |= new
+        new = {used for used in _names(rules()[to_see.pop()]) if used in rules()} - used_names
+        used_names |= new
         to_see += new - closed
-    return found
+    return used_names
 
 
 def keywords_of(names: Iterable[str]) -> set[str]:
-    """Return the keywords that stand in rules."""
+    """Return the keywords in rules."""
     named = (used for name in names for used in _names(rules()[name]) if used.isupper() and used not in _ISLANDS)
     return {word for used in named for word in (used, *used.split("_"))}
 
 
 def form(names: Iterable[str], elsewhere: Iterable[str]) -> str:
-    """Return the form of rules, each in a line of its own, and below them those of their parts.
+    """Return the form of rules, each on a line of its own, followed by those of their parts.
 
-    elsewhere: rules that have a form of their own, which is not repeated.
+    elsewhere: rules with a form of their own, which is not repeated.
     """
     parts = list(names)
-    told, lines = set(parts), []
-    others = {name for name in elsewhere if not _is_short(name)} - told
+    without_heading, lines = set(parts), []
+    others = {name for name in elsewhere if not _is_short(name)} - without_heading
     for name in parts:
-        head = "" if name in told else f"  {_spoken(name)}:  "
+        head = "" if name in without_heading else f"  {_readable_name(name)}:  "
         body = rules()[name]
-        choices = body.parts if body.kind == "choice" and name not in told else (body,)
+        choices = body.parts if body.kind == "choice" and name not in without_heading else (body,)
         written = [_text(choice, others) for choice in choices]
         if name in _OF_KEYS:
             written = [text.replace(_ISLANDS["OPTION_KEY"], "key") for text in written]
@@ -125,7 +123,7 @@ def form(names: Iterable[str], elsewhere: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-def _spoken(name: str) -> str:
+def _readable_name(name: str) -> str:
     return name.strip("_").replace("_", " ")
 
 
@@ -137,7 +135,7 @@ def _names(part: _RulePart) -> Iterator[str]:
 
 
 def _referred(body: _RulePart, others: set[str]) -> Iterator[str]:
-    """Yield the rules that a form names and that stand below it."""
+    """Yield the rules in a form that are explained below it."""
     for name in _names(body):
         if name not in rules() or name in _SHORT or name in others:
             continue
@@ -153,7 +151,7 @@ def _is_short(name: str) -> bool:
 
 
 def _text(part: _RulePart, others: set[str]) -> str:
-    """Write a part of a rule as text."""
+    """Return a part of a rule as text."""
     match part.kind:
         case "text":
             written = part.text
@@ -175,11 +173,11 @@ def _named(name: str, others: set[str]) -> str:
         return _ISLANDS.get(name) or (name if name == "MATCH_RECOGNIZE" else name.replace("_", " "))
     if name in _SHORT:
         return _SHORT[name]
-    return _spoken(name) if name in others or not _is_short(name) else _text(rules()[name], others)
+    return _readable_name(name) if name in others or not _is_short(name) else _text(rules()[name], others)
 
 
 def _sequence(parts: tuple[_RulePart, ...], others: set[str]) -> str:
-    """Write parts one after the other; of a list with commas the item stands once."""
+    """Return parts one after the other; a list with commas has its item once."""
     written: list[str] = []
     for part in parts:
         inner = part.parts[0].parts if part.repeat == "*" and part.parts else ()

@@ -1,4 +1,4 @@
-"""Follows the standing queries while the shell is open: one line of how they do, and what fails."""
+"""Watches the standing queries while the shell is open: one line about their state, and their failures."""
 
 import threading
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _DAY = 86400
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a query failed: its name, what is said of it, and the technical account."""
+    """Why a query failed: its name, the message, and the technical details."""
 
     query: str
     message: str
@@ -29,18 +29,18 @@ class Failure:
 
 
 class QueryWatch:
-    """Looks every second how the queries do.
+    """Looks at the queries every second.
 
-    summary: one line for the toolbar, "" if there is nothing to tell.
+    summary: one line for the toolbar, "" without running or failed queries.
     """
 
     def __init__(self, engine: OpeningEngine, announce: Callable[[str], None], changed: Callable[[str], None]):
-        """Take what writes a line for the user, and what is told each new summary."""
+        """Take a function that writes a line for the user, and one that gets each new summary."""
         self._engine, self._announce, self._changed = engine, announce, changed
         self.summary = ""
         self._failed: tuple[str, str] | None = None
         self._states: dict[str, QueryState] = {}
-        self._told: set[tuple[str, str | None, str]] = set()
+        self._announced: set[tuple[str, str | None, str]] = set()
         self._details: dict[str, str] = {}
         self._ended = threading.Event()
         self._notices = Notices(announce, self._keep_detail)
@@ -61,7 +61,7 @@ class QueryWatch:
         if self._failed is None:
             return None
         query, message = self._failed
-        # The account may come some moments after the state.
+        # The details may come some moments after the state.
         return Failure(query, message, self._details.get(query.lower()))
 
     @property
@@ -76,20 +76,20 @@ class QueryWatch:
                 summary = summarized(self._states) or ("" if self._engine.started else "Spark is starting")
             except Error as error:
                 summary = f"the catalog cannot be read: {error.message}"
-            self._tell()
+            self._announce_failures()
             if summary != self.summary:
                 self.summary = summary
                 self._changed(summary)
 
-    def _tell(self) -> None:
-        """Announce, once, each failure that is new."""
+    def _announce_failures(self) -> None:
+        """Announce each new failure once."""
         for name, state in self._states.items():
             if state.state not in (FAILED, FAILING, LOST):
                 continue
-            told = (name, state.error, state.state)
-            if told in self._told:
+            announcement = (name, state.error, state.state)
+            if announcement in self._announced:
                 continue
-            self._told.add(told)
+            self._announced.add(announcement)
             if state.state == LOST:
                 self._announce(
                     f"query {name} is lost: {state.owner}, which ran it, is gone; START QUERY {quoted_name(name)}"
@@ -105,7 +105,7 @@ class QueryWatch:
 
 
 def summarized(states: dict[str, QueryState]) -> str:
-    """Say in one line how queries do: how many run, which ones wait or fail and why, rows a second and lag.
+    """Return one line about queries: how many run, which ones wait or fail and why, rows a second and lag.
 
     Empty if none is to run and none has failed.
     """

@@ -1,4 +1,4 @@
-"""What `\\h` says of a statement or clause: its form as the grammar has it, and an example."""
+"""The help of `\\h` about a statement or clause: its form in the grammar, and an example."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from cepsql.frontends.shell.grammar_forms import form, keywords_of, used_rules
 
 @dataclass(frozen=True)
 class Topic:
-    """A statement or clause: the rules of the grammar that it is, and an example; `text` is a form that none has."""
+    """A statement or clause: its rules in the grammar, and an example; `text`: a form that replaces the rules."""
 
     rules: tuple[str, ...]
     example: str
@@ -133,30 +133,30 @@ TOPICS = {
     ),
     "SET": Topic(("set", "reset"), "SET cepsql.strict = true;"),
 }
-"""What there is help for, by name."""
+"""The topics of the help by name."""
 
 _OWN = frozenset(rule for topic in TOPICS.values() for rule in topic.rules)
 _COLUMN = 18
 
 
 def statement_help(name: str) -> str:
-    """Return the form of a statement or clause with an example, or the names that there are.
+    """Return the form of a statement or clause with an example, or the names of all topics.
 
-    A word that is the name of none is looked up in the grammar: the statement or clause of fewest parts has it.
+    Any other word is looked up in the grammar: the statement or clause with the fewest parts that contains it.
     """
     wanted = " ".join(name.upper().split())
-    found = [known for known in TOPICS if known == wanted] or [known for known in TOPICS if wanted and wanted in known]
-    if not found and wanted:
+    topics = [topic for topic in TOPICS if topic == wanted] or [topic for topic in TOPICS if wanted and wanted in topic]
+    if not topics and wanted:
         word = wanted.split()[-1]
-        found = sorted((known for known in TOPICS if word in topic_keywords(known)), key=_parts)[:1]
-    if not found:
+        topics = sorted((topic for topic in TOPICS if word in topic_keywords(topic)), key=_parts)[:1]
+    if not topics:
         begin = f"there is no help for {name}; there is help for" if name else "there is help for"
         return "\n".join([begin, *_names()])
-    return "\n\n".join(map(_help, found))
+    return "\n\n".join(map(_help, topics))
 
 
 def topic_keywords(name: str) -> set[str]:
-    """Return the keywords that the form of a topic has."""
+    """Return the keywords in the form of a topic."""
     return keywords_of(set().union(*(used_rules(rule) for rule in TOPICS[name].rules)))
 
 
@@ -173,6 +173,6 @@ def _names() -> list[str]:
 def _help(name: str) -> str:
     topic = TOPICS[name]
     named = set().union(*(used_rules(rule, _OWN) for rule in topic.rules)) - set(topic.rules)
-    more = [f"\\h {known}" for known, other in TOPICS.items() if known != name and named & set(other.rules)]
+    more = [f"\\h {title}" for title, other in TOPICS.items() if title != name and named & set(other.rules)]
     see = f"\nsee also {', '.join(more)}" if more else ""
     return f"{topic.text or form(topic.rules, _OWN)}{see}\n\nexample:\n{topic.example}"

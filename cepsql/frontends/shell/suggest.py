@@ -1,4 +1,4 @@
-"""What may be typed next: keywords from the grammar's state, names from the catalog and from the statement itself."""
+"""Completion of SQL: keywords from the state of the grammar, names from the catalog and from the statement itself."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -22,13 +22,13 @@ _RELATION = re.compile(
 _PATTERN = re.compile(r"\bPATTERN\s*\(([^;]*?)\)\s*(?:WITHIN|SUBSET|DEFINE|\)|\Z)", re.IGNORECASE | re.DOTALL)
 _DEFINED = re.compile(r"\bDEFINE\b(.*)", re.IGNORECASE | re.DOTALL)
 _LISTED = re.compile(r",\s*([^\W\d]\w*|`[^`]+`)(?:\s+(?:AS\s+)?([^\W\d]\w*))?", re.IGNORECASE)
-"""What may be a further table in FROM, if there is one of that name."""
+"""A further table in FROM, if there is one with that name."""
 
 _MEASURES = re.compile(r"\bMEASURES\b(.*?)\bPATTERN\s*\(", re.IGNORECASE | re.DOTALL)
 _WINDOW = re.compile(r"\bWINDOW\s+(?:TUMBLING|HOPPING|CUMULATING|SESSION)\b|\bTABLE\s*\(", re.IGNORECASE)
 _WITH = re.compile(r"(?:\bWITH|,)\s+([^\W\d]\w*)\s+AS\s*\(", re.IGNORECASE)
 _NAMED_AFTER = {"DESCRIBE", "DESC", "EXTENDED", "PRINT", "STREAM", "TABLE", "VIEW", "EXISTS"}
-"""Words before the name of something that is there."""
+"""Words before the name of an existing definition."""
 
 _QUERY_NAME = re.compile(r"\bQUERY\s+(?:IF\s+EXISTS\s+)?\Z", re.IGNORECASE)
 _SINK_NAME = re.compile(
@@ -36,9 +36,9 @@ _SINK_NAME = re.compile(
 )
 _DESCRIBED_QUERY = re.compile(r"\A\s*DESC(?:RIBE)?\s+(?:EXTENDED\s+)?QUERY\s+\Z", re.IGNORECASE)
 _NEW = re.compile(r"\A\s*CREATE\s+(?!OR\s+REPLACE)", re.IGNORECASE)
-_SPOKEN = {"PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY", "ONE": "ONE ROW PER MATCH",
-           "AFTER": "AFTER MATCH SKIP", "MATCH_RECOGNIZE": "MATCH_RECOGNIZE (",
-           "PRIMARY_KEY": "PRIMARY KEY (", "FRAME": "ROWS BETWEEN CURRENT ROW AND"}  # fmt: skip
+_KEYWORD_TEXTS = {"PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY", "ONE": "ONE ROW PER MATCH",
+                  "AFTER": "AFTER MATCH SKIP", "MATCH_RECOGNIZE": "MATCH_RECOGNIZE (",
+                  "PRIMARY_KEY": "PRIMARY KEY (", "FRAME": "ROWS BETWEEN CURRENT ROW AND"}  # fmt: skip
 _NAVIGATION = {
     "FIRST": "(x[, n]): in the first row of the match, or n rows after it",
     "LAST": "(x[, n]): in the last row, or n rows before it",
@@ -55,7 +55,7 @@ _TYPES = ("STRING", "INT", "BIGINT", "DOUBLE", "DECIMAL(", "BOOLEAN", "DATE", "T
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A text that may be typed next, and what it is."""
+    """A text that may be typed next, and its meaning."""
 
     text: str
     meaning: str = ""
@@ -63,11 +63,11 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class _Completed:
-    """The statement before what is completed, the whole statement, and the names that there are."""
+    """The statement before the cursor, the whole statement, and the known names."""
 
     head: str
     whole: str
-    known: Mapping[str, Relation]
+    relations: Mapping[str, Relation]
     functions: Mapping[str, str]
     settings: tuple[str, ...]
     queries: tuple[str, ...]
@@ -83,7 +83,7 @@ def suggest(
     queries: Iterable[str] = (),
     sinks: Iterable[str] = (),
 ) -> list[Suggestion]:
-    """Return what may stand at the cursor and begins with the word before it, the likeliest first.
+    """Return texts that fit at the cursor and begin with the word before it, the likeliest first.
 
     before, after: the text on both sides of the cursor.
     relations:     those of the catalog.
@@ -91,31 +91,33 @@ def suggest(
     settings:      names for SET.
     queries:       names of standing queries.
     sinks:         names of sinks.
-    Inside texts in quotes and comments nothing is suggested.
+    Nothing is suggested inside quoted texts and comments.
     """
-    if _OPEN.search(_QUOTED.sub(lambda found: " " * len(found[0]), before)):
+    if _OPEN.search(_QUOTED.sub(_blank, before)):
         return []
-    begin = max((found.end() for found in re.finditer(";", _QUOTED.sub(_blank, before))), default=0)
+    begin = max((match.end() for match in re.finditer(";", _QUOTED.sub(_blank, before))), default=0)
     before = before[begin:]
     after = after.split(";")[0]
-    found = _WORD.search(before)
-    word = found[0] if found else ""
+    word_match = _WORD.search(before)
+    word = word_match[0] if word_match else ""
     head = before[: len(before) - len(word)]
-    known = {relation.name.lower(): relation for relation in relations}
-    place = _Completed(head, head + word + after, known, functions or {}, tuple(settings), tuple(queries), tuple(sinks))
+    relations_by_name = {relation.name.lower(): relation for relation in relations}
+    place = _Completed(
+        head, head + word + after, relations_by_name, functions or {}, tuple(settings), tuple(queries), tuple(sinks)
+    )
     return _unique(_all(place), word)
 
 
 def _all(place: "_Completed") -> list[Suggestion]:
-    """Return what may stand at a place, whatever it begins with."""
+    """Return all texts that fit at a place."""
     head = place.head
     if (points := re.search(r"[\w-]+(?:\.[\w-]+)*\.\Z", head)) and "OPTION_KEY" in _expected(head[: points.start()]):
-        # What has points in its name is completed from the last one on.
+        # A name with dots is completed from its last dot on.
         begun = points[0].lower()
         names = _options(head[: points.start()], place.settings)
         return [Suggestion(n.text[len(begun) :], n.meaning) for n in names if n.text.lower().startswith(begun)]
     if head.rstrip().endswith(".") and not head.rstrip()[:-1].rstrip().endswith(")"):
-        return _members(head, place.whole, place.known)
+        return _members(head, place.whole, place.relations)
     return _at(_expected(head), place)
 
 
@@ -124,13 +126,13 @@ def _expected(head: str) -> set[str]:
 
 
 def _unique(names: list[Suggestion], word: str) -> list[Suggestion]:
-    """Return those that begin with a word, each once."""
+    """Return the texts that begin with a word, each once."""
     unique = {name.text.lower(): name for name in reversed(names) if _fits(name.text, word)}
     return [name for name in dict.fromkeys(names) if unique.get(name.text.lower()) is name]
 
 
-def _blank(found: re.Match) -> str:
-    return " " * len(found[0])
+def _blank(match: re.Match) -> str:
+    return " " * len(match[0])
 
 
 def _fits(name: str, word: str) -> bool:
@@ -138,9 +140,9 @@ def _fits(name: str, word: str) -> bool:
 
 
 def _at(terminals: set[str], place: "_Completed") -> list[Suggestion]:
-    head, whole, known = place.head, place.whole, place.known
-    unwritten = (language().NO_KEYWORDS - _SPOKEN.keys()) | {"$END"}
-    keywords = [Suggestion(_SPOKEN.get(name, name)) for name in sorted(terminals - unwritten)]
+    head, whole, relations = place.head, place.whole, place.relations
+    unwritten = (language().NO_KEYWORDS - _KEYWORD_TEXTS.keys()) | {"$END"}
+    keywords = [Suggestion(_KEYWORD_TEXTS.get(name, name)) for name in sorted(terminals - unwritten)]
     last = re.findall(r"\w+", head.upper())[-1:]
     if _DESCRIBED_QUERY.search(head):
         return [Suggestion(name, "query") for name in place.queries]
@@ -148,7 +150,7 @@ def _at(terminals: set[str], place: "_Completed") -> list[Suggestion]:
         return [Suggestion(kind, "type") for kind in _TYPES]
     if "RELATION" in terminals:
         of_with = [Suggestion(name, "query of WITH") for name in _WITH.findall(head)]
-        return [*of_with, *_named(known.values()), *keywords]
+        return [*of_with, *_named(relations.values()), *keywords]
     if "PATTERN_TEXT" in terminals:
         return [Suggestion(name, "pattern variable") for name in _variables(whole)] + [Suggestion("PERMUTE(")]
     if "OPTION_KEY" in terminals:
@@ -156,21 +158,21 @@ def _at(terminals: set[str], place: "_Completed") -> list[Suggestion]:
     if words := continuation(head):
         return list(map(Suggestion, words))
     if "EXPRESSION" in terminals or "ORDERED" in terminals:
-        return _expression(head, whole, known, place.functions)
+        return _expression(head, whole, relations, place.functions)
     if "NAME" in terminals:
         return [*keywords, *_names(last, place)]
     if "SQL" in terminals:
         return _sql(terminals, last, keywords, place)
     if _in_match(head) and terminals & {"RPAR", "AS"}:
         if begins_expression(head):
-            return _expression(head, whole, known, place.functions)
+            return _expression(head, whole, relations, place.functions)
         return [*keywords, *map(Suggestion, COMPARISONS)]
     return keywords
 
 
 def _sql(terminals: set[str], last: list[str], keywords: list[Suggestion], place: "_Completed") -> list[Suggestion]:
-    """Return what may stand in plain SQL."""
-    head, whole, known = place.head, place.whole, place.known
+    """Return texts that fit in plain SQL."""
+    head, whole, relations = place.head, place.whole, place.relations
     if last == ["AS"] and "$END" in terminals:
         return []
     if not head.strip() or "$END" not in terminals:
@@ -179,7 +181,7 @@ def _sql(terminals: set[str], last: list[str], keywords: list[Suggestion], place
     words = list(map(Suggestion, fitting_words(head)))
     if not begins_expression(head):
         return [*words, *(keyword for keyword in keywords if keyword.text not in ("FROM", "JOIN") or words)]
-    columns = _columns(whole, known) or [_column(column) for name in known.values() for column in name.columns]
+    columns = _columns(whole, relations) or [_column(column) for name in relations.values() for column in name.columns]
     return [
         *_measures(whole),
         *columns,
@@ -189,7 +191,7 @@ def _sql(terminals: set[str], last: list[str], keywords: list[Suggestion], place
 
 
 def _names(last: list[str], place: "_Completed") -> list[Suggestion]:
-    """Return the names that may stand where the grammar takes one: of what is there, not of what is made."""
+    """Return the existing names that fit where the grammar expects a name; none for a new definition."""
     head, whole = place.head, place.whole
     if last == ["USING"]:
         return [Suggestion(name, "format") for name in formats(head)]
@@ -204,7 +206,7 @@ def _names(last: list[str], place: "_Completed") -> list[Suggestion]:
     if last == ["FOR"] or re.search(r"\bPRIMARY\s+KEY\s*\([^)]*\Z", head, re.IGNORECASE):
         return [Suggestion(name, "column") for name in _defined_columns(head)]
     if _NEW.match(head) and not _SINK_NAME.search(head):
-        return _named(place.known.values()) if re.search(r"\bBACKFILL\s+FROM\s+\Z", head, re.IGNORECASE) else []
+        return _named(place.relations.values()) if re.search(r"\bBACKFILL\s+FROM\s+\Z", head, re.IGNORECASE) else []
     if _SINK_NAME.search(head) and not (_NEW.match(head) and last == ["SINK"]):
         return [Suggestion(name, "sink") for name in place.sinks]
     if _QUERY_NAME.search(head):
@@ -212,7 +214,7 @@ def _names(last: list[str], place: "_Completed") -> list[Suggestion]:
     if not _NAMED_AFTER & set(last):
         return []
     kind = re.findall(r"\b(STREAM|TABLE|VIEW)\s+(?:IF\s+EXISTS\s+)?\Z", head, re.IGNORECASE)
-    return _named(each for each in place.known.values() if not kind or _is_kind(each, kind[0].upper()))
+    return _named(each for each in place.relations.values() if not kind or _is_kind(each, kind[0].upper()))
 
 
 def _is_kind(relation: Relation, kind: str) -> bool:
@@ -228,7 +230,7 @@ def _options(head: str, settings: Iterable[str]) -> list[Suggestion]:
 
 
 def _is_type(head: str) -> bool:
-    """Tell whether a type stands here in plain SQL: behind AS in CAST, or two colons."""
+    """Tell whether plain SQL expects a type here: after AS in CAST, or after two colons."""
     return bool(re.search(r"\bCAST\s*\((?:[^()]|\([^()]*\))*\bAS\s+\Z|::\s*\Z", head, re.IGNORECASE))
 
 
@@ -244,14 +246,16 @@ def _named(relations: Iterable[Relation]) -> list[Suggestion]:
     return [Suggestion(relation.name, "stream" if relation.streaming else "table or view") for relation in relations]
 
 
-def _expression(head: str, whole: str, known: Mapping[str, Relation], functions: Mapping[str, str]) -> list[Suggestion]:
-    """Return what an expression in a MATCH_RECOGNIZE may begin with, or one of a definition."""
-    found = _columns(whole, known)
+def _expression(
+    head: str, whole: str, relations: Mapping[str, Relation], functions: Mapping[str, str]
+) -> list[Suggestion]:
+    """Return texts that an expression in MATCH_RECOGNIZE, or in a definition, may begin with."""
+    suggestions = _columns(whole, relations)
     if re.search(r"\b(MEASURES|DEFINE)\b", head, re.IGNORECASE):
-        found = [Suggestion(f"{name}.", "pattern variable") for name in _variables(whole)] + found
-        found += [Suggestion(name, meaning) for name, meaning in _NAVIGATION.items()]
-    found = [Suggestion(name, "column") for name in _defined_columns(head)] + found
-    return [*found, *(Suggestion(f"{name}(", signature) for name, signature in functions.items())]
+        suggestions = [Suggestion(f"{name}.", "pattern variable") for name in _variables(whole)] + suggestions
+        suggestions += [Suggestion(name, meaning) for name, meaning in _NAVIGATION.items()]
+    suggestions = [Suggestion(name, "column") for name in _defined_columns(head)] + suggestions
+    return [*suggestions, *(Suggestion(f"{name}(", signature) for name, signature in functions.items())]
 
 
 def _defined_columns(head: str) -> list[str]:
@@ -268,37 +272,37 @@ def _measures(whole: str) -> list[Suggestion]:
     return [Suggestion(name, "measure") for name in names]
 
 
-def _relations(whole: str, known: Mapping[str, Relation]) -> list[tuple[Relation, str]]:
-    """Return the relations in FROM that are known, with their aliases in small letters."""
+def _relations(whole: str, relations: Mapping[str, Relation]) -> list[tuple[Relation, str]]:
+    """Return the known relations in FROM, with their aliases in lower case."""
     listed = _LISTED.findall(whole) if re.search(r"\bFROM\b", whole, re.IGNORECASE) else []
     named = [(name.strip("`").lower(), alias.lower()) for name, alias in (*_RELATION.findall(whole), *listed)]
-    return [(known[name], alias) for name, alias in named if name in known]
+    return [(relations[name], alias) for name, alias in named if name in relations]
 
 
-def _columns(whole: str, known: Mapping[str, Relation]) -> list[Suggestion]:
+def _columns(whole: str, relations: Mapping[str, Relation]) -> list[Suggestion]:
     """Return the columns of the relations in FROM, with their types."""
-    found = [_column(column) for relation, _ in _relations(whole, known) for column in relation.columns]
+    columns = [_column(column) for relation, _ in _relations(whole, relations) for column in relation.columns]
     windows = ("window_start", "window_end") if _WINDOW.search(whole) else ()
-    return [*(Suggestion(name, "of the window") for name in windows), *found]
+    return [*(Suggestion(name, "of the window") for name in windows), *columns]
 
 
 def _column(column: ColumnDefinition) -> Suggestion:
     return Suggestion(column.name, column.type.lower())
 
 
-def _members(head: str, whole: str, known: Mapping[str, Relation]) -> list[Suggestion]:
-    """Return the columns of what stands before a point: a relation, its alias, or a pattern variable."""
+def _members(head: str, whole: str, relations: Mapping[str, Relation]) -> list[Suggestion]:
+    """Return the columns of the name before a dot: a relation, its alias, or a pattern variable."""
     owner = re.findall(r"(\w+|`[^`]+`)\s*\.\s*\Z", head)
     if not owner:
         return []
     name = owner[0].strip("`").lower()
-    for relation, alias in _relations(whole, known):
+    for relation, alias in _relations(whole, relations):
         if name in (alias, relation.name.lower()):
             return [_column(column) for column in relation.columns]
     if name in map(str.lower, _variables(whole)) or _in_match(head):
-        return _columns(whole, known)
+        return _columns(whole, relations)
     if re.search(rf"\)\s*(?:AS\s+)?{re.escape(name)}\b", whole, re.IGNORECASE) and (measures := _measures(whole)):
-        return [*measures, *_columns(whole, known)]
+        return [*measures, *_columns(whole, relations)]
     return []
 
 

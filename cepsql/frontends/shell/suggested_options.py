@@ -1,4 +1,4 @@
-"""The formats and options that completion offers, by the statement that they stand in."""
+"""The formats and options that completion offers, by statement."""
 
 import re
 
@@ -37,7 +37,7 @@ QUERY_OPTIONS = (
 
 
 def formats(head: str) -> tuple[str, ...]:
-    """Return the formats that may stand behind USING at the end of a text.
+    """Return the formats that fit after USING at the end of a text.
 
     >>> formats("CREATE SINK s USING ")[:2]
     ('postgresql', 'sqlite')
@@ -48,13 +48,13 @@ def formats(head: str) -> tuple[str, ...]:
 
 
 def option_names(head: str) -> tuple[str, ...]:
-    """Return the names of the options that may stand at the end of a text.
+    """Return the names of the options that fit at the end of a text.
 
     >>> option_names("CREATE QUERY q OPTIONS (")[:2]
     ('trigger', 'start')
     """
-    if given := re.findall(r"\b(?:USING|FORMAT)\s+(\w+)", head, re.IGNORECASE):
-        return (SINK_OPTIONS if _is_sink(head) else SOURCE_OPTIONS).get(given[-1].lower(), ())
+    if format_names := re.findall(r"\b(?:USING|FORMAT)\s+(\w+)", head, re.IGNORECASE):
+        return (SINK_OPTIONS if _is_sink(head) else SOURCE_OPTIONS).get(format_names[-1].lower(), ())
     return QUERY_OPTIONS if re.search(r"\bQUERY\b", head, re.IGNORECASE) else ()
 
 

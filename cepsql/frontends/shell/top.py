@@ -21,11 +21,11 @@ _COLUMNS = [
     ("restarts", "bigint"),
 ]  # fmt: skip
 _LESS = ("restarts", "kept rows", "late", "read", "lately")
-"""Columns that a narrow screen leaves out, the first one first: a table says more of several queries than lists do."""
+"""Columns that a narrow screen leaves out, in this order, because a table compares queries better than lists."""
 
 
 def top(states: Callable[[], Mapping[str, QueryState]], console: Console) -> None:
-    """Show how the queries do until Ctrl-C, and leave the last table on the screen; where it cannot refresh, once."""
+    """Show the state of the queries until Ctrl-C, and leave the last table on the screen; without a terminal, once."""
     rates: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_KEPT))
     lines = _lines(states(), rates, console)
     try:
@@ -57,13 +57,13 @@ def _lines(states: Mapping[str, QueryState], rates: Mapping[str, deque[float]], 
     columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)]
     room = None if console.columns is None else console.columns - KEPT_FREE
     table = _fitting(pa.table(columns, [name for name, _ in _COLUMNS]), room)
-    kept = [column for column in _COLUMNS if column[0] in table.column_names]
-    form = renderer("table", kept, "UTC", table, room)
+    shown_columns = [column for column in _COLUMNS if column[0] in table.column_names]
+    form = renderer("table", shown_columns, "UTC", table, room)
     return [*form.header, *form.rows(table)]
 
 
 def _fitting(table: pa.Table, room: int | None) -> pa.Table:
-    """Leave columns out until a line has so many cells."""
+    """Leave columns out until a line fits."""
     kinds = dict(_COLUMNS)
     for name in _LESS:
         widths = data_widths([ShownColumn(column, kinds[column]) for column in table.column_names], table, "UTC")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test(argv: Sequence[str]) -> int:
-    """Run the tests named in `argv`; write for each whether it holds, and what differs; return the exit code."""
+    """Run the tests named in `argv`; print for each whether it passes, and the differences; return the exit code."""
     options = Parser(
         prog="cepsql test",
         description="Run tests of streams: SQL, rows in and rows expected, batch by batch. Each test runs twice, "
@@ -23,7 +23,7 @@ def test(argv: Sequence[str]) -> int:
     options.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a test, or a folder of tests (*.test)")
     options.add_argument("--update", action="store_true", help="write the rows that come out as the expected ones")
     chosen = options.parse_args(argv)
-    files = [path for given in chosen.files for path in (sorted(given.glob("*.test")) if given.is_dir() else [given])]
+    files = [path for place in chosen.files for path in (sorted(place.glob("*.test")) if place.is_dir() else [place])]
     if missing := [str(path) for path in [*chosen.files, *files] if not path.exists()]:
         options.error(f"there is no file {missing[0]}")
 
@@ -60,7 +60,7 @@ def _run(path: Path, update: bool, engine) -> Iterator[str]:
 
 
 def _differences(test: "StreamScript", seen: list[list[str]], how: str) -> Iterator[str]:
-    """Yield what differs between the rows expected and those that came, step by step."""
+    """Yield the differences between the expected and the actual rows, step by step."""
     for number, (step, rows) in enumerate(zip(test.steps, seen, strict=True), 1):
         if rows != step.expected:
             place = f"batch {number}" if step.name == "batch" else step.name

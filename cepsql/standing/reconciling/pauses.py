@@ -1,4 +1,4 @@
-"""How long a query that failed waits before it is started again."""
+"""The pauses before a failed query is started again."""
 
 SHORTEST, LONGEST = 1.0, 60.0
 

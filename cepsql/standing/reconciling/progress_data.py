@@ -1,4 +1,4 @@
-"""The progress of a query as data that the catalog keeps."""
+"""The progress of a query as data of the catalog."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -7,16 +7,16 @@ if TYPE_CHECKING:
     from cepsql.spark.checkpoint.progress import Progress
 
 SINCE_START = ("seconds", "sink_retries", "refresh_failures", "late_alerts")
-"""What a standing query counts from its start on; the catalog adds it up over all starts."""
+"""Counts of a standing query since its start, which the catalog adds up over all starts."""
 
 
 def progress_data(progress: "Progress") -> dict:
-    """Return progress as data that JSON can hold; times are in microseconds."""
+    """Return progress as JSON data; times are in microseconds."""
     return asdict(progress)
 
 
 def added(before: dict, progress: dict) -> dict:
-    """Return progress with what was counted before its query was started last, and its checkpoint does not know.
+    """Return progress with the counts before the last start of its query that its checkpoint does not have.
 
     >>> none = dict.fromkeys(SINCE_START, 0)
     >>> both = added(none | {"matches": 5, "seconds": 2.5}, none | {"matches": 6, "seconds": 0.5})

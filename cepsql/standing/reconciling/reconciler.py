@@ -1,4 +1,4 @@
-"""Makes queries do what is desired of them: starts, stops and restarts those that this process owns."""
+"""Brings queries to their desired state: starts, stops and restarts those that this process owns."""
 
 import logging
 import threading
@@ -35,22 +35,22 @@ from cepsql.standing.reconciling.starts import Start, Starts
 LOG = logging.getLogger("cepsql.standing")
 
 _STEADY_SECONDS = 60.0
-"""A query that ran for so long has got over its earlier failures."""
+"""A query that has run this long has recovered from its earlier failures."""
 
 _REMEMBERED_SECONDS = 10.0
-"""How often progress goes into the history."""
+"""How often progress is added to the history."""
 
 _STARTING_SECONDS = 10.0
-"""How long queries are started in one go: one that cannot reach its input takes long, and others are to be steered."""
+"""How long one round may start queries: one that cannot reach its input takes long, and others need attention."""
 
 _SPARKS = ("py4j", "pyspark")
-"""The packages whose exceptions may tell that Java has ended."""
+"""The packages whose exceptions may mean that Java has ended."""
 
 _JAVA_SECONDS = 5.0
-"""How long a Java process that answers no more may take to its end."""
+"""How long a Java process that does not answer may take to end."""
 
 BATCH_SECONDS = 60.0
-"""How long a query that is to stop may take for the batch that it is at."""
+"""How long a query that is to stop may take for its current batch."""
 
 
 class RunningQuery(Protocol):
@@ -82,11 +82,11 @@ Starter = Callable[[RegisteredQuery, Lease], RunningQuery]
 class _Owned:
     """A query that this process owns: running, or waiting to be started again.
 
-    entered: the state that the catalog has of it since its last start, None before it knows that it runs.
+    entered: its state in the catalog since its last start, None before the catalog knows that it runs.
     failing: it has failed, and no batch has succeeded since.
-    begun:   how many batches there were when it was started last.
+    begun:   how many batches there were at its last start.
     restarts, error: how often it was started again, and its last error, under any owner.
-    suspect: Java ended during its last micro-batch, which has not been done since.
+    suspect: Java ended during its last micro-batch, which has not succeeded since.
     """
 
     lease: Lease
@@ -109,7 +109,7 @@ class _Owned:
 
 @dataclass(frozen=True)
 class QueryHealth:
-    """How a query does: its state, why it is failing or waiting, how often it was started again, its last error."""
+    """The health of a query: its state, why it is failing or waiting, how often it was restarted, its last error."""
 
     state: str
     reason: str | None
@@ -128,10 +128,10 @@ class Reconciler:
     """The queries that this process owns.
 
     owner:  the name of this process.
-    adopts: take over every query that shall run and that nobody runs; otherwise only those given to `take`, also after
-            their leases have ended.
-    abreast: how many queries are started side by side at most, for which `start` is called in as many threads; with
-             one, it is called in the thread that looks after all queries.
+    adopts: take over every query that is to run and that no process runs; otherwise only those passed to `take`, even
+            after their leases have ended.
+    abreast: how many queries are started at once at most, by calling `start` in as many threads; with one, `start` is
+             called in the thread of the reconciler.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Reconciler:
         self._starts = Starts(abreast) if abreast > 1 else None
         self._renewal = Renewal(states.leases, self._lost)
         self._owned: dict[str, _Owned] = {}
-        # Queries whose leases have ended while the catalog was away, until they are owned again.
+        # Queries whose leases ended while the catalog was away, until they are owned again.
         self._left: set[str] = set()
         self._lock, self._closed = threading.RLock(), threading.Event()
         self._go, self._begun = time.monotonic(), 0
@@ -162,13 +162,13 @@ class Reconciler:
 
     @property
     def renewal(self) -> Renewal:
-        """What keeps the leases of this process."""
+        """The renewal of the leases of this process."""
         return self._renewal
 
     def take(self, name: str) -> bool:
-        """Start a query here; False if another process owns it.
+        """Start a query here; return False if another process owns it.
 
-        Raises the error that it cannot be started with, after which nothing more is desired of it.
+        Raises the error of a failed start, after which the query is not to run.
         """
         with self._lock:
             if self._starts is not None:
@@ -180,7 +180,7 @@ class Reconciler:
                 return False
             try:
                 if before is not None:
-                    # It has been started again since this was asked for.
+                    # It has been started again in the meantime.
                     self._stop(before, BATCH_SECONDS)
                 owned.failing = state is not None and self._was_failing(state)
                 self._run(name.lower(), owned, asked=True)
@@ -196,7 +196,7 @@ class Reconciler:
             return True
 
     def conditions(self) -> dict[str, QueryHealth]:
-        """Return how the queries of this process do, by name in lower case, without asking the catalog."""
+        """Return the health of the queries of this process, by name in lower case, without asking the catalog."""
         return {name: _condition(owned) for name, owned in list(self._owned.items())}
 
     def run(self, every: float = 1.0) -> None:
@@ -209,18 +209,18 @@ class Reconciler:
             except OperationalError as error:
                 outage.goes_on(error)
             except Exception as failure:
-                # A defect that shows in one query must not leave the others without anybody who looks after them.
+                # A defect that one query triggers must not stop the reconciler of the others.
                 LOG.exception("cepsql failed: %s", failure)
 
     def tick(self) -> None:
-        """Look once what is desired, and do it.
+        """Bring the queries to their desired state once.
 
         Raises OperationalError if the catalog cannot be reached.
         """
         with self._lock:
             if self._closed.is_set():
                 return
-            # What is being started now may be done, or known in the catalog, in the middle of this.
+            # Queries that are being started may finish, or appear in the catalog, in the middle of this.
             starting = self._starts.withdraw() if self._starts is not None else frozenset()
             owned_now = [(name, owned) for name, owned in list(self._owned.items()) if name not in starting]
             states = self.states.all()
@@ -232,7 +232,7 @@ class Reconciler:
             self._start_all(states if self._adopts() else left, waiting)
 
     def close(self, patience: float = BATCH_SECONDS) -> None:
-        """Stop the queries of this process, each after its batch, and give them back for others to run."""
+        """Stop the queries of this process, each after its batch, and release them for other processes."""
         self._closed.set()
         with self._lock:
             if self._starts is not None:
@@ -260,7 +260,7 @@ class Reconciler:
     # One query
 
     def _start_all(self, states: Mapping[str, QueryState], waiting: list[tuple[str, _Owned]]) -> None:
-        """Take over what nobody runs, of which the last wish comes first, then start what has failed before.
+        """Take over queries that no process runs, the latest request first, then start failed ones again.
 
         Raises OperationalError if the catalog cannot be reached.
         """
@@ -274,7 +274,7 @@ class Reconciler:
             Start(name, partial(self._try, name, owned, restarted=True), owned.suspect)
             for name, owned in sorted(due, key=lambda one: one[1].retry_at)
         ]
-        # With two suspects nobody could tell which one ends Java.
+        # With two suspects it would be unknown which one ends Java.
         trial = self._running_suspect() is None and not (self._starts is not None and self._starts.has_suspect)
         first = next((start for start in starts if start.suspect), None)
         starts = [start for start in starts if not start.suspect or (trial and start is first)]
@@ -286,11 +286,11 @@ class Reconciler:
                 start.call()
 
     def _is_free(self, name: str, state: QueryState) -> bool:
-        """Tell whether a query shall run, and nobody runs it."""
+        """Tell whether a query is to run, and no process runs it."""
         return name not in self._owned and state.desired == RUNNING and state.epoch is None
 
     def _left_of(self, states: Mapping[str, QueryState]) -> dict[str, QueryState]:
-        """Return those of the queries that this process had to leave which are still its own to run."""
+        """Return the queries that this process had to leave and may still run."""
         own = {name: state for name, state in states.items() if state.epoch is None or state.owner == self.owner}
         self._left &= {name for name, state in own.items() if state.desired == RUNNING}
         return {name: replace(own[name], epoch=None) for name in self._left}
@@ -306,8 +306,8 @@ class Reconciler:
             self._try(name, owned, restarted=state.state == LOST, asked=state.desired_since > state.state_since)
 
     def _was_failing(self, state: QueryState) -> bool:
-        """Tell whether no batch has succeeded since a query failed, under whatever owner; one that was paused or
-        stopped since then, as was desired, begins anew."""
+        """Tell whether no batch has succeeded since a query failed, under any owner; a query that was paused or stopped
+        on request since then starts over."""
         failed = state.error_at
         if failed is None:
             return False
@@ -329,12 +329,12 @@ class Reconciler:
         return owned
 
     def _steer(self, name: str, owned: _Owned, state: QueryState | None) -> bool:
-        """Bring a query of this process to what is desired of it; tell whether it waits for its next start."""
+        """Bring a query of this process to its desired state; return whether it waits for its next start."""
         if state is None or state.epoch != owned.lease.epoch:
             self._leave(name, owned)
             self._adopt(name, state)
         elif not self._renewal.holds(owned.lease):
-            # Its end was told, and stopped the query, before it has come in the catalog.
+            # The end of the lease has stopped the query before it is visible in the catalog.
             self._leave(name, owned)
             self._adopt(name, replace(state, epoch=None))
         elif state.desired != RUNNING:
@@ -344,7 +344,7 @@ class Reconciler:
             owned.restarts_asked = state.restarts_asked
             self._begin_anew(name, owned)
         elif owned.failing and state.desired_since > state.state_since:
-            # START QUERY: whoever says it has seen to the cause.
+            # START QUERY: the user has removed the cause.
             self._begin_anew(name, owned)
         elif owned.running is None:
             return True
@@ -353,17 +353,17 @@ class Reconciler:
         return False
 
     def _begin_anew(self, name: str, owned: _Owned) -> None:
-        """Start a query at once, if it does not run; if it fails again, the pauses are the shortest."""
+        """Start a query at once, if it does not run; if it fails again, its pauses start from the shortest."""
         owned.failures = 0
         if owned.running is None:
             self._try(name, owned, asked=True)
         else:
-            # Whoever waits for an answer sees that it was asked for.
+            # A process that waits for an answer sees a new state.
             owned.entered = None
             self._follow(name, owned)
 
     def _follow(self, name: str, owned: _Owned) -> None:
-        """Record how a query that shall run does."""
+        """Record the state of a query that is to run."""
         assert owned.running is not None
         status = owned.running.status
         if owned.suspect and owned.running.progress.batches > owned.begun:
@@ -375,7 +375,7 @@ class Reconciler:
             error = owned.running.error or InternalError("the query ended without saying why")
             self._failed(name, owned, error)
         elif status == "stopped":
-            # For what is no longer desired, such as a pause that could not be recorded.
+            # For a request that is no longer desired, such as a pause that could not be recorded.
             self._keep_counts(owned)
             owned.running = None
             self._try(name, owned)
@@ -393,7 +393,7 @@ class Reconciler:
             self._failed(name, owned, error)
 
     def _run(self, name: str, owned: _Owned, restarted: bool = False, asked: bool = False) -> None:
-        """Start a query. Who asked for it waits for a state that comes after its start."""
+        """Start a query. The process that asked for it waits for a state after its start."""
         query = self.catalog.query(name)
         owned.id = query.id
         again = owned.failing and not asked
@@ -411,7 +411,7 @@ class Reconciler:
             LOG.warning("query %s runs, which the catalog does not know yet: %s", name, error.message)
 
     def _enter_condition(self, name: str, owned: _Owned) -> None:
-        """Record whether a query that runs does its work, waits, or has not got over its last failure."""
+        """Record whether a query runs, waits, or has not recovered from its last failure."""
         assert owned.running is not None
         progress = owned.running.progress
         if owned.failing and self._has_recovered(owned, progress.batches):
@@ -427,27 +427,27 @@ class Reconciler:
         owned.entered = state
 
     def _has_recovered(self, owned: _Owned, batches: int) -> bool:
-        """Tell whether a batch has succeeded since the last start, or there has been none to do for long."""
+        """Tell whether a batch has succeeded since the last start, or the query has been idle for long."""
         assert owned.running is not None
         steady = time.monotonic() - owned.started >= _STEADY_SECONDS
         return batches > owned.begun or (steady and owned.running.idle)
 
     def _enter_begun(self, owned: _Owned, state: str) -> None:
-        """Let the catalog know that the query has a checkpoint, before its first batch is reported.
+        """Record that the query has a checkpoint, before its first batch is reported.
 
-        Where that is away at the next start, another one must not be begun.
+        If the checkpoint is away at the next start, the query must not start with a new one.
         """
         if owned.before.get("id") != owned.id:
-            # All other counts are those of the checkpoint that it had before.
+            # All other counts are those of its earlier checkpoint.
             since_start = {name: owned.before[name] for name in SINCE_START if name in owned.before}
             self.states.report(owned.lease, state, since_start | {"id": owned.id}, remember=False)
 
     def _has_time(self) -> bool:
-        """Tell whether one more query may be started in this go, if it is not asked for just now."""
+        """Tell whether this round may start one more query, if it is not an explicit request."""
         return not self._begun or time.monotonic() - self._go <= _STARTING_SECONDS
 
     def _started(self, query: RegisteredQuery, lease: Lease) -> RunningQuery:
-        """Start a query; what is no error of ours is a defect, which must not end the others."""
+        """Start a query; any exception but an Error is a defect, which must not stop other queries."""
         self._begun += 1
         token = QUERY.set(query.name.lower())
         try:
@@ -464,24 +464,26 @@ class Reconciler:
             QUERY.reset(token)
 
     def _running_suspect(self) -> str | None:
-        """Return the query that is suspected of ending Java and runs again, of which there is one at a time."""
+        """Return the query that is suspected of ending Java and runs again; there is at most one at a time."""
         running = (name for name, owned in self._owned.items() if owned.suspect and owned.running is not None)
         return next(running, None)
 
     def _ended_java(self, name: str, owned: _Owned, error: Error) -> bool:
-        """Tell whether a query has ended Java twice: the second time while no other suspect ran. After the first time
-        it is a suspect."""
+        """Tell whether a query has ended Java twice, the second time while no other suspect ran.
+
+        After the first time, it is a suspect.
+        """
         if not isinstance(error, JavaEndedError) or owned.running is None or not owned.running.failed_in_batch:
             return False
         if self._on_trial == name:
             return True
         trial = self._owned.get(self._on_trial or "")
-        # What was in a batch while a suspect ran is not to blame, unless that was not in one.
+        # A query is not to blame if a suspect was in a batch, too.
         owned.suspect = owned.suspect or trial is None or not trial.suspect
         return False
 
     def _set_aside(self, name: str, owned: _Owned, error: Error) -> None:
-        """Desire nothing more of a query that ends Java, and with it the others, again and again."""
+        """Stop for good a query that has ended Java, and so the other queries, twice."""
         said = f"the query was stopped, for Java has ended twice during the same micro-batch of it: {error.message}"
         self._keep_counts(owned)
         owned.running = None
@@ -559,7 +561,7 @@ class Reconciler:
         owned.remembered = now if remember else owned.remembered
 
     def _keep_counts(self, owned: _Owned) -> None:
-        """Let what is counted from each start anew go on from what was counted."""
+        """Carry the counts since the start over to the next start."""
         if owned.running is not None:
             progress = progress_data(owned.running.progress)
             if progress["batches"]:
@@ -567,7 +569,7 @@ class Reconciler:
 
 
 def _java_ended(failure: Exception) -> Error | None:
-    """Return what is said of a failure of Spark's, such as one of the connection to a Java that has ended."""
+    """Return the error for a failure of Spark if Java has ended, else None."""
     if not isinstance(failure, OSError | EOFError) and type(failure).__module__.partition(".")[0] not in _SPARKS:
         return None
     from cepsql.spark.jvm.gateway import java_ended

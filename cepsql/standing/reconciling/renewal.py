@@ -1,5 +1,5 @@
-"""Leases of this process are renewed in a thread of their own, which nothing else keeps waiting; another one sees when
-they end, also while the catalog keeps the first one waiting."""
+"""Renewal of the leases of this process in a thread of its own; another thread notices when they end, even while the
+catalog blocks the first one."""
 
 import threading
 import time
@@ -10,14 +10,14 @@ from cepsql.errors import Error
 
 
 class Renewal:
-    """Renews leases; one that is lost, or could not be renewed while it lasted, is handed to `lost`, once.
+    """Renews leases; one that is lost, or could not be renewed in time, is passed to `lost`, once.
 
     lost: called in a thread of the renewal.
     """
 
     def __init__(self, leases: Leases, lost: Callable[[Lease], None]):
         self._leases, self._lost = leases, lost
-        # Until when each lease lasts at least, by this process's own clock.
+        # The time until which each lease lasts at least, by the monotonic clock.
         self._until: dict[Lease, float] = {}
         self._lock, self._closed = threading.Lock(), threading.Event()
         self._threads: list[threading.Thread] = []
@@ -42,12 +42,12 @@ class Renewal:
         self._leases.release(lease)
 
     def holds(self, lease: Lease) -> bool:
-        """Tell whether a lease is still this process's."""
+        """Tell whether this process still holds a lease."""
         with self._lock:
             return self._until.get(lease, 0.0) > time.monotonic()
 
     def close(self) -> None:
-        """Renew nothing any more."""
+        """Stop the renewal."""
         self._closed.set()
         for thread in self._threads:
             if thread is not threading.current_thread():
@@ -72,8 +72,7 @@ class Renewal:
         self._end(lost)
 
     def _watch(self) -> None:
-        """End leases that were not renewed in time: the catalog is away, or another process can reach it and this one
-        cannot."""
+        """End leases that were not renewed in time, because this process cannot reach the catalog."""
         while not self._closed.wait(self._leases.seconds / 10):
             now = time.monotonic()
             with self._lock:
@@ -83,6 +82,6 @@ class Renewal:
     def _end(self, leases: list[Lease]) -> None:
         for lease in leases:
             with self._lock:
-                known = self._until.pop(lease, None)
-            if known is not None:
+                until = self._until.pop(lease, None)
+            if until is not None:
                 self._lost(lease)

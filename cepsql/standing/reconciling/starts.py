@@ -1,4 +1,4 @@
-"""Starts of queries in threads of their own, some side by side, while others are looked after."""
+"""Starts of queries in threads of their own, several at once, while the reconciler looks after other queries."""
 
 import logging
 import threading
@@ -26,7 +26,7 @@ class Start:
 
 
 class Starts:
-    """Starts of which so many run at once; the others wait, and can be withdrawn."""
+    """Starts, of which at most `abreast` run at once; the others wait, and can be withdrawn."""
 
     def __init__(self, abreast: int):
         self._abreast = abreast
@@ -46,7 +46,7 @@ class Starts:
             return any(start.suspect for start in self._running.values())
 
     def offer(self, starts: Iterable[Start]) -> None:
-        """Let starts wait for their turn, in their order, in place of those that wait."""
+        """Queue starts, in their order, in place of those that wait."""
         with self._changed:
             self._waiting = deque(start for start in starts if start.name not in self._running)
             for _ in range(min(self._abreast - self._threads, len(self._waiting))):
@@ -54,13 +54,13 @@ class Starts:
                 threading.Thread(target=self._work, name="cepsql-start", daemon=True).start()
 
     def withdraw(self) -> frozenset[str]:
-        """Let nothing more begin until starts are offered again; return the names of the queries being started now."""
+        """Remove all waiting starts; return the names of the queries that are being started now."""
         with self._changed:
             self._waiting.clear()
             return frozenset(self._running)
 
     def wait(self, name: str | None = None) -> None:
-        """Wait for the end of the start of a query, or of all that run; call it when nothing waits."""
+        """Wait for the running start of a query, or for all of them; call it when no start waits."""
         with self._changed:
             self._changed.wait_for(lambda: not self._running if name is None else name not in self._running)
 
@@ -69,7 +69,7 @@ class Starts:
             try:
                 start.call()
             except OperationalError as error:
-                # The catalog is away, which whoever looks after the queries tells.
+                # The catalog is away, which the reconciler reports.
                 LOG.debug("query %s: %s", start.name, error.message)
             except Exception as failure:
                 LOG.exception("cepsql failed: %s", failure, extra={"query": start.name})

@@ -65,13 +65,13 @@ def test_files_of_others_are_left_alone(tmp_path, capsys):
 def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
     monkeypatch.setattr(play, "connect", lambda **_: connect(spark))
     assert play.main(["--quick", "--all"]) == 0
-    told = capsys.readouterr().out
+    out = capsys.readouterr().out
     rows = [row for kind, row in read(replay.folder) if kind == "used"]
     counts = (
         f"10,000 rows read in .* batches, {replay.late} late, {replay.malformed} malformed, {replay.cancelled} without"
     )
-    whole = re.sub(r"\n +", " ", told)
-    words = " ".join(told.split())
+    whole = re.sub(r"\n +", " ", out)
+    words = " ".join(out.split())
     assert len(re.findall(counts, whole)) == 2
     growing = growing_delays(rows)
     assert growing and f"; {len(growing)} matches, 0 timeouts" in whole
@@ -82,28 +82,28 @@ def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
     assert quiet and f"; {back} matches, {len(quiet)} timeouts" in whole
     for tailnum, departed in quiet:
         assert re.search(
-            rf"{departed:%b} {departed.day}: {tailnum} left .* at {departed:%H:%M},", " ".join(told.split())
+            rf"{departed:%b} {departed.day}: {tailnum} left .* at {departed:%H:%M},", " ".join(out.split())
         )
     statements = [scene.query for scene in SCENES]
-    assert all(f"   {line}" in told.splitlines() for query in statements for line in f"{query};".splitlines())
-    assert told.count("EXPLAIN MATCH shows:") == 1 and f"key: tailnum = {GROWING_DELAY.explained}\n" in told
-    assert "best attempt: 2 rows taken, then WITHIN ended it" in told
-    assert "cepsql demo --shell" in told
+    assert all(f"   {line}" in out.splitlines() for query in statements for line in f"{query};".splitlines())
+    assert out.count("EXPLAIN MATCH shows:") == 1 and f"key: tailnum = {GROWING_DELAY.explained}\n" in out
+    assert "best attempt: 2 rows taken, then WITHIN ended it" in out
+    assert "cepsql demo --shell" in out
     hours = hourly_means([row for kind, row in read(replay.folder) if kind in ("used", "late")])
-    assert f"{len(hours):,} hourly means" in told
+    assert f"{len(hours):,} hourly means" in out
 
 
 def test_matches_are_told_as_they_are_found(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "104")
-    told = play._FirstRows(SCENES[1], most=2)
+    first_rows = play._FirstRows(SCENES[1], most=2)
     late = {"tailnum": "N1", "origin": "JFK", "dest": "SFO", "delay": 300}
-    told.add([late | {"departed": datetime(2013, 1, 3)}, late | {"departed": datetime(2013, 1, 2)}])
+    first_rows.add([late | {"departed": datetime(2013, 1, 3)}, late | {"departed": datetime(2013, 1, 2)}])
     first = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0].strip() for line in first] == ["Jan 2", "Jan 3"]
-    told.add([late | {"departed": datetime(2013, 1, 1)}])
-    told.end()
+    first_rows.add([late | {"departed": datetime(2013, 1, 1)}])
+    first_rows.end()
     assert capsys.readouterr().out == "   ... and 1 more\n"
-    assert len(told.rows) == 3
+    assert len(first_rows.rows) == 3
 
 
 def test_the_shell_over_the_flights_needs_a_terminal(capsys):
@@ -130,25 +130,25 @@ def read(folder):
 
 def by_aircraft(rows):
     """Return the departures (time, delay) of each aircraft in order."""
-    found = defaultdict(list)
+    legs_by_tailnum = defaultdict(list)
     for row in rows:
-        found[row["tailnum"]].append((datetime.fromisoformat(row["departed"]), int(row["delay"])))
-    return {tailnum: sorted(legs) for tailnum, legs in found.items()}
+        legs_by_tailnum[row["tailnum"]].append((datetime.fromisoformat(row["departed"]), int(row["delay"])))
+    return {tailnum: sorted(legs) for tailnum, legs in legs_by_tailnum.items()}
 
 
 def growing_delays(rows):
     """Return (tailnum, first departure) of each match of flights_growing_delay.sql."""
-    found = []
+    growing = []
     for tailnum, legs in by_aircraft(rows).items():
         at = 0
         while at + 2 < len(legs):
             (t1, d1), (_, d2), (t3, d3) = legs[at : at + 3]
             if d1 >= 0 and d2 >= d1 + 30 and d3 >= d2 + 30 and t3 - t1 < timedelta(days=1):
-                found.append((tailnum, t1))
+                growing.append((tailnum, t1))
                 at += 3
             else:
                 at += 1
-    return found
+    return growing
 
 
 def gone_quiet(rows):
@@ -166,14 +166,14 @@ def gone_quiet(rows):
 
 def hourly_means(rows):
     """Return the airport-hours with at least five departures."""
-    found = defaultdict(int)
+    counts = defaultdict(int)
     for row in rows:
-        found[row["origin"], row["departed"][:13]] += 1
-    return [hour for hour, number in found.items() if number >= 5]
+        counts[row["origin"], row["departed"][:13]] += 1
+    return [hour for hour, number in counts.items() if number >= 5]
 
 
 def test_demo_breaks_its_text_between_words(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "40")
     play._tell(f"1. {SCENES[0].question}")
-    told = capsys.readouterr().out.splitlines()
-    assert max(map(len, told)) <= 40 and " ".join(told) == f"1. {SCENES[0].question}"
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40 and " ".join(lines) == f"1. {SCENES[0].question}"

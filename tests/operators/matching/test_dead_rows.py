@@ -65,13 +65,13 @@ measures = st.lists(st.one_of(rows_read, rows_read, counted, classified, st.just
 @st.composite
 def programs(draw):
     pattern = draw(patterns)
-    found = [draw(conditions), draw(gap_conditions), draw(conditions), draw(gap_conditions)]
+    drawn = [draw(conditions), draw(gap_conditions), draw(conditions), draw(gap_conditions)]
     within = draw(st.sampled_from([None, 2, 5]))
     skip = draw(st.sampled_from(["past last row", "past last row", "to next row", "to first", "to last"]))
     return MatchProgram(
         pattern=pattern,
         variables=NAMES,
-        conditions=tuple(found),
+        conditions=tuple(drawn),
         keys=(Column("k0", "key"),),
         time=Column("t", "ts"),
         order=(),
@@ -87,7 +87,7 @@ def programs(draw):
 
 @st.composite
 def batches(draw):
-    found = []
+    drawn = []
     for n in range(draw(st.integers(1, 3))):
         rows = st.fixed_dictionaries(
             {
@@ -99,8 +99,8 @@ def batches(draw):
                 "malformed": st.sampled_from([False] * 9 + [True]),
             }
         )
-        found.append(draw(st.lists(rows, max_size=9)))
-    return [*found, [{"t": END_OF_TIME, "bucket": 0}]]
+        drawn.append(draw(st.lists(rows, max_size=9)))
+    return [*drawn, [{"t": END_OF_TIME, "bucket": 0}]]
 
 
 def played(program, batches, delay, alive):

@@ -67,25 +67,27 @@ def chained(programs, delay, batches):
     stages = [Stage(first, (StageInput(delay),), ""), Stage(second, (StageInput(0, chained=True),), "")]
     states: list[bytes | None] = [None, None]
     for rows in batches:
-        found = advance(stages[0], states[0], packets(rows, 1).get(0, []))
+        advanced = advance(stages[0], states[0], packets(rows, 1).get(0, []))
         schema = pa.schema([f for f in INPUT_SCHEMA if f.name != "malformed"] + [("bound", pa.int64())])
-        matches = Adapt()(found.output).to_pylist() if found.output.num_rows else []
-        given = [row | {"bucket": 0, "bound": None} for row in matches]
-        if found.bound != BEGINNING:
-            reached = found.bound if found.bound == END_OF_TIME else found.bound - first.hold
-            given.append({"bound": reached, "bucket": 0})
-        blobs = [b for out in pack([pa.RecordBatch.from_pylist(given, schema)], 1) for b in out["packet"].to_pylist()]
+        matches = Adapt()(advanced.output).to_pylist() if advanced.output.num_rows else []
+        chained_rows = [row | {"bucket": 0, "bound": None} for row in matches]
+        if advanced.bound != BEGINNING:
+            reached = advanced.bound if advanced.bound == END_OF_TIME else advanced.bound - first.hold
+            chained_rows.append({"bound": reached, "bucket": 0})
+        blobs = [
+            b for out in pack([pa.RecordBatch.from_pylist(chained_rows, schema)], 1) for b in out["packet"].to_pylist()
+        ]
         then = advance(stages[1], states[1], blobs)
-        states = [found.state, then.state]
-        counters = {f"first_{name}": n for name, n in found.counts.counters.items()}
+        states = [advanced.state, then.state]
+        counters = {f"first_{name}": n for name, n in advanced.counts.counters.items()}
         counters |= {f"second_{name}": n for name, n in then.counts.counters.items()}
         rows_between = then.counts.rows
         for name in ("used", "late", "null_time"):
             counters[f"second_{name}"] = getattr(rows_between, name)
-        held, between = found.standing, then.standing
+        held, between = advanced.standing, then.standing
         deadlines = [held.deadline, None if between.deadline is None else between.deadline + first.hold]
         deadline = min((one for one in deadlines if one is not None), default=None)
-        yield bag(then.output), counters, found.bound, (held.rows + between.rows, held.open + between.open, deadline)
+        yield bag(then.output), counters, advanced.bound, (held.rows + between.rows, held.open + between.open, deadline)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

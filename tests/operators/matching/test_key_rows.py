@@ -37,19 +37,19 @@ def test_the_watermark_tells_rows_apart(batches, delay):
     for row in (row for tasks in batches for task in tasks for row in task):
         row |= {"k0": 1.0, "bucket": 0}
     packed = [[blob for task in tasks for blob in packets(task, 1).get(0, [])] for tasks in batches]
-    found = sort_batches(PROGRAM, (StageInput(delay),), packed, TIES)
+    key_rows = sort_batches(PROGRAM, (StageInput(delay),), packed, TIES)
     used, counts = by_hand(batches, delay)
     if counts.used + counts.late == 0:
-        assert found is None
+        assert key_rows is None
         return
     rows = [row for tasks in batches for task in tasks for row in task if not row["malformed"]]
     bound = max(row["t"] for row in rows if row["t"] is not None) - delay
     late = [row for row in rows if row["t"] is not None and not any(row is other for other in used)]
-    assert (found.bound, found.timeless) == (bound, counts.null_time)
-    assert shown(found.released) == in_order([row for row in used if row["t"] <= bound])
-    assert shown(found.waiting) == in_order([row for row in used if row["t"] > bound])
-    assert shown(found.late) == in_order(late)
-    assert (found.scan, found.number) == (0, 0)
+    assert (key_rows.bound, key_rows.timeless) == (bound, counts.null_time)
+    assert shown(key_rows.released) == in_order([row for row in used if row["t"] <= bound])
+    assert shown(key_rows.waiting) == in_order([row for row in used if row["t"] > bound])
+    assert shown(key_rows.late) == in_order(late)
+    assert (key_rows.scan, key_rows.number) == (0, 0)
 
 
 @settings(max_examples=examples(15))
@@ -66,15 +66,15 @@ def test_a_state_is_cut_down_to_a_key(batches, delay):
                 if cut is None:
                     assert held == waiting == []
                     continue
-                found = held_rows(PROGRAM, cut, one, TIES)
-                assert shown(found.released) == [(r["t"], r["o0"], r["v0"], r["m"]) for r in held]
-                assert shown(found.waiting) == in_order(waiting)
-                assert found.scan == sum(row["context"] for row in held)
-                assert found.number == sum(
+                rows_of_key = held_rows(PROGRAM, cut, one, TIES)
+                assert shown(rows_of_key.released) == [(r["t"], r["o0"], r["v0"], r["m"]) for r in held]
+                assert shown(rows_of_key.waiting) == in_order(waiting)
+                assert rows_of_key.scan == sum(row["context"] for row in held)
+                assert rows_of_key.number == sum(
                     row["number"] for row in rows_of(state.operator_state.sections.get("numbers"), key)
                 )
-                assert (found.late, found.bound, found.timeless) == (None, state.bound, 0)
-                assert not {"first", "context", "covered"} & set(found.released.column_names)
+                assert (rows_of_key.late, rows_of_key.bound, rows_of_key.timeless) == (None, state.bound, 0)
+                assert not {"first", "context", "covered"} & set(rows_of_key.released.column_names)
 
 
 def rows_of(table: pa.Table | None, key: float | None) -> list[dict]:

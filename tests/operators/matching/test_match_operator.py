@@ -41,8 +41,8 @@ def run(batches, delay: int, program=PROGRAM, function=pairs):
             states[bucket] = advanced.state
             outputs += bag(advanced.output)
             counts += advanced.counts.rows
-            found = advanced.counts.counters
-            assert found["matches"] + found["timeouts"] == advanced.output.num_rows
+            counters = advanced.counts.counters
+            assert counters["matches"] + counters["timeouts"] == advanced.output.num_rows
         yield outputs, counts, dict(states)
 
 

@@ -97,11 +97,11 @@ def words(pattern) -> set[str]:
         case Exclude(part):
             return words(part)
         case Repeat(part, low, high):
-            found, power = set(), {""}
+            all_words, power = set(), {""}
             for n in range(high + 1):
-                found |= power if n >= low else set()
+                all_words |= power if n >= low else set()
                 power = {x + y for x in power for y in words(part)}
-            return found
+            return all_words
     return {""}
 
 

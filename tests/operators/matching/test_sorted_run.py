@@ -37,11 +37,11 @@ def test_equals_one_pass(batches, size, chunk_rows):
         chunks.append(partitions.rows.num_rows)
         return pairs(program, partitions)
 
-    found = list(run_sorted(MatchOperator(PROGRAM, recorded), iter(cut), chunk_rows))
+    sorted_batches = list(run_sorted(MatchOperator(PROGRAM, recorded), iter(cut), chunk_rows))
     expected = one_pass([row for row in rows if row["t"] is not None])
-    assert (bag(pa.Table.from_batches(found)) if found else {}) == expected
+    assert (bag(pa.Table.from_batches(sorted_batches)) if sorted_batches else {}) == expected
     assert all(chunk >= chunk_rows for chunk in chunks[:-1])
-    assert all(batch.num_rows for batch in found)
+    assert all(batch.num_rows for batch in sorted_batches)
 
 
 def test_no_input_gives_no_output():

@@ -51,5 +51,5 @@ def test_stream(spark) -> None:
       PATTERN (A B) DEFINE B AS bool_or(CLASSIFIER() LIKE '%B') AND x > A.x)"""
     rows = [(f"2026-01-01 00:00:0{i}", x) for i, x in enumerate((1, 2, 3, 5))]
     played = play(sql, [rows[:1], rows[1:3], rows[3:]], restart=True, spark=spark)
-    found = [tuple(row) for batch in played for row in batch]
-    assert found == [(["A1", "B2"], 2, 2), (["A3", "B5"], 4, 2)]
+    output = [tuple(row) for batch in played for row in batch]
+    assert output == [(["A1", "B2"], 2, 2), (["A3", "B5"], 4, 2)]

@@ -67,7 +67,7 @@ def _stages(engine, select: str) -> int:
 
 
 def _batches(name: str) -> list[dict]:
-    chance, found = draws(name), []
+    chance, drawn = draws(name), []
     for number in range(4):
         second = 2 * number + chance.randint(0, 1)
         orders = [
@@ -80,8 +80,8 @@ def _batches(name: str) -> list[dict]:
         ]
         visits = [(chance.choice(["rome", "oslo", None]), chance.randint(1, 3)) for _ in range(2)]
         timed = [(*order[:3], f"2026-01-01 00:00:{order[3]:02d}") for order in orders]
-        found.append({"orders": timed, "cities": cities, "visits": visits})
-    return found
+        drawn.append({"orders": timed, "cities": cities, "visits": visits})
+    return drawn
 
 
 def _of(select: str, batches: list[dict]) -> list[dict]:
@@ -94,10 +94,10 @@ def _of(select: str, batches: list[dict]) -> list[dict]:
 
 def _played(select: str, one_task: str, restart, spark) -> list[Counter]:
     setting = f"SET 'cepsql.one_task' = '{one_task}';"
-    given = play(
+    played = play(
         f"{setting}{STREAMS}{select} EMIT CHANGES", _of(select, _batches(select)), restart=restart, spark=spark
     )
-    return [Counter(map(tuple, rows)) for rows in given]
+    return [Counter(map(tuple, rows)) for rows in played]
 
 
 @pytest.mark.parametrize("name", everyday(ONE | TWO, 2))
@@ -161,9 +161,9 @@ def test_a_checkpoint_with_more_sources_goes_on(spark, tmp_path, monkeypatch, fl
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "Checkpoint", partial(checkpoint.Checkpoint, **{flag: False}))
         assert run() == sources
-    kept = json.loads(plan.read_text())
-    assert kept.pop(flag) is False
-    plan.write_text(json.dumps(kept))
+    description = json.loads(plan.read_text())
+    assert description.pop(flag) is False
+    plan.write_text(json.dumps(description))
     (tmp_path / "left" / "2.csv").write_text("a,2\nb,1\n")
     assert run() == sources
     assert +rows == {("a", 2): 1, ("b", 2): 1}

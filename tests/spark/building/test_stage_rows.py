@@ -99,15 +99,15 @@ def by_spark(monkeypatch):
 
 def counting(monkeypatch, module, name):
     """Count how often a function gives something."""
-    asked, given = getattr(module, name), Counter()
+    asked, counts = getattr(module, name), Counter()
 
     def count(*arguments):
-        found = asked(*arguments)
-        given["times"] += found is not None
-        return found
+        returned = asked(*arguments)
+        counts["times"] += returned is not None
+        return returned
 
     monkeypatch.setattr(module, name, count)
-    return given
+    return counts
 
 
 def engine_of(spark, folder):
@@ -118,22 +118,22 @@ def engine_of(spark, folder):
 
 @pytest.mark.parametrize("name", everyday(QUERIES, 12))
 def test_rows_and_counts_are_the_same(spark, folder, name, monkeypatch):
-    session, found = in_mode(spark, True), []
+    session, outcomes = in_mode(spark, True), []
     session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     between, above, text = QUERIES[name]
     packets = counting(monkeypatch, cepsql.spark.staging.spark_stage, "packets_of")
     finished = counting(monkeypatch, cepsql.spark.building.build, "finished_rows")
     for _ in range(2):
         with engine_of(session, folder) as engine:
-            given: list[pa.Table] = []
-            standing = engine.sql(text).start(lambda rows, _, to=given: to.append(rows), drain=True)
+            tables: list[pa.Table] = []
+            standing = engine.sql(text).start(lambda rows, _, to=tables: to.append(rows), drain=True)
             standing.await_(120)
-            rows = pa.concat_tables(given)
+            rows = pa.concat_tables(tables)
             progress = standing.progress
             counts = [progress.rows_read, progress.rows_used, progress.rows_late, progress.rows_malformed]
-            found.append((sorted(map(str, rows.to_pylist())), rows.schema, counts, progress.rows_out))
+            outcomes.append((sorted(map(str, rows.to_pylist())), rows.schema, counts, progress.rows_out))
         by_spark(monkeypatch)
-    assert found[0] == found[1]
+    assert outcomes[0] == outcomes[1]
     assert (packets["times"], finished["times"]) == (between, above)
 
 
@@ -154,12 +154,12 @@ FILTERED = {
 
 @pytest.mark.parametrize("name", everyday(FILTERED, 8))
 def test_rows_of_joins_that_nobody_selects_are_left_out_at_once(spark, folder, name, monkeypatch):
-    known, text = FILTERED[name]
-    asked, given, found = cepsql.spark.building.build.with_filter, Counter(), []
+    expected_times, text = FILTERED[name]
+    asked, counts, outcomes = cepsql.spark.building.build.with_filter, Counter(), []
 
     def count(staged, query):
         filtered = asked(staged, query)
-        given["times"] += filtered is not staged
+        counts["times"] += filtered is not staged
         return filtered
 
     for filtered in (count, lambda staged, query: staged):
@@ -170,11 +170,11 @@ def test_rows_of_joins_that_nobody_selects_are_left_out_at_once(spark, folder, n
             standing.await_(120)
             progress = standing.progress
             rows = [str(row) for table in tables for row in table.to_pylist()]
-            found.append((sorted(rows), progress))
-    (rows, progress), (others, other) = found
+            outcomes.append((sorted(rows), progress))
+    (rows, progress), (others, other) = outcomes
     assert rows == others and rows
     assert (progress.rows_read, progress.rows_used, progress.rows_out) == (other.rows_read, other.rows_used, len(rows))
-    assert min(given["times"], 1) == known
+    assert min(counts["times"], 1) == expected_times
 
 
 @pytest.mark.parametrize("name", everyday(["computed over a pattern", "first ranks"]))

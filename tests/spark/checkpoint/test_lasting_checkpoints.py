@@ -36,20 +36,20 @@ def test_a_folder_that_is_there_keeps_its_mode(tmp_path):
 @pytest.fixture
 def done(monkeypatch) -> list[str]:
     """What was synchronized and renamed, in order."""
-    found: list[str] = []
+    calls: list[str] = []
     fsync, rename = os.fsync, os.replace
 
     def synchronized(handle):
-        found.append(os.readlink(f"/proc/self/fd/{handle}"))
+        calls.append(os.readlink(f"/proc/self/fd/{handle}"))
         fsync(handle)
 
     def renamed(source, target, **named):
-        found.append(f"-> {target}")
+        calls.append(f"-> {target}")
         rename(source, target, **named)
 
     monkeypatch.setattr(os, "fsync", synchronized)
     monkeypatch.setattr(os, "replace", renamed)
-    return found
+    return calls
 
 
 def test_a_record_is_on_the_disk_before_its_name_is(tmp_path, done):

@@ -17,10 +17,10 @@ FILE = '{{"path":"file:///in/{name}.csv","timestamp":{name},"batchId":{name}}}'
 @pytest.fixture
 def engine(spark, tmp_path):
     (tmp_path / "in").mkdir()
-    found = cepsql.connect(spark)
-    found.sql(f"""CREATE STREAM s (id INT, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING csv
+    connected = cepsql.connect(spark)
+    connected.sql(f"""CREATE STREAM s (id INT, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING csv
         OPTIONS (path '{tmp_path}/in', maxFilesPerTrigger '2')""")
-    return found
+    return connected
 
 
 def put(folder: Path, number: int, name: str = "") -> None:
@@ -45,17 +45,17 @@ MATCH = "SELECT id FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES A.id AS id PATTE
     ),
 )
 def test_a_name_like_a_pattern_is_refused_where_rows_would_come_twice(query, odd, engine, tmp_path):
-    found: list[int] = []
+    ids: list[int] = []
 
     def run(**options):
-        return engine.query(query).start(lambda rows, _: found.extend(rows["id"].to_pylist()), **options)
+        return engine.query(query).start(lambda rows, _: ids.extend(rows["id"].to_pylist()), **options)
 
     put(tmp_path, 0)
     put(tmp_path, 1, odd)
     with pytest.raises(OperationalError, match="a micro-batch has 2 files, and Spark takes the name of one") as caught:
         run(checkpoint=str(tmp_path / "c [1]"), drain=True).await_(600)
     assert str(tmp_path / "in" / odd) in caught.value.message
-    assert not found
+    assert not ids
     # Under another name it is read; what comes alone in a batch may be called anything.
     (tmp_path / "in" / odd).rename(tmp_path / "in" / "plain.csv")
     with run(checkpoint=str(tmp_path / "c [1]")) as standing:
@@ -63,7 +63,7 @@ def test_a_name_like_a_pattern_is_refused_where_rows_would_come_twice(query, odd
         put(tmp_path, 2, odd)
         standing.process_available()
     assert run(checkpoint=str(tmp_path / "c [1]"), drain=True).await_(600)
-    assert sorted(found) == [0, 1, 2]
+    assert sorted(ids) == [0, 1, 2]
 
 
 def test_progress_has_what_was_processed(engine, tmp_path):
@@ -121,11 +121,11 @@ def test_a_log_keeps_what_batches_have(tmp_path):
 
 
 def test_a_batch_is_not_done_again_without_a_file_that_it_had(engine, tmp_path):
-    found: list[int] = []
+    ids: list[int] = []
 
     def run() -> None:
         with engine.query(MATCH).start(
-            lambda rows, _: found.extend(rows["id"].to_pylist()), checkpoint=str(tmp_path / "c")
+            lambda rows, _: ids.extend(rows["id"].to_pylist()), checkpoint=str(tmp_path / "c")
         ) as standing:
             standing.process_available()
 
@@ -143,7 +143,7 @@ def test_a_batch_is_not_done_again_without_a_file_that_it_had(engine, tmp_path):
     (tmp_path / "2.csv").rename(tmp_path / "in" / "2.csv")
     put(tmp_path, 4)
     run()
-    assert found == [0, 1, 2, 3, 2, 3, 4]
+    assert ids == [0, 1, 2, 3, 2, 3, 4]
 
 
 def test_files_that_are_gone_before_their_first_batch_are_named(spark, tmp_path, caplog):

@@ -92,7 +92,7 @@ def test_a_clock_that_jumps_a_day_ahead_and_back_makes_no_row_late(spark, tmp_pa
     query = engine.query(
         "SELECT n FROM beats MATCH_RECOGNIZE (ORDER BY ts MEASURES A.n AS n PATTERN (A) DEFINE A AS true)"
     )
-    begin, step, found = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), [0], []
+    begin, step, numbers = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), [0], []
     monkeypatch.setattr(steady_clock, "_system", lambda: time.time_ns() // 1000 + step[0])
 
     def put(number, hours):
@@ -111,7 +111,7 @@ def test_a_clock_that_jumps_a_day_ahead_and_back_makes_no_row_late(spark, tmp_pa
         until(lambda: (running.progress.bound or 0) > before)
 
     put(1, 0)
-    with query.start(lambda rows, batch: found.extend(rows["n"].to_pylist())) as running:
+    with query.start(lambda rows, batch: numbers.extend(rows["n"].to_pylist())) as running:
         until(lambda: running.progress.rows_read == 1)
         watermark_moves()
         for step[0] in (DAY, 0):
@@ -119,4 +119,4 @@ def test_a_clock_that_jumps_a_day_ahead_and_back_makes_no_row_late(spark, tmp_pa
         put(2, 1)
         until(lambda: running.progress.rows_read == 2)
         assert running.progress.rows_late == 0
-    assert found == [1, 2]
+    assert numbers == [1, 2]

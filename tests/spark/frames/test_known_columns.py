@@ -41,10 +41,10 @@ def _types(fields) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("text", PASSED)
 def test_passed_columns_are_what_spark_finds(spark, text):
-    given = StructType.fromDDL(ROWS).fields
-    typed_frame(spark, given).createOrReplaceTempView("rows")
-    found = passed_columns(_parsed(text), given, scan_session(spark))
-    assert found is not None and _types(found) == _types(spark.sql(text).schema.fields)
+    fields = StructType.fromDDL(ROWS).fields
+    typed_frame(spark, fields).createOrReplaceTempView("rows")
+    columns = passed_columns(_parsed(text), fields, scan_session(spark))
+    assert columns is not None and _types(columns) == _types(spark.sql(text).schema.fields)
 
 
 @pytest.mark.parametrize("text", ASKED)
@@ -53,9 +53,9 @@ def test_of_what_is_computed_spark_is_asked(spark, text):
 
 
 @pytest.mark.parametrize(
-    ("kind", "known"), [("DECIMAL", "decimal(10,0)"), ("VARCHAR(3)", None), ("MAP<INT, INT>", None)]
+    ("kind", "expected"), [("DECIMAL", "decimal(10,0)"), ("VARCHAR(3)", None), ("MAP<INT, INT>", None)]
 )
-def test_the_declared_columns_of_a_source(spark, kind, known):
+def test_the_declared_columns_of_a_source(spark, kind, expected):
     source = Source("s", (ColumnDefinition("x", kind),), "csv")
-    found = declared_columns(source)
-    assert (None if found is None else _types(found)) == (None if known is None else [("x", known)])
+    columns = declared_columns(source)
+    assert (None if columns is None else _types(columns)) == (None if expected is None else [("x", expected)])

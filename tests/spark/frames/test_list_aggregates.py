@@ -42,11 +42,11 @@ def test_equal_to_group_by(spark):
     engine = connect(spark)
     engine.sql(ROWS)
     shown = ", ".join(f"{call} AS m{i}" for i, call in enumerate(calls()))
-    found = engine.sql(
+    query = engine.sql(
         f"SELECT * FROM readings MATCH_RECOGNIZE (PARTITION BY k ORDER BY n MEASURES {shown} PATTERN (A+)) ORDER BY k"
     ).df
-    columns = dict(zip(calls(), zip(*[row[1:] for row in found.collect()], strict=True), strict=True))
-    types = dict(zip(calls(), [field.dataType.simpleString() for field in found.schema][1:], strict=True))
+    columns = dict(zip(calls(), zip(*[row[1:] for row in query.collect()], strict=True), strict=True))
+    types = dict(zip(calls(), [field.dataType.simpleString() for field in query.schema][1:], strict=True))
     # One partition, so that collect_list and the like see the rows in order.
     engine.sql("SELECT * FROM readings").df.coalesce(1).createOrReplaceTempView("readings_in_order")
     # Spark 4.3 fails on a query that mixes DISTINCT with WITHIN GROUP.
@@ -62,13 +62,13 @@ def test_equal_to_group_by(spark):
 def test_no_rows_of_a_variable_and_unmatched_rows(spark):
     engine = connect(spark)
     engine.sql(ROWS)
-    found = engine.sql("""
+    rows = engine.sql("""
         SELECT k, l, c, d, e FROM readings MATCH_RECOGNIZE (PARTITION BY k ORDER BY n
           MEASURES collect_list(struct(B.x)) AS l, count(B.x, B.s) AS c, approx_top_k(B.s) AS d,
             coalesce(any_value(B.x), -1) AS e
           ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A B?) DEFINE A AS x > 2, B AS FALSE) ORDER BY k, n
     """).collect()
-    assert [tuple(row)[1:] for row in found] == [
+    assert [tuple(row)[1:] for row in rows] == [
         ([], 0, [], -1), (None, None, None, None), (None, None, None, None), ([], 0, [], -1), ([], 0, [], -1),
         (None, None, None, None), (None, None, None, None), (None, None, None, None),
     ]  # fmt: skip

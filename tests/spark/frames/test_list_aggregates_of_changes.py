@@ -30,9 +30,9 @@ def test_composed_aggregates_have_sparks_values(spark):
         around = node.parent if isinstance(node.parent, exp.Filter) else node
         around.replace(exp.func("array_sort", around.copy()))
     spark_own, of_lists = (spark.sql(f"WITH t (k, x, y) AS ({ROWS}) {one}") for one in (text, sql_of(composed)))
-    found = {row.k: row for row in of_lists.collect()}
+    rows_by_key = {row.k: row for row in of_lists.collect()}
     for row in spark_own.collect():
         for number, call in enumerate(CALLS):
-            one, other = row[number + 1], found[row.k][number + 1]
+            one, other = row[number + 1], rows_by_key[row.k][number + 1]
             assert other == (pytest.approx(one) if isinstance(one, float) else one), (row.k, call)
     assert [kind for _, kind in of_lists.dtypes] == [kind for _, kind in spark_own.dtypes]

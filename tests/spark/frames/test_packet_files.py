@@ -29,14 +29,14 @@ def packets(packing: Packing, count: int) -> list[bytes]:
 
 
 def test_a_large_packet_is_a_file_until_the_batch_is_over(tmp_path):
-    plain, kept = packets(Packing(2), ROWS), packets(Packing(2, folder=tmp_path), ROWS)
+    plain, in_files = packets(Packing(2), ROWS), packets(Packing(2, folder=tmp_path), ROWS)
     # All rows are in bucket 0.
-    assert len(plain[0]) > LEAST_BYTES > len(kept[0]) and plain[1] == kept[1]
+    assert len(plain[0]) > LEAST_BYTES > len(in_files[0]) and plain[1] == in_files[1]
     assert len(os.listdir(tmp_path)) == 1
     for _ in range(2):
         # A batch may be computed again.
-        assert [fetched(packet) for packet in kept] == plain
-    assert open_packet(fetched(kept[0])).rows.num_rows == ROWS
+        assert [fetched(packet) for packet in in_files] == plain
+    assert open_packet(fetched(in_files[0])).rows.num_rows == ROWS
     empty(tmp_path)
     assert os.listdir(tmp_path) == []
     remove_tree(tmp_path)
@@ -83,7 +83,7 @@ def test_other_machines_and_encrypted_disks_get_no_files(tmp_path):
 
 @pytest.mark.parametrize(("scan", "fails"), everyday(itertools.product(["auto", "spark"], [False, True]), 3))
 def test_a_query_leaves_no_packets(spark, tmp_path, scan, fails):
-    folder, found, seen = tmp_path / "in", [], []
+    folder, file_counts, seen = tmp_path / "in", [], []
     folder.mkdir()
     engine = cepsql.connect(spark)
     engine.sql(f"""SET cepsql.scan = '{scan}';
@@ -99,7 +99,7 @@ def test_a_query_leaves_no_packets(spark, tmp_path, scan, fails):
         hidden.rename(folder / hidden.name)
 
     def take(batch: pa.Table, _) -> None:
-        found.append(len(os.listdir(standing._checkpoint.packets)))
+        file_counts.append(len(os.listdir(standing._checkpoint.packets)))
         seen.append(batch.num_rows)
         if fails:
             raise ValueError("no more")
@@ -116,7 +116,7 @@ def test_a_query_leaves_no_packets(spark, tmp_path, scan, fails):
     finally:
         standing.stop()
     assert not os.path.exists(left)
-    assert all(found) and len(found) == (1 if fails else 2)
+    assert all(file_counts) and len(file_counts) == (1 if fails else 2)
     if not fails:
         # The rows of each key in pairs.
         assert sum(seen) == ROWS

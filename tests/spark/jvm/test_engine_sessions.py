@@ -23,8 +23,8 @@ ZONE = "spark.sql.session.timeZone"
 @pytest.mark.nightly("it starts Spark once more")
 def test_engines_share_the_spark_that_the_first_has_started(tmp_path):
     command = [sys.executable, str(Path(__file__).parents[1] / "run_engines.py"), str(tmp_path)]
-    found = subprocess.run(command, env=os.environ | {"CEPSQL_TIMEZONE": "UTC"}, stdout=subprocess.PIPE, text=True)
-    refused, *lines = found.stdout.splitlines()
+    completed = subprocess.run(command, env=os.environ | {"CEPSQL_TIMEZONE": "UTC"}, stdout=subprocess.PIPE, text=True)
+    refused, *lines = completed.stdout.splitlines()
     assert refused.startswith("The value 'yes' in the config \"spark.sql.ansi.enabled\" is invalid.")
     assert lines == [
         "Europe/Berlin an error UTC 3",
@@ -85,7 +85,7 @@ def test_a_setting_with_a_value_that_spark_refuses(spark):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "said"),
     [
         ({"spark": 5}, "spark is a SparkSession, not int"),
         ({"spark": "local[2]"}, "spark is a SparkSession, not str"),
@@ -96,9 +96,9 @@ def test_a_setting_with_a_value_that_spark_refuses(spark):
         ({"conf": {5: "a"}}, "the names of settings are texts, not 5"),
     ],
 )
-def test_arguments_of_connect_of_another_kind(given, said):
+def test_arguments_of_connect_of_another_kind(arguments, said):
     with pytest.raises(InterfaceError) as raised:
-        connect(**{"catalog": ""} | given)
+        connect(**{"catalog": ""} | arguments)
     assert raised.value.message == said
 
 
@@ -159,18 +159,18 @@ def test_queries_of_a_closed_engine(spark):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_a_forked_process_leaves_spark_to_its_parent(spark):
-    engine, found = connect(spark), multiprocessing.get_context("fork").Queue()
+    engine, queue = connect(spark), multiprocessing.get_context("fork").Queue()
 
     def use() -> None:
         try:
             engine.query("SELECT 1 AS a").collect()
         except InterfaceError as error:
-            found.put((error.message, SparkContext._gateway is None))
+            queue.put((error.message, SparkContext._gateway is None))
         engine.close()
 
     child = multiprocessing.get_context("fork").Process(target=use)
     child.start()
-    assert found.get(timeout=60) == ("the engine belongs to the process from which this one was forked", True)
+    assert queue.get(timeout=60) == ("the engine belongs to the process from which this one was forked", True)
     child.join()
     assert engine.query("SELECT 1 AS a").collect() == [(1,)]
 

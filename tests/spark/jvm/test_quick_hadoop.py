@@ -36,7 +36,7 @@ def test_files_are_ours(spark, hadoop, tmp_path):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_modes_are_those_of_hadoop(spark, hadoop, tmp_path, mode):
-    found = []
+    modes = []
     for name, files in (("ours", _of_session(spark, hadoop, tmp_path)), ("theirs", _of_hadoop(spark, hadoop))):
         file, folder, made = (tmp_path / f"{name}-{what}" for what in ("file", "folder", "made"))
         permission = hadoop.fs.permission.FsPermission(mode)
@@ -46,8 +46,8 @@ def test_modes_are_those_of_hadoop(spark, hadoop, tmp_path, mode):
         before = [stat.filemode(os.stat(path).st_mode) for path in (file, folder, made)]
         for path in (file, folder):
             files.setPermission(hadoop.fs.Path(str(path)), permission)
-        found.append([*before, *(stat.filemode(os.stat(path).st_mode) for path in (file, folder))])
-    assert found[0] == found[1]
+        modes.append([*before, *(stat.filemode(os.stat(path).st_mode) for path in (file, folder))])
+    assert modes[0] == modes[1]
 
 
 def test_a_file_that_is_not_there(spark, hadoop, tmp_path):

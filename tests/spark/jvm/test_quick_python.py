@@ -32,19 +32,19 @@ def command(monkeypatch):
 @pytest.fixture
 def listening():
     """Give a socket at which a process of a source reports, as Spark's does."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        found.listen()
-        found.settimeout(SECONDS)
-        yield found
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.settimeout(SECONDS)
+        yield listener
 
 
 def spawn(command, listening, *more):
     """Start a process of a source as Spark does; return it and the connection that it opens, with its process id."""
     port = str(listening.getsockname()[1])
-    told = {"PYTHON_WORKER_FACTORY_PORT": port, "PYTHON_WORKER_FACTORY_SECRET": "word"}
+    variables = {"PYTHON_WORKER_FACTORY_PORT": port, "PYTHON_WORKER_FACTORY_SECRET": "word"}
     environment = {name: value for name, value in os.environ.items() if name != "PYTHON_WORKER_FACTORY_SOCK_PATH"}
-    process = subprocess.Popen([command, "-m", MODULE, *more], env=environment | told, stderr=subprocess.PIPE)
+    process = subprocess.Popen([command, "-m", MODULE, *more], env=environment | variables, stderr=subprocess.PIPE)
     connection, _ = listening.accept()
     connection.settimeout(SECONDS)
     with connection.makefile("rb") as file:

@@ -11,8 +11,8 @@ def test_origins_are_told_where_they_change(spark):
     rows = spark.range(0, 12, 1, 2).selectExpr("id", "7L AS rank", "id DIV 2 * 0 AS part", f"{NAME} AS name")
     marks = origin_marks(spark, "rank", "part", "name")
     assert marks is not None
-    found = [row["m"] for row in rows.select("id", marks.alias("m")).collect()]
-    assert found == ["7\n0\na\nb", None, None, "7\n0\nc", None, ""] * 2
+    origins = [row["m"] for row in rows.select("id", marks.alias("m")).collect()]
+    assert origins == ["7\n0\na\nb", None, None, "7\n0\nc", None, ""] * 2
 
 
 def test_rows_are_numbered_in_each_part(spark):

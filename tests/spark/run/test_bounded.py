@@ -45,13 +45,13 @@ def test_rows_that_cannot_be_put_aside_are_no_end_of_the_result(monkeypatch):
     second = SimpleNamespace(partitionId=lambda: 1)
     monkeypatch.setattr(receiver, "TaskContext", SimpleNamespace(get=lambda: second))
     monkeypatch.setattr("cepsql.spark.run.receiver._Lane.spill", spill)
-    with receiver.Receiver("127.0.0.1", "127.0.0.1") as found:
+    with receiver.Receiver("127.0.0.1", "127.0.0.1") as receiving:
         with pytest.raises((OperationalError, OSError)):
-            receiver.sender(found)([pa.record_batch({"id": [1]})])
-        found.end()
+            receiver.sender(receiving)([pa.record_batch({"id": [1]})])
+        receiving.end()
         said = "rows that wait for others cannot be put aside in .*: No space left"
         with pytest.raises(OperationalError, match=said):
-            list(found.batches())
+            list(receiving.batches())
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def assert_no_job_goes_on(tracker):
 
 def test_an_endless_result_comes_in_pieces_and_can_be_left(engine):
     pieces = engine.query("SELECT id FROM range(1000000000000)").pieces()
-    found = [row for piece in itertools.islice(pieces, 3) for row in piece["id"].to_pylist()]
+    ids = [row for piece in itertools.islice(pieces, 3) for row in piece["id"].to_pylist()]
     pieces.close()
-    assert found == list(range(len(found)))
+    assert ids == list(range(len(ids)))
     assert_no_job_goes_on(engine.spark.sparkContext.statusTracker())
 
 
@@ -90,8 +90,8 @@ def test_how_much_is_done(engine):
     assert query.tasks is None
     pieces = query.pieces()
     next(pieces)
-    done, known = query.tasks
-    assert 0 <= done <= known and known == 8
+    done, total = query.tasks
+    assert 0 <= done <= total and total == 8
     pieces.close()
     assert query.tasks is None
 

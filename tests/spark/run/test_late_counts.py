@@ -156,9 +156,9 @@ def test_counts_go_on_over_restarts(engine, tmp_path, sql):
 
 
 def counts(progress):
-    found = asdict(progress)
-    names = [name for name in found if name.startswith(("rows_", "match", "counters", "inputs"))]
-    return {name: found[name] for name in names if name != "rows_per_second"}
+    fields = asdict(progress)
+    names = [name for name in fields if name.startswith(("rows_", "match", "counters", "inputs"))]
+    return {name: fields[name] for name in names if name != "rows_per_second"}
 
 
 def test_a_union_waits_for_the_latest_stream(spark, engine, tmp_path):

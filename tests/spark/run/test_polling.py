@@ -32,7 +32,7 @@ def started(spark, tmp_path, monkeypatch):
 
 
 def test_a_query_without_input_looks_for_it_more_seldom(started, spark, tmp_path):
-    given = int(spark.conf.get("spark.sql.streaming.pollingDelay").removesuffix("ms"))
+    spark_delay = int(spark.conf.get("spark.sql.streaming.pollingDelay").removesuffix("ms"))
     rows: list[int] = []
     with started(lambda table, _: rows.extend(table["x"].to_pylist())) as standing:
         assert await_delay(standing, 300) >= 300
@@ -42,7 +42,7 @@ def test_a_query_without_input_looks_for_it_more_seldom(started, spark, tmp_path
         standing.process_available()
         assert rows == [1]
         # The query has been attended to since, perhaps more than once.
-        assert given <= delay(standing) < 500
+        assert spark_delay <= delay(standing) < 500
         assert await_delay(standing, 500) == 500
 
 

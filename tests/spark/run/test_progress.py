@@ -59,8 +59,8 @@ def follow(watch: Watch, batch: int, **observed: dict) -> None:
 
 
 def counted(watch: Watch) -> tuple[int, ...]:
-    found = watch.progress
-    return found.rows_read, found.rows_used, found.rows_late, found.rows_malformed, found.rows_null_time
+    progress = watch.progress
+    return progress.rows_read, progress.rows_used, progress.rows_late, progress.rows_malformed, progress.rows_null_time
 
 
 def test_a_plain_query():
@@ -80,11 +80,11 @@ def test_what_spark_leaves_out_is_not_used():
 
 def test_counts_go_on_from_the_checkpoint(tmp_path):
     first, later = stage(4, 1, 1, 1, 1), stage(4, 1, 1, 1, 1, 0, 2, bound=5)
-    kept = KeptProgress(tmp_path, None)
-    watch = Watch("", kept.begun)
-    kept.keep(0, watch.reach({"m": stage(*[None] * 10, bound=None)}, 0, 0))
-    kept.keep(1, watch.reach({"m": first}, 1, 0))
-    kept.keep(2, watch.reach({"m": later}, 2, 0))
+    kept_progress = KeptProgress(tmp_path, None)
+    watch = Watch("", kept_progress.begun)
+    kept_progress.keep(0, watch.reach({"m": stage(*[None] * 10, bound=None)}, 0, 0))
+    kept_progress.keep(1, watch.reach({"m": first}, 1, 0))
+    kept_progress.keep(2, watch.reach({"m": later}, 2, 0))
     # Whether Spark has committed the batch on record, or was killed before.
     for committed, numbers, batches in [(2, (8, 2, 2, 2, 2), 3), (1, (4, 1, 1, 1, 1), 2)]:
         again = Watch("", KeptProgress(tmp_path, committed).begun)
@@ -94,10 +94,10 @@ def test_counts_go_on_from_the_checkpoint(tmp_path):
 
 
 def test_rows_out_count_with_their_batch_which_may_fail_after_them(tmp_path):
-    kept = KeptProgress(tmp_path, None)
-    watch = Watch("", kept.begun)
+    kept_progress = KeptProgress(tmp_path, None)
+    watch = Watch("", kept_progress.begun)
     for batch in range(2):
-        kept.keep(batch, watch.reach({"m": stage(3)}, batch, 2 * (batch + 1)))
+        kept_progress.keep(batch, watch.reach({"m": stage(3)}, batch, 2 * (batch + 1)))
         assert (watch.progress.rows_read, watch.progress.rows_out) == (3 * batch, 2 * batch)
         if batch == 0:
             watch.add(event(batch, m=stage(3)))
@@ -131,8 +131,8 @@ def test_counters_and_inputs_have_their_names():
 def test_results_that_another_operator_no_longer_waited_for_are_counted_apart():
     stage = Stage(PassOn(), (StageInput(0, name="s"), StageInput(0, chained=True)), "x")
     tally = Tally((Counts(read=3, used=2, late=1), Counts(read=4, used=2, late=2)), {})
-    found = observed_counts(stage, tally)
-    assert (found["read"], found["late"], found["late_results"]) == (3, 1, 2)
+    counts = observed_counts(stage, tally)
+    assert (counts["read"], counts["late"], counts["late_results"]) == (3, 1, 2)
     assert "late_results" not in observed_counts(stage, replace(tally, inputs=(Counts(), Counts(read=4, used=4))))
 
 
@@ -156,8 +156,8 @@ def test_what_buckets_say_is_put_together():
     watch = Watch()
     # What stages in one task say is observed under the name of the last one.
     other = {"read": 0, "late": 0, "bound": 3, "rows": 1, "merged": 5, OBSERVATION: "below"}
-    told = [json.dumps(one) for one in ({**one, OBSERVATION: "m"} for one in said)]
-    watch.add(event(0, m={SAID: [*told, json.dumps(other)]}))
+    texts = [json.dumps(one) for one in ({**one, OBSERVATION: "m"} for one in said)]
+    watch.add(event(0, m={SAID: [*texts, json.dumps(other)]}))
     progress = watch.progress
     assert (progress.rows_read, progress.rows_late, progress.counters) == (7, 1, {"merged": 7})
     assert (progress.bound, progress.next_deadline, progress.state_rows) == (7, 8, 6)
@@ -280,8 +280,8 @@ def test_what_waits_is_that_of_the_last_batch():
     for waiting, deadline in [(5, 7), (2, None)]:
         held = {"waiting": waiting, "open": 1, "deadline": deadline}
         watch.add(event(watch.progress.batches, m=stage() | held, n=stage()))
-    found = watch.progress
-    assert (found.rows_waiting, found.open, found.deadline) == (2, 1, None)
+    progress = watch.progress
+    assert (progress.rows_waiting, progress.open, progress.deadline) == (2, 1, None)
 
 
 def test_a_large_share_of_late_rows_is_told(caplog):
@@ -291,8 +291,8 @@ def test_a_large_share_of_late_rows_is_told(caplog):
         follow(watch, batch, m={"read": read, "used": read - late, "late": late, "bound": 3})
         raised.append(len(watch.late_alerts))
     assert (watch.progress.late_alerts, raised) == (2, [0, 0, 0, 1, 0, 1])
-    told = [record.getMessage() for record in caplog.records]
-    assert [text.split(";")[0] for text in told] == [
+    messages = [record.getMessage() for record in caplog.records]
+    assert [text.split(";")[0] for text in messages] == [
         "batch 3: 50 of the last 100 rows of orders were late, more than 5 %",
         "batch 5: 11 of the last 200 rows of orders were late, more than 5 %",
     ]

@@ -44,13 +44,15 @@ def engine(spark, tmp_path_factory):
 
 
 def test_limit_ends_a_query_and_holds_over_its_starts(engine, tmp_path):
-    given = []
+    row_counts = []
     for _ in range(2):
         query = engine.query("SELECT n FROM ticks LIMIT 3")
-        with query.start(lambda rows, batch: given.append(rows.num_rows), checkpoint=str(tmp_path / "c")) as running:
+        with query.start(
+            lambda rows, batch: row_counts.append(rows.num_rows), checkpoint=str(tmp_path / "c")
+        ) as running:
             assert running.await_(60)
             assert (running.status, running.error) == ("finished", None)
-    assert given == [3]
+    assert row_counts == [3]
 
 
 def test_limit_holds_for_rows_that_are_taken(engine):
@@ -60,7 +62,7 @@ def test_limit_holds_for_rows_that_are_taken(engine):
 
 
 def test_a_callback_may_end_its_query(engine, tmp_path):
-    given, refused, running = [], [], []
+    row_counts, refused, running = [], [], []
 
     def enough(rows, batch):
         while not running:
@@ -70,15 +72,15 @@ def test_a_callback_may_end_its_query(engine, tmp_path):
                 wait()
             refused.append(wait)
         running[0].stop()
-        given.append(rows.num_rows)
+        row_counts.append(rows.num_rows)
 
     query = engine.query("SELECT n FROM ticks")
     running.append(query.start(enough, checkpoint=str(tmp_path / "c")))
     assert running[0].await_(60) and len(refused) == 2
-    assert (running[0].status, running[0].error, given) == ("stopped", None, [20])
+    assert (running[0].status, running[0].error, row_counts) == ("stopped", None, [20])
     with query.start(enough, checkpoint=str(tmp_path / "c")) as again:
         again.process_available()
-    assert given == [20]
+    assert row_counts == [20]
 
 
 def test_what_a_callback_raises_stays_the_cause(engine):
@@ -98,14 +100,14 @@ def test_times_that_python_has_not_are_text_for_a_callback(spark, tmp_path):
     for part in range(2):
         (tmp_path / f"{part}.json").write_text("".join(json.dumps(row) + "\n" for row in (rows, rows[:1])[part]))
         os.utime(tmp_path / f"{part}.json", (part, part))
-    engine, given = connect(spark), []
+    engine, batches = connect(spark), []
     engine.sql(
         f"CREATE STREAM far (n INT, t2 TIMESTAMP, d DATE, ts ARRAY<STRUCT<t: TIMESTAMP_NTZ>>) USING json "
         f"OPTIONS (path '{tmp_path}', maxFilesPerTrigger '1')"
     )
     query = engine.query("SELECT n, t2, d, ts, IF(n < 3, map(d, t2), NULL) AS m FROM far WHERE n < 4")
-    query.start(lambda found, _: given.append(found.to_pylist()), drain=True).await_()
-    far, near = sorted(given[0], key=lambda row: row["n"]), given[1]
+    query.start(lambda table, _: batches.append(table.to_pylist()), drain=True).await_()
+    far, near = sorted(batches[0], key=lambda row: row["n"]), batches[1]
     assert [row["t2"] for row in far] == [
         "2026-01-01 00:00:00",
         times[1],
@@ -132,11 +134,11 @@ def test_python_that_starts_late_is_started_again(engine, monkeypatch, late):
         start(query)
 
     monkeypatch.setattr(StandingQuery, "_start_spark", begin)
-    query, found = engine.query("SELECT n FROM ticks LIMIT 3"), []
+    query, row_counts = engine.query("SELECT n FROM ticks LIMIT 3"), []
     if late == 1:
-        with query.start(lambda rows, _: found.append(rows.num_rows)) as running:
+        with query.start(lambda rows, _: row_counts.append(rows.num_rows)) as running:
             assert running.await_(60)
-        assert (found, len(begun)) == ([3], 2)
+        assert (row_counts, len(begun)) == ([3], 2)
         return
     with pytest.raises(OperationalError, match="Python did not start within the ten seconds"):
         query.start(lambda rows, _: None)
@@ -182,11 +184,11 @@ def test_neither_engines_nor_queries_are_copied_or_pickled(engine):
 def test_ctrl_c_while_a_query_starts_lets_nothing_run(engine, monkeypatch, moment):
     home, _, name = moment.rpartition(".")
     place = functools.reduce(getattr, home.split(".")[1:], cepsql)
-    plain, kept = getattr(place, name), engine.spark.conf.getAll
+    plain, get_all = getattr(place, name), engine.spark.conf.getAll
 
-    def press(*given):
+    def press(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
-        return plain(*given)
+        return plain(*arguments)
 
     monkeypatch.setattr(place, name, press)
     running = {query.runId for query in engine.spark.streams.active}
@@ -198,7 +200,7 @@ def test_ctrl_c_while_a_query_starts_lets_nothing_run(engine, monkeypatch, momen
     finally:
         signal.signal(signal.SIGINT, before)
     assert {query.runId for query in engine.spark.streams.active} <= running
-    assert engine.spark.conf.getAll == kept
+    assert engine.spark.conf.getAll == get_all
 
 
 def test_what_is_held_and_why_nothing_comes(engine):
@@ -328,7 +330,7 @@ def test_parameters_in_order(engine):
 
 
 def test_a_silent_stream_goes_on_with_the_clock(spark, tmp_path):
-    engine, given = connect(spark), []
+    engine, output = connect(spark), []
     rows = tmp_path / "in"
     rows.mkdir()
     (rows / "rows.csv").write_text("1,2026-01-01 00:00:00\n")
@@ -342,11 +344,11 @@ def test_a_silent_stream_goes_on_with_the_clock(spark, tmp_path):
         "WITHIN INTERVAL '2' SECONDS)"
     )
     checkpoint = tmp_path / "checkpoint"
-    with query.start(lambda table, _: given.extend(table.to_pylist()), checkpoint=str(checkpoint)) as running:
+    with query.start(lambda table, _: output.extend(table.to_pylist()), checkpoint=str(checkpoint)) as running:
         deadline = time.monotonic() + 60
-        while not given and time.monotonic() < deadline:
+        while not output and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert given == [{"id": 1, "missing": True}]
+        assert output == [{"id": 1, "missing": True}]
         assert running.progress.rows_read == 1
     assert list((checkpoint / "control").glob("heartbeat-*.txt"))
 

@@ -35,7 +35,7 @@ def drawn_lines(count: int, odd: float, seed: int) -> list[bytes]:
 
 
 def _bytes(line: str) -> bytes:
-    return re.sub(rb"<([0-9a-f]{2})>", lambda found: bytes.fromhex(found[1].decode()), line.encode())
+    return re.sub(rb"<([0-9a-f]{2})>", lambda match: bytes.fromhex(match[1].decode()), line.encode())
 
 
 def _long_lines() -> list[bytes]:

@@ -101,8 +101,8 @@ def test_csv_bytes_and_compression(spark, zone, tmp_path):
     with gzip.open(tmp_path / "a" / "rows.csv.gz", "wb") as file:
         file.write(text)
     expected = spark_rows(spark, tmp_path / "a", ["string", "int"])
-    found = arrow_rows(tmp_path / "a" / "rows.csv.gz", csv_layout(["string", "int"]), zone)
-    assert found == ([values for malformed, values in expected if not malformed], 1)
+    rows_and_malformed = arrow_rows(tmp_path / "a" / "rows.csv.gz", csv_layout(["string", "int"]), zone)
+    assert rows_and_malformed == ([values for malformed, values in expected if not malformed], 1)
 
 
 VALUES = {
@@ -138,12 +138,12 @@ def test_expressions(spark, zone, ansi):
     frame = frame.selectExpr(
         *(c for c in columns if c not in "te"), "timestamp_micros(t) AS t", "date_from_unix_date(e) AS e"
     )
-    known = {name: Input(name, parse_type(type)) for name, (type, _) in VALUES.items()}
+    inputs = {name: Input(name, parse_type(type)) for name, (type, _) in VALUES.items()}
     session = Session(ansi, zone)
     compiled = {}
     for sql in EXPRESSIONS:
         try:
-            compiled[sql] = compile_expression(sql, known, session)
+            compiled[sql] = compile_expression(sql, inputs, session)
         except Unlike:
             assert ansi, sql
     for sql, node in list(compiled.items()):
@@ -160,9 +160,9 @@ def test_expressions(spark, zone, ansi):
     assert [str(node.type) for node in compiled.values()] == types
     expected = answer.selectExpr(*map(plain_sql, names, types)).collect()
     for i, (sql, node) in enumerate(compiled.items()):
-        found = evaluate(node, arrays, rows, session)
-        assert found.type == arrow_type(node.type), sql
-        assert plain_values(found) == [plain(row[i]) for row in expected], sql
+        results = evaluate(node, arrays, rows, session)
+        assert results.type == arrow_type(node.type), sql
+        assert plain_values(results) == [plain(row[i]) for row in expected], sql
 
 
 def test_buckets(spark):
@@ -217,8 +217,8 @@ def test_clocks(spark, name):
         time = "timestamp_ntz'1970-01-01' + (x div 1000000) * interval '1' second"
         frame = spark.createDataFrame([(x,) for x in local], "x bigint")
         rows = frame.selectExpr(f"unix_micros(cast({time} as timestamp)) AS instant").collect()
-        found = at_zone(pa.array(local, pa.int64()).view(pa.timestamp("us")), clocks)
-        assert found.view(pa.int64()).to_pylist() == [row.instant for row in rows]
+        instants = at_zone(pa.array(local, pa.int64()).view(pa.timestamp("us")), clocks)
+        assert instants.view(pa.int64()).to_pylist() == [row.instant for row in rows]
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
 
@@ -253,8 +253,8 @@ def test_parquet(spark, tmp_path):
         (chunk,) = read_parquet(str(path), layout, UTC)
         frame = spark.read.schema(declared).parquet(str(tmp_path / kind))
         rows = frame.selectExpr(*(plain_sql(name, str(type)) for name, type in layout.columns)).collect()
-        found = list(zip(*(plain_values(chunk.columns[name]) for name, _ in layout.columns), strict=True))
-        assert found == [tuple(map(plain, row)) for row in rows]
+        read_rows = list(zip(*(plain_values(chunk.columns[name]) for name, _ in layout.columns), strict=True))
+        assert read_rows == [tuple(map(plain, row)) for row in rows]
     pq.write_table(pa.table({"id": ["x"]}), tmp_path / "texts.parquet")
     assert "ID is of type string, declared as BIGINT" in parquet_obstacle(str(tmp_path / "texts.parquet"), layout)
 

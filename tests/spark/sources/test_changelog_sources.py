@@ -144,13 +144,13 @@ def test_a_version_ends_when_its_row_is_deleted_or_gets_another_key(engine, tmp_
         CREATE STREAM asked (id BIGINT, ms BIGINT, ts TIMESTAMP AS timestamp_millis(ms), WATERMARK FOR ts AS ts)
         USING csv OPTIONS (path '{tmp_path / "asked"}')
     """)
-    found: list[dict] = []
+    output: list[dict] = []
     query = engine.query("""SELECT a.ms, a.id, owner FROM asked AS a
                             JOIN accounts FOR SYSTEM_TIME AS OF a.ts AS c ON a.id = c.id""")
-    with query.start(lambda rows, _: found.extend(rows.to_pylist()), drain=True) as standing:
+    with query.start(lambda rows, _: output.extend(rows.to_pylist()), drain=True) as standing:
         standing.await_(120)
         inputs = standing.progress.inputs
-    assert sorted(tuple(row.values()) for row in found) == [
+    assert sorted(tuple(row.values()) for row in output) == [
         *([] if closed else [(5, 1, "ann")]),
         (5, 2, "bob"),
         (6, 2, "bob"),
@@ -164,13 +164,13 @@ def test_a_pattern_over_the_changes_as_events(engine, tmp_path):
     write(tmp_path / "in", "1.json", [*DEBEZIUM[:-1], *BROKEN], 1_000)
     engine.sql(f"""CREATE STREAM changes (id BIGINT, owner STRING, op STRING METADATA{TIME})
                    USING json OPTIONS (path '{tmp_path / "in"}') FORMAT debezium""")
-    found: list[dict] = []
+    output: list[dict] = []
     query = engine.query("""SELECT * FROM changes MATCH_RECOGNIZE (
                               PARTITION BY id ORDER BY at MEASURES MADE.owner AS made, GONE.op AS op
                               PATTERN (MADE OTHER*? GONE) DEFINE MADE AS op = 'c', GONE AS op = 'd')""")
-    with query.start(lambda rows, _: found.extend(rows.to_pylist()), drain=True) as standing:
+    with query.start(lambda rows, _: output.extend(rows.to_pylist()), drain=True) as standing:
         standing.await_(120)
-    assert found == [{"id": 2, "made": "bob", "op": "d"}]
+    assert output == [{"id": 2, "made": "bob", "op": "d"}]
 
 
 def test_a_sink_with_a_key_holds_the_join(engine, tmp_path):

@@ -17,8 +17,8 @@ COLUMNS = (
 
 
 def files(folder, format="csv", **options):
-    given = (("path", str(folder)), ("header", "true"), *options.items())
-    return csv_files(Source("s", COLUMNS, format, given))
+    all_options = (("path", str(folder)), ("header", "true"), *options.items())
+    return csv_files(Source("s", COLUMNS, format, all_options))
 
 
 @pytest.mark.parametrize(

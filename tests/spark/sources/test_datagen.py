@@ -21,9 +21,9 @@ def defined(engine, rest):
 
 
 def drained(query):
-    found = []
-    query.start(lambda rows, _: found.extend(tuple(row.values()) for row in rows.to_pylist()), drain=True).await_()
-    return found
+    output = []
+    query.start(lambda rows, _: output.extend(tuple(row.values()) for row in rows.to_pylist()), drain=True).await_()
+    return output
 
 
 def test_a_stream_gives_the_rows_of_the_table(engine):
@@ -43,18 +43,18 @@ def test_a_stream_gives_the_rows_of_the_table(engine):
 
 def test_a_restarted_query_continues_with_the_next_row(engine, tmp_path):
     defined(engine, "'rows-per-second' 200")
-    found = []
+    ids = []
     for _ in range(2):
-        before = len(found)
+        before = len(ids)
         query = engine.query("SELECT id FROM g").start(checkpoint=tmp_path / "checkpoint")
         for rows in query.rows():
-            found += rows["id"].to_pylist()
-            if len(found) >= before + 40:
+            ids += rows["id"].to_pylist()
+            if len(ids) >= before + 40:
                 break
         query.stop()
         # What was handed over is known, and what was not is made again.
-        found = sorted(set(found))
-    assert found == list(range(1, len(found) + 1))
+        ids = sorted(set(ids))
+    assert ids == list(range(1, len(ids) + 1))
 
 
 def test_an_endless_stream_is_not_drained(engine):

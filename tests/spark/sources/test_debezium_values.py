@@ -62,13 +62,13 @@ def test_precise_decimals(spark):
     changes = []
     for text in (coded(int(number.replace(".", ""))) for number in numbers):
         changes += [change(x=text), change(x={"scale": 2, "value": text}), with_schema(described, x=text)]
-    found = rows_of(spark, [("x", "DECIMAL(38,2)")], {"decimal.handling.mode": "precise"}, *changes)
-    assert found == [(number, False) for number in numbers for _ in range(3)]
+    rows = rows_of(spark, [("x", "DECIMAL(38,2)")], {"decimal.handling.mode": "precise"}, *changes)
+    assert rows == [(number, False) for number in numbers for _ in range(3)]
 
 
 def test_scales_of_precise_decimals(spark):
     decimal = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "4"}}
-    found = rows_of(
+    rows = rows_of(
         spark,
         [("x", "NUMERIC(10,2)")],
         {"Decimal.Handling.Mode": "precise"},
@@ -81,13 +81,13 @@ def test_scales_of_precise_decimals(spark):
         change(x=coded(10**12)),
         change(x=coded(2**200)),
     )
-    assert found == [("1.50", False), ("1500.00", False), ("15.00", False), (None, False), None, None, None, None]
+    assert rows == [("1.50", False), ("1500.00", False), ("15.00", False), (None, False), None, None, None, None]
 
 
 @pytest.mark.parametrize(("mode", "value"), [("string", "-1.50"), ("double", -1.5)])
 def test_decimals_as_text_and_number(spark, mode, value):
-    found = rows_of(spark, [("x", "DECIMAL(10,2)")], {"decimal.handling.mode": mode}, change(x=value), change(x="a"))
-    assert found == [("-1.50", False), None]
+    rows = rows_of(spark, [("x", "DECIMAL(10,2)")], {"decimal.handling.mode": mode}, change(x=value), change(x="a"))
+    assert rows == [("-1.50", False), None]
 
 
 BYTES = bytes([0, 62, 255, 251, 240, 127, 128])
@@ -104,8 +104,8 @@ BYTES = bytes([0, 62, 255, 251, 240, 127, 128])
 )
 def test_bytes(spark, mode, text):
     changes = [change(x=text.decode()), change(x=""), change(x=None), change(x="!")]
-    found = rows_of(spark, [("x", "BINARY")], {"binary.handling.mode": mode}, *changes, shown="hex({})")
-    assert found == [(BYTES.hex().upper(), False), ("", False), (None, False), None]
+    rows = rows_of(spark, [("x", "BINARY")], {"binary.handling.mode": mode}, *changes, shown="hex({})")
+    assert rows == [(BYTES.hex().upper(), False), ("", False), (None, False), None]
 
 
 TYPES = [("at", "TIMESTAMP"), ("local", "TIMESTAMP_NTZ"), ("day", "DATE")]
@@ -124,7 +124,7 @@ VALUES = [
 def test_times(spark, options, time, day, digits):
     # A column with a zone is ISO text in every mode.
     zoned = "2026-03-29T02:30:00.123456+02:00"
-    found = rows_of(
+    rows = rows_of(
         spark,
         TYPES,
         options,
@@ -134,7 +134,7 @@ def test_times(spark, options, time, day, digits):
         change(day="x"),
     )
     cut = len("2026-03-29 00:30:00.") + digits
-    assert found == [(AT[:cut], LOCAL[:cut], "2026-03-29", False), (AT, None, None, False), None, None]
+    assert rows == [(AT[:cut], LOCAL[:cut], "2026-03-29", False), (AT, None, None, False), None, None]
 
 
 def test_a_schema_tells_the_unit(spark):
@@ -144,14 +144,14 @@ def test_a_schema_tells_the_unit(spark):
         "day": {"name": "io.debezium.time.Date"},
     }
     row = {"at": MICROS // 1000, "local": MICROS * 1000, "day": DAYS}
-    (found,) = rows_of(spark, TYPES, {"time.precision.mode": "adaptive"}, with_schema(fields, **row))
-    assert found == (AT[:-3], LOCAL, "2026-03-29", False)
+    (values,) = rows_of(spark, TYPES, {"time.precision.mode": "adaptive"}, with_schema(fields, **row))
+    assert values == (AT[:-3], LOCAL, "2026-03-29", False)
 
 
 def test_times_before_1970_and_beyond_all_times(spark):
-    found = rows_of(
+    rows = rows_of(
         spark, [("at", "TIMESTAMP_NTZ")], {"time.precision.mode": "nanoseconds"}, change(at=-1), change(at=2**64)
     )
-    assert found == [("1969-12-31 23:59:59.999999", False), None]
+    assert rows == [("1969-12-31 23:59:59.999999", False), None]
     (most,) = rows_of(spark, [("at", "TIMESTAMP")], {"time.precision.mode": "connect"}, change(at=2**63 - 1))
     assert most is None

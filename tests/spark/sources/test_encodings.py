@@ -11,8 +11,8 @@ ROWS = [{"k": "a\u00e9", "n": 1}, {"k": "b\u00fc", "n": 2}]
 
 @pytest.fixture
 def engine(spark):
-    with connect(spark) as found:
-        yield found
+    with connect(spark) as connected:
+        yield connected
 
 
 def read(engine, path, format, options):

@@ -71,6 +71,6 @@ def test_places_grow_through_the_parts_of_a_large_file(spark, tmp_path):
 def drained(query) -> list[tuple]:
     if not query.streaming:
         return [tuple(row) for row in query.collect()]
-    found: list[tuple] = []
-    query.start(lambda rows, _: found.extend(tuple(row.values()) for row in rows.to_pylist()), drain=True).await_(300)
-    return found
+    output: list[tuple] = []
+    query.start(lambda rows, _: output.extend(tuple(row.values()) for row in rows.to_pylist()), drain=True).await_(300)
+    return output

@@ -54,9 +54,11 @@ def test_json_with_times_in_the_order_of_the_first_object(engine, here):
         ("card", "STRING"), ("amount", "DOUBLE"), ("at", "TIMESTAMP"), ("day", "DATE"), ("code", "STRING"),
         ("year", "STRING"), ("extra", "struct<b:bigint>"), ("cents", "BIGINT"),
     ]  # fmt: skip
-    found = []
-    engine.query("SELECT card, cents FROM s").start(lambda rows, _: found.extend(rows.to_pylist()), drain=True).await_()
-    assert {row["card"]: row["cents"] for row in found} == {"1000": 100, "1001": 250, None: None}
+    output = []
+    engine.query("SELECT card, cents FROM s").start(
+        lambda rows, _: output.extend(rows.to_pylist()), drain=True
+    ).await_()
+    assert {row["card"]: row["cents"] for row in output} == {"1000": 100, "1001": 250, None: None}
 
 
 @pytest.mark.parametrize(
@@ -76,8 +78,8 @@ def test_csv_with_and_without_a_header(engine, here, text, kinds, options):
     write(here / "x.csv", text)
     engine.sql("CREATE TABLE t USING csv OPTIONS (path 'x.csv')")
     assert columns(engine, "t") == kinds
-    kept = dict(engine.catalog.get("t").options)
-    assert [kept.get("header"), kept.get("sep")] == options
+    stored_options = dict(engine.catalog.get("t").options)
+    assert [stored_options.get("header"), stored_options.get("sep")] == options
 
 
 def test_a_catalog_keeps_what_was_inferred(spark, here):
@@ -135,10 +137,10 @@ def test_a_stream_beside_a_file(engine, here):
     write(here / "in" / "1.csv", "1,2026-01-01 00:00:00\n2,2026-01-01 00:00:01\n")
     write(here / "names.csv", "id,name\n2,y\n")
     engine.sql("CREATE STREAM s (id INT, at TIMESTAMP, WATERMARK FOR at AS at) USING csv OPTIONS (path 'in')")
-    found = []
+    output = []
     query = engine.query("SELECT s.id, name FROM s JOIN 'names.csv' AS n ON s.id = n.id")
-    query.start(lambda rows, _: found.extend(rows.to_pylist()), drain=True).await_()
-    assert found == [{"id": 2, "name": "y"}]
+    query.start(lambda rows, _: output.extend(rows.to_pylist()), drain=True).await_()
+    assert output == [{"id": 2, "name": "y"}]
 
 
 def test_what_a_catalog_keeps_has_absolute_paths(spark, here):
@@ -158,10 +160,10 @@ def test_summarize_a_file_a_stream_and_a_query(engine, here):
         ("name", "string", "x", "y", 2, None, 1),
         ("at", "timestamp", "2026-01-01 00:00:00", "2026-01-02 00:00:00", 2, None, 1),
     )
-    told = engine.sql("SUMMARIZE 'in/1.csv'")
-    assert (told.rows, told.message) == (expected, "3 rows")
+    answer = engine.sql("SUMMARIZE 'in/1.csv'")
+    assert (answer.rows, answer.message) == (expected, "3 rows")
     # Full times, and names as long as arrival_delay, fit 100 columns.
-    assert max(map(len, str(told).splitlines())) + len("arrival_delay") - len("column") < 100
+    assert max(map(len, str(answer).splitlines())) + len("arrival_delay") - len("column") < 100
     engine.sql("CREATE STREAM s (WATERMARK FOR at AS at) USING csv OPTIONS (path 'in')")
     assert engine.sql("SUMMARIZE s").rows == expected
     assert engine.sql("SUMMARIZE SELECT map('a', 1) AS m, id FROM s WHERE id > 1").rows == (

@@ -66,8 +66,8 @@ def test_json(spark, tmp_path, monkeypatch):
             chunk = json.objects_by_arrow(line + b"\n", LAYOUT, zone)
             by_arrow += chunk is not None
             if chunk is not None:
-                found = list(map(list, zip(*(plain_values(chunk.columns[name]) for name in TYPES), strict=True)))
-                assert (found, chunk.malformed) == group, line
+                read_rows = list(map(list, zip(*(plain_values(chunk.columns[name]) for name in TYPES), strict=True)))
+                assert (read_rows, chunk.malformed) == group, line
     assert by_arrow > 100
 
 

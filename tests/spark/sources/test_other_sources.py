@@ -25,9 +25,9 @@ def engine(spark):
 
 
 def drained(query):
-    found = []
-    query.start(lambda rows, batch: found.extend(rows.to_pylist()), drain=True).await_()
-    return sorted(tuple(row.values()) for row in found)
+    output = []
+    query.start(lambda rows, batch: output.extend(rows.to_pylist()), drain=True).await_()
+    return sorted(tuple(row.values()) for row in output)
 
 
 def first_rows(query):

@@ -157,8 +157,8 @@ WRITTEN = {
 
 @pytest.fixture
 def engine(spark):
-    with connect(spark) as found:
-        yield found
+    with connect(spark) as connected:
+        yield connected
 
 
 def drained(engine, query):

@@ -104,7 +104,7 @@ def counts(progress):
 )
 def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
     (tmp_path / "in").mkdir()
-    session, found = in_mode(spark, True), []
+    session, outcomes = in_mode(spark, True), []
     session.conf.set("spark.sql.session.timeZone", zone)
     for number in range(1, 4):
         write(tmp_path / "in", number, draws(number))
@@ -112,37 +112,37 @@ def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
         with engine_of(session, tmp_path / "in", scan) as engine:
             query = engine.sql((QUERIES | JOINS)[name])
             assert (query.scan_obstacle(session) is None) == (scan == "auto" and name not in BY_SPARK)
-            given: list[pa.Table] = []
-            standing = query.start(lambda rows, _, to=given: to.append(rows), drain=True)
+            tables: list[pa.Table] = []
+            standing = query.start(lambda rows, _, to=tables: to.append(rows), drain=True)
             standing.await_(60)
-            rows = pa.concat_tables(given) if given else None
+            rows = pa.concat_tables(tables) if tables else None
             lines = [] if rows is None else sorted(map(str, rows.to_pylist()))
-            found.append((lines, rows and rows.schema, counts(standing.progress)))
-    assert found[0] == found[1]
+            outcomes.append((lines, rows and rows.schema, counts(standing.progress)))
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.nightly("eight runs; that a checkpoint keeps its scan is tried every day")
 @pytest.mark.parametrize("name", everyday(["some columns", "computed"]))
 def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path, name):
     (tmp_path / "in").mkdir()
-    found = {}
+    outcomes = {}
     for scan in ("auto", "spark"):
         for other in ("auto", "spark"):
-            given: list[dict] = []
+            output: list[dict] = []
             for number in range(1, 5):
                 write(tmp_path / "in", number, draws(number))
                 if number % 2 == 0:
                     with engine_of(spark, tmp_path / "in", scan if number == 2 else other) as engine:
                         query = engine.sql((QUERIES | JOINS)[name])
-                        to = lambda rows, _, to=given: to.extend(rows.to_pylist())  # noqa: E731
+                        to = lambda rows, _, to=output: to.extend(rows.to_pylist())  # noqa: E731
                         with query.start(to, checkpoint=str(tmp_path / f"{scan}-{other}")) as standing:
                             standing.process_available()
-                            found[scan, other] = counts(standing.progress)
-            found[scan, other, "rows"] = sorted(map(str, given))
+                            outcomes[scan, other] = counts(standing.progress)
+            outcomes[scan, other, "rows"] = sorted(map(str, output))
             for file in (tmp_path / "in").iterdir():
                 file.unlink()
-    assert len({str(value) for key, value in found.items() if len(key) == 3}) == 1
-    assert len({str(value) for key, value in found.items() if len(key) == 2}) == 1
+    assert len({str(value) for key, value in outcomes.items() if len(key) == 3}) == 1
+    assert len({str(value) for key, value in outcomes.items() if len(key) == 2}) == 1
 
 
 @pytest.mark.parametrize("zone", everyday(["Europe/Berlin", "America/St_Johns", "UTC"], 3))
@@ -186,11 +186,11 @@ def test_one_column_or_options_are_left_to_spark(spark, tmp_path):
         "SELECT seconds, k, flag FROM ticks": ", partitionBy 'k'",
     }
     for number, (text, options) in enumerate(everyday(left.items(), 3)):
-        found = []
+        contents = []
         for scan in ("auto", "spark"):
             with engine_of(spark, tmp_path / "in", scan) as engine:
                 engine.sql(f"CREATE SINK o USING csv OPTIONS (path '{tmp_path}/{number}{scan}'{options})")
                 engine.sql(f"INSERT INTO o {text}")
             files = sorted((tmp_path / f"{number}{scan}").rglob("*.csv"))
-            found.append(sorted(file.read_text() for file in files))
-        assert found[0] == found[1] != []
+            contents.append(sorted(file.read_text() for file in files))
+        assert contents[0] == contents[1] != []

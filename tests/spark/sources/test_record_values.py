@@ -46,10 +46,10 @@ def test_values(spark):
     columns = tuple(ColumnDefinition(name, kind) for name, kind in TYPES.items())
     source = Source("s", columns, "kafka", value=ValueFormat("json"))
     rows = spark.createDataFrame([(i, line) for i, line in enumerate(lines)], "offset BIGINT, value BINARY")
-    found = decoded(source, rows.repartition(1).orderBy("offset"), "malformed", "text")
+    frame = decoded(source, rows.repartition(1).orderBy("offset"), "malformed", "text")
     expected = [
         None if row[-1] else [plain(value) for value in row[:-1]]
-        for row in found.selectExpr(*map(plain_sql, TYPES, TYPES.values()), "malformed").collect()
+        for row in frame.selectExpr(*map(plain_sql, TYPES, TYPES.values()), "malformed").collect()
     ]
     read, fits = read_values(lines, LAYOUT, session_zone(spark))
     values = iter(zip(*(plain_values(read[name]) for name in TYPES), strict=True))
@@ -100,6 +100,6 @@ def test_records_know_their_places(spark):
     records = records.selectExpr("*", f"{RECORD_ORIGIN} AS {ORIGIN}", f"{RECORD_PLACE} AS {PLACE}")
     columns = (ColumnDefinition("x", "INT"),)
     source = Source("s", columns, "kafka", value=ValueFormat("json"))
-    found = decoded(source, records, "malformed", "text").select(ORIGIN, PLACE).collect()
+    rows = decoded(source, records, "malformed", "text").select(ORIGIN, PLACE).collect()
     expected = [((0, "t", part), place) for part, place in (partition_part(*one) for one in places)]
-    assert [(tuple(origin), place) for origin, place in found] == expected == sorted(expected)
+    assert [(tuple(origin), place) for origin, place in rows] == expected == sorted(expected)

@@ -74,9 +74,9 @@ def played(spark, folder, query, scan, format="csv"):
     engine = cepsql.connect(spark)
     engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING {format} OPTIONS (path '{folder}', maxFilesPerTrigger '2')")
     engine.sql(f"SET cepsql.scan = '{scan}'")
-    found = engine.sql(query)
-    assert (found.scan_obstacle(spark) is None) == (scan == "auto")
-    with found.start(drain=True) as standing:
+    query_over_stream = engine.sql(query)
+    assert (query_over_stream.scan_obstacle(spark) is None) == (scan == "auto")
+    with query_over_stream.start(drain=True) as standing:
         rows = [row for table in standing.rows() for row in table.to_pylist()]
     return sorted(map(repr, rows)), counts(standing.progress)
 
@@ -96,9 +96,9 @@ def test_both_scans_agree(spark, tmp_path, name, input, ansi):
         write(tmp_path, number, draw, 1000 + 50 * number)
     query = QUERIES[name].format(input=input)
     spark = in_mode(spark, ansi)
-    found, expected = (played(spark, tmp_path, query, scan) for scan in ("auto", "spark"))
-    assert found == expected
-    read, used, late, malformed, null_time, null_key, matches, _ = found[1]
+    by_arrow, expected = (played(spark, tmp_path, query, scan) for scan in ("auto", "spark"))
+    assert by_arrow == expected
+    read, used, late, malformed, null_time, null_key, matches, _ = by_arrow[1]
     assert read == used + late + malformed + null_time
     assert min(used, late, malformed, null_time, null_key, matches) > 0
 
@@ -108,10 +108,10 @@ def test_both_scans_agree_on_joins(spark, tmp_path, join):
     draw = draws(join)
     for number in range(4):
         write(tmp_path, number, draw, 1000 + 50 * number)
-    found, expected = (played(spark, tmp_path, join, scan) for scan in ("auto", "spark"))
-    assert found == expected
-    assert len(found[0]) > 100
-    read, used, late, malformed, null_time, null_key = found[1][:6]
+    by_arrow, expected = (played(spark, tmp_path, join, scan) for scan in ("auto", "spark"))
+    assert by_arrow == expected
+    assert len(by_arrow[0]) > 100
+    read, used, late, malformed, null_time, null_key = by_arrow[1][:6]
     assert min(read, used, malformed, null_key) > 0
     # Changes go by no event time.
     assert min(late, null_time) == max(late, null_time) == 0 if "EMIT" in join else min(late, null_time) > 0
@@ -124,9 +124,9 @@ def test_both_scans_agree_on_json_lines(spark, tmp_path):
         path = tmp_path / f"{number}.csv"
         path.write_text("".join(as_json(line) + "\n" for line in path.read_text().splitlines()) + "{broken\n")
     query = QUERIES["labels"].format(input="ticks")
-    found, expected = (played(spark, tmp_path, query, scan, "json") for scan in ("auto", "spark"))
-    assert found == expected
-    read, used, late, malformed, null_time, _, matches, _ = found[1]
+    by_arrow, expected = (played(spark, tmp_path, query, scan, "json") for scan in ("auto", "spark"))
+    assert by_arrow == expected
+    read, used, late, malformed, null_time, _, matches, _ = by_arrow[1]
     assert read == used + late + malformed + null_time
     assert min(used, malformed, null_time, matches) > 0
 
@@ -157,7 +157,7 @@ def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
 ]))  # fmt: skip
 def test_what_ansi_mode_refuses_is_refused_by_either_scan(spark, tmp_path, text):
     write(tmp_path, 0, draws(1), 1000)
-    engine, found = cepsql.connect(in_mode(spark, True)), []
+    engine, outputs = cepsql.connect(in_mode(spark, True)), []
     engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{tmp_path}')")
     for again in (False, True):
         for scan in ("auto", "spark"):
@@ -169,6 +169,6 @@ def test_what_ansi_mode_refuses_is_refused_by_either_scan(spark, tmp_path, text)
                 with pytest.raises(Error, match="by zero"):
                     standing.await_(60)
             else:
-                found.append(sorted(str(row) for rows in standing.rows() for row in rows.to_pylist()))
+                outputs.append(sorted(str(row) for rows in standing.rows() for row in rows.to_pylist()))
         (tmp_path / "1.csv").write_text("x,1100,0,a,2026-01-01\n")
-    assert found[0] == found[1] != []
+    assert outputs[0] == outputs[1] != []

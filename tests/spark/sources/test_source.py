@@ -102,8 +102,8 @@ def test_a_folder_whose_name_is_a_pattern_is_refused(spark, tmp_path, streaming,
 
 def test_columns_that_are_not_declared_are_found(spark, tmp_path):
     (tmp_path / "a.csv").write_text("id,price\n1,2.5\n")
-    found = read_source(spark, source(tmp_path, columns=(), streaming=True, header="true"))
-    assert found.schema.simpleString() == "struct<id:int,price:double,__malformed:boolean>"
+    frame = read_source(spark, source(tmp_path, columns=(), streaming=True, header="true"))
+    assert frame.schema.simpleString() == "struct<id:int,price:double,__malformed:boolean>"
 
 
 @pytest.mark.parametrize(

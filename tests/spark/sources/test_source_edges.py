@@ -168,8 +168,8 @@ def test_a_struct_that_is_null_and_whose_parts_never_are(engine, tmp_path):
     values = """SELECT one, struct(one) AS inner, array(one) AS list, map(1, one) AS map, v AS v, v AS V
       FROM (SELECT ts, IF(k = 'a', named_struct('p', 1, 'q', 'x'), NULL) AS one, 2 AS v FROM {})"""
     query = engine.query(f"{values.format('t')} ORDER BY ts")
-    known = {"p": 1, "q": "x"}
-    whole, none = ({"one": one, "inner": {"one": one}, "list": [one], "map": [(1, one)]} for one in (known, None))
+    struct = {"p": 1, "q": "x"}
+    whole, none = ({"one": one, "inner": {"one": one}, "list": [one], "map": [(1, one)]} for one in (struct, None))
     tables = [query.arrow(), pa.concat_tables(query.pieces())]
     for table in tables:
         assert table.drop_columns(["v", "V"]).to_pylist() == [whole, none]

@@ -18,13 +18,13 @@ from cepsql.spark.sources.tables_at_rest.table_refresh import TableRefresh
 @pytest.fixture
 def disk(tmp_path, monkeypatch):
     """A folder that counts as mounted, with the files of a table; `expected` lists what shall be mounted."""
-    found = tmp_path / "disk"
-    (found / "names").mkdir(parents=True)
-    (found / "names" / "0.csv").write_text("1,one\n")
+    folder = tmp_path / "disk"
+    (folder / "names").mkdir(parents=True)
+    (folder / "names" / "0.csv").write_text("1,one\n")
     monkeypatch.setattr(cepsql.catalog.mounts, "MOUNTED", tmp_path / "mountinfo")
     monkeypatch.setattr(cepsql.catalog.mounts, "EXPECTED", tmp_path / "fstab")
-    (tmp_path / "mountinfo").write_text(f"1 0 8:1 / {found} rw - ext4 /dev/x rw\n")
-    return found
+    (tmp_path / "mountinfo").write_text(f"1 0 8:1 / {folder} rw - ext4 /dev/x rw\n")
+    return folder
 
 
 def go(disk: Path) -> None:
@@ -84,9 +84,9 @@ def test_a_table_of_a_disk_that_shall_be_mounted_is_not_empty(tmp_path, disk, ta
 def test_a_table_that_is_read_again_stays_as_it_was(tmp_path, disk, table, caplog):
     files = HostFiles(tmp_path / "checkpoint", tmp_path / "checkpoint")
     again = replace(table, refresh=1_000_000)
-    kept = tmp_path / "checkpoint" / "tables" / "names"
-    kept.mkdir(parents=True)
-    (kept / "1.arrow").touch()
+    copy = tmp_path / "checkpoint" / "tables" / "names"
+    copy.mkdir(parents=True)
+    (copy / "1.arrow").touch()
     go(disk)
     mounts = {table_place(again): str(disk)}
     # No session is asked for anything.
@@ -95,6 +95,6 @@ def test_a_table_that_is_read_again_stays_as_it_was(tmp_path, disk, table, caplo
     assert refresh.failures == 1 and "the query continues with what it read" in caplog.text
     with pytest.raises(OperationalError, match="which is not mounted"):
         take_snapshot(None, files, again, 2, str(disk))
-    assert [path.name for path in kept.iterdir()] == ["1.arrow"]
+    assert [path.name for path in copy.iterdir()] == ["1.arrow"]
     # A start, too, goes on with what was read.
     assert checked(tmp_path / "query", again).mounts == {}

@@ -50,7 +50,7 @@ class Folder:
             "\n".join(["v1", *[e.replace('": ', '":').replace(', "', ',"') for e in entries]])
         )
 
-    def told(self) -> list[tuple[str, bool]]:
+    def reported(self) -> list[tuple[str, bool]]:
         return sorted((os.path.basename(file.path), file.changed) for file in self.unread.look())
 
 
@@ -72,25 +72,25 @@ def test_a_folder_that_is_gone_is_told_once_and_when_it_is_back(folder, caplog):
 
 
 def test_a_file_much_older_than_the_newest_one_is_told_once(folder):
-    assert folder.told() == []
+    assert folder.reported() == []
     folder.read(folder.put("new", 0))
     folder.put("old", 8)
     folder.put("old enough", 6)
     folder.put(".hidden", 8)
-    assert folder.told() == [("old", False)]
-    assert folder.told() == []
+    assert folder.reported() == [("old", False)]
+    assert folder.reported() == []
     os.utime(folder.place / "old")
-    assert folder.told() == []
+    assert folder.reported() == []
     folder.read(folder.place / "old", folder.place / "old enough")
-    assert folder.told() == []
+    assert folder.reported() == []
 
 
 def test_what_spark_finds_when_it_starts_is_read_however_old(folder):
     old, new = folder.put("old", 30), folder.put("new", 0)
-    assert folder.told() == []
+    assert folder.reported() == []
     folder.read(old)
     folder.read(new)
-    assert folder.told() == []
+    assert folder.reported() == []
 
 
 @pytest.mark.parametrize("compact", [False, True])
@@ -98,24 +98,24 @@ def test_a_file_that_changes_after_it_was_read_is_told_each_time(folder, compact
     file = folder.put("a", 1)
     folder.read(file)
     folder.read(folder.put("b", 1), compact=compact)
-    assert folder.told() == []
+    assert folder.reported() == []
     for hours in (1, 2):
         os.utime(file, (NOW - DAY + 3600 * hours,) * 2)
-        assert folder.told() == [("a", True)]
-        assert folder.told() == []
+        assert folder.reported() == [("a", True)]
+        assert folder.reported() == []
     # Set back, it may hold what was read.
     os.utime(file, (NOW - 2 * DAY,) * 2)
-    assert folder.told() == []
+    assert folder.reported() == []
 
 
 def test_a_file_replaced_long_after_spark_found_it_is_told(folder):
     file = folder.put("a", 1)
     folder.read(file)
-    assert folder.told() == []
+    assert folder.reported() == []
     file.unlink()
-    assert folder.told() == []
+    assert folder.reported() == []
     folder.put("a", 0)
-    assert folder.told() == [("a", True)]
+    assert folder.reported() == [("a", True)]
 
 
 def test_what_came_while_no_query_ran_is_told_unless_it_may_have_been_read(folder):
@@ -124,12 +124,12 @@ def test_what_came_while_no_query_ran_is_told_unless_it_may_have_been_read(folde
     later = time.time() + 60
     os.utime(folder.log / "0", (later, later))
     folder.unread = folder.again()
-    assert folder.told() == []
+    assert folder.reported() == []
     os.utime(folder.log / "0", (NOW - 60, NOW - 60))
     folder.unread = folder.again(forgot=True)
-    assert folder.told() == []
+    assert folder.reported() == []
     folder.unread = folder.again()
-    assert folder.told() == [("old", False)]
+    assert folder.reported() == [("old", False)]
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_the_files_of_a_stream_are_those_that_spark_lists(options, names, tmp_pa
     for name in ["parts/day=1/f.csv", "parts/day=2/hour=3/g.csv"] if below else files:
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text("1\n")
-    given = tuple((name, value.format(tmp_path)) for name, value in options.items())
-    found = listed_folder(Source("s", (), "csv", given, streaming=True))
-    assert sorted(os.path.basename(file.path) for file in found.files()) == names
+    paths = tuple((name, value.format(tmp_path)) for name, value in options.items())
+    listed = listed_folder(Source("s", (), "csv", paths, streaming=True))
+    assert sorted(os.path.basename(file.path) for file in listed.files()) == names
 
 
 @pytest.mark.parametrize(
@@ -242,13 +242,13 @@ def test_folders_with_keys_beside_files_are_refused(spark, tmp_path, scan, folde
 
 def test_a_folder_with_a_key_that_comes_among_files_is_told(spark, tmp_path):
     (tmp_path / "a.csv").write_text("1,a\n")
-    engine, found = cepsql.connect(spark), []
+    engine, output = cepsql.connect(spark), []
     engine.sql(f"CREATE STREAM s (id INT, name STRING) USING csv OPTIONS (path '{tmp_path}')")
-    with engine.query("SELECT id, name FROM s").start(lambda rows, _: found.extend(rows.to_pylist())) as running:
+    with engine.query("SELECT id, name FROM s").start(lambda rows, _: output.extend(rows.to_pylist())) as running:
         running.process_available()
         (tmp_path / "k=1").mkdir()
         (tmp_path / "k=1" / ".b.csv").write_text("2,b\n")
         (tmp_path / "k=1" / ".b.csv").rename(tmp_path / "k=1" / "b.csv")
         with pytest.raises(OperationalError, match="folders named like key=value stand among the files of a source"):
             running.process_available()
-    assert found == [{"id": 1, "name": "a"}]
+    assert output == [{"id": 1, "name": "a"}]

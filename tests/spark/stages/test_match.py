@@ -96,11 +96,11 @@ def matches(feeds, buckets):
 def expected(spark, tmp_path_factory):
     """The matches over the rows that are not late, as a table."""
     folder = tmp_path_factory.mktemp("table")
-    kept = [line for batch in BATCHES for line in batch if line not in ("y,02,b,8,7", "z,09,a,9,8")]
-    (folder / "all.csv").write_text(text(kept))
-    found = match_table(read_source(spark, events(folder, False)), PROGRAM, ["ts"])
-    assert found.schema.simpleString() == TYPES
-    table = to_arrow(found)
+    good_lines = [line for batch in BATCHES for line in batch if line not in ("y,02,b,8,7", "z,09,a,9,8")]
+    (folder / "all.csv").write_text(text(good_lines))
+    frame = match_table(read_source(spark, events(folder, False)), PROGRAM, ["ts"])
+    assert frame.schema.simpleString() == TYPES
+    table = to_arrow(frame)
     assert table.num_rows == 4
     return table
 
@@ -197,8 +197,10 @@ def test_event_time_does_not_depend_on_the_zone(spark, zone):
 def test_a_table_without_keys_is_ordered_as_asked(spark):
     frame = spark.sql("SELECT * FROM VALUES (1, 'b'), (3, 'a'), (NULL, 'c'), (2, 'b') AS t(n, kind)")
     program = replace(PROGRAM, keys=(), time=None, values=(Column("v0", "n"),), measures=PROGRAM.measures[:1])
-    found = {order: match_table(frame, program, [order]).collect() for order in ("n DESC", "n", "n DESC NULLS FIRST")}
-    assert {order: [tuple(row) for row in rows] for order, rows in found.items()} == {
+    rows_by_order = {
+        order: match_table(frame, program, [order]).collect() for order in ("n DESC", "n", "n DESC NULLS FIRST")
+    }
+    assert {order: [tuple(row) for row in rows] for order, rows in rows_by_order.items()} == {
         "n DESC": [(3,)],
         "n": [],
         "n DESC NULLS FIRST": [],

@@ -10,7 +10,7 @@ from cepsql.errors import DataError, NotSupportedError
 HEAD = "SELECT * FROM ({rows}) MATCH_RECOGNIZE (ORDER BY o MEASURES COUNT(*) AS n {measures} PATTERN (^ A+ B $) DEFINE "
 
 
-def found(engine, columns: str, values: list[str], condition: str) -> bool:
+def holds(engine, columns: str, values: list[str], condition: str) -> bool:
     """Tell whether the condition of B holds for the last of rows with these columns, all others being A."""
     rows = " UNION ALL ".join(f"SELECT {i} AS o, {columns.format(value)}" for i, value in enumerate(values))
     return bool(engine.sql(HEAD.format(rows=rows, measures="") + f"B AS {condition})").collect())
@@ -82,8 +82,8 @@ CASES = [
 
 @pytest.mark.parametrize(("columns", "values", "condition"), everyday(CASES, 6))
 def test_holds(engine, columns, values, condition):
-    assert found(engine, columns, values, condition)
-    assert not found(engine, columns, values, f"NOT ({condition})")
+    assert holds(engine, columns, values, condition)
+    assert not holds(engine, columns, values, f"NOT ({condition})")
 
 
 def test_a_measure_and_a_condition_agree(engine):
@@ -95,10 +95,10 @@ def test_a_measure_and_a_condition_agree(engine):
 
 def test_the_rules_of_ansi_mode(spark):
     engine = cepsql.connect(in_mode(spark, True))
-    assert found(engine, "CAST('{}' AS DECIMAL(10,2)) AS p", ["1", "2", "3.31"], "p > 1.1 * AVG(A.p)")
+    assert holds(engine, "CAST('{}' AS DECIMAL(10,2)) AS p", ["1", "2", "3.31"], "p > 1.1 * AVG(A.p)")
     for condition in ("A.l + l > 0", "SUM(l) > 0", "l / (A.l - A.l) > 0"):
         with pytest.raises(DataError, match=r"beyond the range|division by zero"):
-            found(engine, "{}L AS l", ["9223372036854775807"] * 3, condition)
+            holds(engine, "{}L AS l", ["9223372036854775807"] * 3, condition)
 
 
 @pytest.mark.parametrize("condition", ["10 / (A.i - i) < 0", "map(A.i - i, 'up', A.o - A.o, '')[-1] = 'up'"])
@@ -139,5 +139,5 @@ def test_what_is_not_computed_as_spark_does_is_refused_before_it_runs(engine):
     ]
     for column, condition, message in cases:
         with pytest.raises(NotSupportedError, match=message) as refused:
-            found(engine, column, ["1", "2", "3"], condition)
+            holds(engine, column, ["1", "2", "3"], condition)
         assert refused.value.span is not None and refused.value.line == 1

@@ -24,9 +24,9 @@ OUTPUT = "k0 STRING, t BIGINT, o0 INT, v0 TIMESTAMP, v1 STRING"
 SCHEMA = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("n", pa.int32()), ("what", pa.string())])
 
 
-def rows(*given: tuple[str, int, str]) -> pa.Table:
+def rows(*triples: tuple[str, int, str]) -> pa.Table:
     """Make rows of (key, second, what)."""
-    listed = [{"k": key, "ts": None if at is None else at * SECOND, "n": 1, "what": what} for key, at, what in given]
+    listed = [{"k": key, "ts": None if at is None else at * SECOND, "n": 1, "what": what} for key, at, what in triples]
     return pa.Table.from_pylist(listed, schema=SCHEMA)
 
 
@@ -56,17 +56,17 @@ def test_first_rows_of_two_streams(spark, tmp_path, restarts):
         [("a", 20, "order"), ("a", 30, "payment")],
         [("a", 40, "order")],
     ]
-    found = []
+    outputs = []
     with Replay(frame, checkpoint) as replay:
         for batch in batches:
             for name, table in zip(("orders", "payments"), batch, strict=True):
                 if table is not None:
                     write_batch(tmp_path / name, table)
-            found.append(seen(replay.advance()))
+            outputs.append(seen(replay.advance()))
             if restarts:
                 replay.restart()
-        found.append(seen(replay.end()))
-    assert found == expected
+        outputs.append(seen(replay.end()))
+    assert outputs == expected
     progress = replay.query.progress
     assert progress.counters == {"duplicates": 2}
     assert progress.inputs == {
@@ -86,13 +86,13 @@ def test_pairs_of_two_streams(spark, tmp_path):
     schema = StructType([*schema.fields, *StructType.fromDDL("r_t BIGINT, r_o0 INT, r_v0 STRING").fields])
     assert isinstance(schema["l_v0"].dataType, TimestampType) and isinstance(schema["r_t"].dataType, LongType)
     frame = stage_rows(run_stage(join, feeds, "id", "pairs"), schema)
-    found = []
+    outputs = []
     with Replay(frame, checkpoint) as replay:
         for order, payment in ((("a", 1, "x"), ("a", 3, "p")), (("b", 4, "y"), ("a", 7, "q")), (("a", 6, "z"), None)):
             write_batch(tmp_path / "orders", rows(order))
             if payment:
                 write_batch(tmp_path / "payments", rows(payment))
-            found.append(replay.advance())
-        found.append(replay.end())
-    pairs = [[] if t is None else [(r["l_v1"], r["r_v0"], r["t"] // SECOND) for r in t.to_pylist()] for t in found]
+            outputs.append(replay.advance())
+        outputs.append(replay.end())
+    pairs = [[] if t is None else [(r["l_v1"], r["r_v0"], r["t"] // SECOND) for r in t.to_pylist()] for t in outputs]
     assert pairs == [[], [("x", "P", 3)], [], [("z", "Q", 7)]]

@@ -32,12 +32,12 @@ SAME = {
 
 @pytest.mark.parametrize(("condition", "rows"), everyday(itertools.product(SAME, ["", "ALL ROWS PER MATCH"]), 5))
 def test_define(spark, condition, rows) -> None:
-    def found(define: str) -> tuple:
+    def output(define: str) -> tuple:
         clause = f"ORDER BY n MEASURES COUNT(*) AS size, FIRST(n) AS began {rows} PATTERN (A B*) DEFINE B AS {define}"
         query = cepsql.connect(spark).sql(f"{ROWS} SELECT * FROM ticks MATCH_RECOGNIZE ({clause})")
         return query.columns, query.collect()
 
-    assert found(condition) == found(SAME[condition])
+    assert output(condition) == output(SAME[condition])
 
 
 def test_measures(spark) -> None:

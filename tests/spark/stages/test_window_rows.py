@@ -59,13 +59,13 @@ def shifted(at: datetime.datetime, hours: int) -> tuple[datetime.datetime, datet
 
 def times(seed: str) -> list[datetime.datetime]:
     """Make times in UTC, many of them about the days on which clocks are set forward and back in Berlin."""
-    chance, found = draws(seed), []
+    chance, drawn = draws(seed), []
     for _ in range(120):
         begin = chance.choice(
             [datetime.datetime(2026, 3, 28), datetime.datetime(2026, 10, 24), datetime.datetime(1969, 12, 1)]
         )
-        found.append(begin + datetime.timedelta(seconds=chance.randint(0, 86_400 * chance.choice([3, 70]))))
-    return found
+        drawn.append(begin + datetime.timedelta(seconds=chance.randint(0, 86_400 * chance.choice([3, 70]))))
+    return drawn
 
 
 @pytest.fixture(params=everyday(["timestamp_ntz", "timestamp"]))
@@ -90,8 +90,8 @@ def rows(engine, query: str) -> list[tuple]:
 def test_windows_of_a_fixed_length_are_those_of_spark(engine):
     engine, _ = engine
     for clause, call in FIXED.items():
-        given = rows(engine, f"SELECT * FROM rows WINDOW {clause}")
-        assert given == rows(
+        ours = rows(engine, f"SELECT * FROM rows WINDOW {clause}")
+        assert ours == rows(
             engine, f"SELECT ts, w.start AS window_start, w.end AS window_end FROM (SELECT ts, {call} AS w FROM rows)"
         ), clause
 
@@ -111,11 +111,11 @@ def test_so_are_those_of_window_in_sparks_words(engine):
         ("window(ts, INTERVAL '1' MONTH)", "TUMBLING (SIZE 1 MONTH)"),
         ("window(ts, '3 days', '1 day')", "HOPPING (SIZE 3 DAYS, ADVANCE BY 1 DAY)"),
     ):
-        found = engine.sql(f"""
+        query = engine.sql(f"""
             SELECT CAST(window.start AS STRING) AS since, CAST(window.end AS STRING) AS until, COUNT(*) AS n
             FROM rows GROUP BY {call}""").collect()
         expected = Counter((str(begin), str(end)) for at in clocks for begin, end in CALENDAR[clause](at))
-        assert {(row.since, row.until): row.n for row in found} == expected, call
+        assert {(row.since, row.until): row.n for row in query} == expected, call
 
 
 def test_rows_lie_in_their_windows(engine):
@@ -128,8 +128,8 @@ def test_rows_lie_in_their_windows(engine):
         "CUMULATING (SIZE 1 DAY, STEP 1 HOUR)",
         "HOPPING (SIZE 1 MONTH, ADVANCE BY 1 DAY)",
     ):
-        found = engine.sql(f"""
+        query = engine.sql(f"""
             SELECT COUNT_IF(NOT (window_start <= ts AND ts < window_end)) AS outside, COUNT(DISTINCT ts) AS n
             FROM (SELECT * FROM rows WINDOW {clause})""").collect()
         distinct = engine.sql("SELECT COUNT(DISTINCT ts) AS n FROM rows").collect()
-        assert [(row.outside, row.n) for row in found] == [(0, distinct[0].n)], clause
+        assert [(row.outside, row.n) for row in query] == [(0, distinct[0].n)], clause

@@ -1,4 +1,4 @@
-"""Statements of a user of the network: what the role allows, within limits on rows and reads."""
+"""Execution of the statements of a network user: those that the role allows, within limits on rows and reads."""
 
 import re
 import threading
@@ -22,14 +22,14 @@ from cepsql.standing.subscription import Subscription
 
 _QUESTIONS = (st.Show, st.ShowCreate, st.ShowHistory, st.Describe, st.DescribeQuery, st.Explain)
 _HARMLESS = (*_QUESTIONS, st.WaitFor)
-"""What changes nothing."""
+"""Statements without an effect."""
 
 _READING = (st.ParsedQuery, st.Print, st.ExecutePrepared)
 _KEPT_STATEMENTS, _KEPT_LENGTH = 100, 10_000
-"""So many statements of a connection are kept parsed, of so many characters each."""
+"""How many statements of a connection stay parsed, and up to how many characters each."""
 
 _SKIPPED = re.compile(rf"{QUOTED.pattern}|\$[0-9]+", re.DOTALL)
-"""Parameters, and that in which a dollar begins none."""
+"""Parameters, and texts in which a dollar does not start one."""
 
 _BY_SPARK = ("physical", "all")
 """Parts of EXPLAIN for which Spark plans the query."""
@@ -40,12 +40,12 @@ class Refused(ProgrammingError):
 
 
 class TooMuch(NotSupportedError):
-    """An answer is larger than the server gives, or too many are asked for at once."""
+    """An answer is larger than the server allows, or too many reads run at once."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a statement gives: columns with Spark types and rows, or a message."""
+    """The result of a statement: columns with Spark types and rows, or a message."""
 
     columns: tuple[tuple[str, str], ...] | None
     rows: Sequence[tuple] = ()
@@ -54,7 +54,7 @@ class Result:
 
 @dataclass(frozen=True)
 class _Parsed:
-    """A statement of a connection, and what it looks up if it is a lookup."""
+    """A statement of a connection, and its lookup."""
 
     statement: st.Statement
     lookup: PreparedLookup
@@ -67,13 +67,13 @@ class Answering:
 
     def __init__(self, engine: Engine, user: User, limits: Limits):
         self._engine, self._user, self._limits = engine, user, limits
-        self._known: dict[str, _Parsed] = {}
+        self._statements: dict[str, _Parsed] = {}
 
     def columns(self, sql: str, parameters: Sequence[object]) -> tuple[tuple[str, str], ...] | None:
-        """Return the columns of what a statement gives, None for one that only acts; nothing is changed.
+        """Return the columns of the result of a statement, None for one without rows; nothing is executed.
 
-        parameters: values of the types that the statement will be given.
-        Raises Error as `result`.
+        parameters: values of the types of the later parameters.
+        Raises Error as `result` does.
         """
         parsed = self._parsed(sql)
         if (looked := parsed.lookup.with_values(_values(parameters))) is not None:
@@ -83,12 +83,12 @@ class Answering:
             return tuple(self._query(statement, sql, parameters).columns)
         self._check_allowed(statement)
         asks = isinstance(statement, _QUESTIONS)
-        return self._told(self._executed(statement, sql, parameters)).columns if asks else None
+        return self._answer_result(self._executed(statement, sql, parameters)).columns if asks else None
 
     def result(self, sql: str, parameters: Sequence[object]) -> Result:
         """Execute a statement.
 
-        Raises Refused where the role does not allow it, TooMuch for an answer that is too large, and Error.
+        Raises Refused if the role does not allow it, TooMuch for an answer that is too large, and Error.
         """
         parsed = self._parsed(sql)
         if (looked := parsed.lookup.with_values(_values(parameters))) is not None:
@@ -99,28 +99,28 @@ class Answering:
             return self._rows(self._query(statement, sql, parameters))
         self._check_allowed(statement)
         if isinstance(statement, _HARMLESS):
-            return self._told(self._executed(statement, sql, parameters))
+            return self._answer_result(self._executed(statement, sql, parameters))
         with self._changing:
-            return self._told(self._executed(statement, sql, parameters))
+            return self._answer_result(self._executed(statement, sql, parameters))
 
     def rows_at_once(self, sql: str, parameters: Sequence[object]) -> list[tuple] | None:
-        """Return the rows of a lookup that was described if nothing has to be waited for, else None; raises Error."""
-        parsed = self._known.get(sql)
+        """Return the rows of a described lookup if that needs no wait, else None; raises Error."""
+        parsed = self._statements.get(sql)
         return None if parsed is None else parsed.lookup.rows_at_once(_values(parameters))
 
     def _parsed(self, sql: str) -> _Parsed:
-        # A statement is described before it is executed, and drivers send the same ones again.
-        found = self._known.get(sql)
-        if found is None:
+        # Statements are described before they are executed, and drivers repeat them.
+        entry = self._statements.get(sql)
+        if entry is None:
             parsed = self._engine.parsed(_named(sql))
             if len(parsed) != 1:
                 raise InterfaceError(f"one statement at a time, and these are {len(parsed)}")
-            found = _Parsed(parsed[0], self._engine.prepared_lookup(parsed[0]))
+            entry = _Parsed(parsed[0], self._engine.prepared_lookup(parsed[0]))
             if len(sql) <= _KEPT_LENGTH:
-                self._known[sql] = found
-            if len(self._known) > _KEPT_STATEMENTS:
-                self._known.pop(next(iter(self._known)), None)
-        return found
+                self._statements[sql] = entry
+            if len(self._statements) > _KEPT_STATEMENTS:
+                self._statements.pop(next(iter(self._statements)), None)
+        return entry
 
     def check_owner(self) -> None:
         """Raise Refused for a user who may only read."""
@@ -131,7 +131,7 @@ class Answering:
             )
 
     def _check_allowed(self, statement: st.Statement) -> None:
-        """Refuse what the role of the user does not allow."""
+        """Refuse a statement that the role of the user does not allow."""
         reads = isinstance(statement, _HARMLESS) and getattr(statement, "part", None) not in _BY_SPARK
         if not reads:
             self.check_owner()
@@ -143,7 +143,7 @@ class Answering:
         return self._checked(query)
 
     def _checked(self, query: Query) -> Query:
-        """Return a query that the user may ask."""
+        """Return a query; refuse one that the user may not ask."""
         if query.streaming:
             raise NotSupportedError(
                 "a query over a stream has no end, and is not answered here",
@@ -158,7 +158,7 @@ class Answering:
         return Refused(said, hint="the role owner may: see docs/views.md")
 
     def table(self, sql: str, parameters: Sequence[object]) -> pa.Table:
-        """Return the rows of a query; errors as of `result`."""
+        """Return the rows of a query; raises Error as `result` does."""
         parsed = self._parsed(sql)
         statement = parsed.statement
         if not isinstance(statement, st.ParsedQuery | st.ExecutePrepared):
@@ -168,33 +168,33 @@ class Answering:
         return self._table(self._query(statement, sql, parameters))
 
     def subscription(self, sql: str) -> Subscription:
-        """Return what SUBSCRIBE follows; raises Refused for a query, whose rows only an owner sees, and Error."""
+        """Return the subscription of a SUBSCRIBE; raises Refused for a query if the user is not an owner, and Error."""
         statement = self._engine.parsed(sql)
         if len(statement) == 1 and isinstance(statement[0], st.Subscribe):
             names, name = self._engine.catalog.names, statement[0].name.text
             if names.query(name) is not None and not isinstance(names.find(name), MaterializedView):
                 self.check_owner()
-        found = self._engine.subscription(sql)
-        if found is None:
+        subscription = self._engine.subscription(sql)
+        if subscription is None:
             raise InterfaceError("this is no SUBSCRIBE")
-        return found
+        return subscription
 
-    def called(self, name: str, given: Mapping[str, str]) -> pa.Table:
+    def called(self, name: str, arguments: Mapping[str, str]) -> pa.Table:
         """Return the rows of a prepared query.
 
-        given: the values of its parameters as text; those of columns that it compares them with are of their types.
-        Raises Error as `result`.
+        arguments: the values of its parameters as text; one that is compared with a column gets the type of the column.
+        Raises Error as `result` does.
         """
         prepared = self._engine.prepared(st.Name(name, Span(0, 0)))
         with in_text(prepared.sql):
             statement = self._parsed(prepared.sql).statement
             if not isinstance(statement, st.ParsedQuery):
                 raise NotSupportedError(f"{name} writes rows, and only queries are called")
-            known = {parameter.text for parameter in statement.parameters}
-            for wrong in given.keys() - known:
-                hint = suggestion(wrong, sorted(known), "parameters")
+            names = {parameter.text for parameter in statement.parameters}
+            for wrong in arguments.keys() - names:
+                hint = suggestion(wrong, sorted(names), "parameters")
                 raise InterfaceError(f"{name} has no parameter {wrong}", hint=hint)
-            values = compared_values(statement, given, self._engine.catalog.names.materialized)
+            values = compared_values(statement, arguments, self._engine.catalog.names.materialized)
         query = self._engine.executed(statement, prepared.sql, values)
         assert isinstance(query, Query)
         return self._table(self._checked(query))
@@ -205,26 +205,26 @@ class Answering:
     def _table(self, query: Query) -> pa.Table:
         most = self._limits.rows
         if self._user.role == OWNER:
-            found = pa.concat_tables(query.pieces(most + 1))
+            rows = pa.concat_tables(query.pieces(most + 1))
         elif (answered := query.without_spark()) is None:
             raise self._needs_spark("of these values")
         else:
-            found = answered
-        return self._bounded(found)
+            rows = answered
+        return self._bounded(rows)
 
-    def _bounded(self, found: pa.Table) -> pa.Table:
+    def _bounded(self, rows: pa.Table) -> pa.Table:
         most = self._limits.rows
-        if found.num_rows > most:
+        if rows.num_rows > most:
             raise TooMuch(f"the answer has more than {most} rows", hint="add WHERE or LIMIT, or read it in parts")
-        return found
+        return rows
 
     def _executed(self, statement: st.Statement, sql: str, parameters: Sequence[object]) -> Answer:
-        found = self._engine.executed(statement, _named(sql), _values(parameters))
-        if isinstance(found, Query):
+        answer = self._engine.executed(statement, _named(sql), _values(parameters))
+        if isinstance(answer, Query):
             raise NotSupportedError("this statement is not supported over the network")
-        return found
+        return answer
 
-    def _told(self, answer: Answer) -> Result:
+    def _answer_result(self, answer: Answer) -> Result:
         if answer.text:
             return Result((("text", "string"),), [(answer.text,)])
         if not answer.columns:
@@ -243,17 +243,17 @@ def _named(sql: str) -> str:
     >>> _named("SELECT '$1' FROM v WHERE a = $1 -- $2")
     "SELECT '$1' FROM v WHERE a = :p1 -- $2"
     """
-    return _SKIPPED.sub(lambda found: f":p{found[0][1:]}" if found[0][0] == "$" else found[0], sql)
+    return _SKIPPED.sub(lambda match: f":p{match[0][1:]}" if match[0][0] == "$" else match[0], sql)
 
 
 def parameter_count(sql: str) -> int:
-    """Return the greatest number of a parameter in a statement, 0 for none."""
-    found = (part for part in _SKIPPED.findall(sql) if part[0] == "$")
-    return max((int(part[1:]) for part in found), default=0)
+    """Return the greatest number of a parameter in a statement, 0 without parameters."""
+    parameters = (part for part in _SKIPPED.findall(sql) if part[0] == "$")
+    return max((int(part[1:]) for part in parameters), default=0)
 
 
 def tuples(rows: pa.Table) -> list[tuple]:
-    """Return rows as Python's values; a time with a zone is in UTC, far times are text."""
+    """Return rows as Python values; times with a zone are in UTC, far times are text."""
     from cepsql.render.far_times import for_python
 
     columns = []

@@ -1,4 +1,4 @@
-"""What clients ask of PostgreSQL's own catalog: SQLite answers, over the same rows, where pg-mimic finds nothing.
+"""Queries of clients over PostgreSQL's own catalog: SQLite answers, over the same rows, if pg-mimic finds nothing.
 
 JDBC's lists of tables and columns are such queries.
 """
@@ -43,7 +43,7 @@ _TIMES = {"timestamp with time zone": pg_mimic.TIMESTAMPTZ, "timestamp without t
 
 
 async def client_catalog(context: middleware.MiddlewareContext) -> Statement | None:
-    """Answer a query over pg_catalog as pg-mimic does, or where it finds nothing as SQLite; None for other queries."""
+    """Answer a query over pg_catalog with pg-mimic, or with SQLite if that finds nothing; None for other queries."""
     answer = await middleware.pg_catalog(context)
     if not isinstance(answer, StaticStatement) or answer._rows:
         return answer
@@ -54,7 +54,7 @@ async def client_catalog(context: middleware.MiddlewareContext) -> Statement | N
     try:
         names, rows = _computed(_as_sqlite(context.expression), catalog, context.connection.database)
     except (sqlite3.Error, SqlglotError, ValueError):
-        # It asks for what no view has, such as indexes.
+        # It asks for something that no view has, such as indexes.
         return answer
     return statement_from_rows(context.sql, names, rows) if rows else answer
 
@@ -104,8 +104,8 @@ def _computed(
             places = ", ".join("?" * len(columns))
             values = [tuple(row.get(column) for column in columns) for row in rows]
             connection.executemany(f"INSERT INTO {name} VALUES ({places})", values)
-        found = connection.execute(sql)
-        return [column[0] for column in found.description], found.fetchall()
+        cursor = connection.execute(sql)
+        return [column[0] for column in cursor.description], cursor.fetchall()
 
 
 def _matches(pattern: str | None, text: str | None) -> bool | None:

@@ -1,4 +1,4 @@
-"""A connection's statements: what clients ask of any PostgreSQL is answered by pg-mimic, all else by the engine."""
+"""The statements of a connection: pg-mimic answers those about PostgreSQL itself, the engine all others."""
 
 import datetime
 import decimal
@@ -52,15 +52,15 @@ _ISOLATION = re.compile(r"(?is)\s*SHOW\s+TRANSACTION\s+ISOLATION\s+LEVEL\s*;?\s*
 _TIME_ZONE = re.compile(r"(?is)\s*SHOW\s+TIME\s*ZONE\s*;?\s*")
 _SAVEPOINT = re.compile(r"(?is)\s*(?:SAVEPOINT|RELEASE(?:\s+SAVEPOINT)?|ROLLBACK\s+TO(?:\s+SAVEPOINT)?)\s+\S+\s*;?\s*$")
 VERSION = "PostgreSQL 16.0, spoken by cepsql"
-"""What drivers look for features in."""
+"""The version from which drivers derive features."""
 
 _VERSION_CALL = re.compile(r"(?is)\s*SELECT\s+(?:pg_catalog\.)?version\(\)(?:\s+AS\s+(\w+))?\s*;?\s*")
 _QUALIFIED_CALL = re.compile(r"(?i)\bpg_catalog\.(current_schema)\(")
-"""Functions that clients call by the name of their schema, too."""
+"""Functions that clients also call with the name of their schema."""
 
 
 def _go_on(connection: Any) -> None:
-    """Take statements again within a transaction of which one has failed."""
+    """Accept statements again in a failed transaction."""
     if connection.tx_status == b"E":
         connection.tx_status = b"T"
 
@@ -69,10 +69,10 @@ async def _settings_of_clients(context: middleware.MiddlewareContext) -> Stateme
     if _CLIENT_SETTING.match(context.sql):
         return StaticStatement(context.sql, None, [])
     if _SAVEPOINT.match(context.sql):
-        # Nothing is undone: each statement is a transaction of its own.
+        # There is nothing to undo: each statement is a transaction of its own.
         return StaticStatement(context.sql, None, [], partial(_go_on, context.connection))
-    if found := _VERSION_CALL.fullmatch(context.sql):
-        columns = [pg_mimic.ResultColumn(found[1] or "version", pg_mimic.TEXT)]
+    if match := _VERSION_CALL.fullmatch(context.sql):
+        columns = [pg_mimic.ResultColumn(match[1] or "version", pg_mimic.TEXT)]
         return StaticStatement(context.sql, columns, [(VERSION,)])
     if _TIME_ZONE.fullmatch(context.sql):
         return StaticStatement(context.sql, [pg_mimic.ResultColumn("TimeZone", pg_mimic.TEXT)], [("UTC",)])
@@ -109,16 +109,16 @@ class _WirePortal(pg_mimic.Portal):
     def __init__(self, session: "WireSession", sql: str, values: Sequence[object], acts: bool):
         self._session, self._sql, self._values, self._acts = session, sql, values, acts
         self._rows: Sequence[tuple] | None = None
-        self._given = 0
+        self._sent = 0
 
     async def execute(self, max_rows: int) -> tuple[list[tuple], bool]:
         """Return the next rows, and whether there are more."""
         if self._rows is None:
             self._rows = await self._session.rows(self._sql, self._values, self._acts)
-        end = len(self._rows) if max_rows <= 0 else self._given + max_rows
-        found = list(self._rows[self._given : end])
-        self._given += len(found)
-        return found, self._given < len(self._rows)
+        end = len(self._rows) if max_rows <= 0 else self._sent + max_rows
+        rows = list(self._rows[self._sent : end])
+        self._sent += len(rows)
+        return rows, self._sent < len(self._rows)
 
 
 class WireSession(pg_mimic.Session):
@@ -144,20 +144,20 @@ class WireSession(pg_mimic.Session):
         if len(sql.encode()) > self._reads.limits.bytes:
             raise pg_mimic.PgError("54000", f"a statement has at most {self._reads.limits.bytes} bytes")
         if not sql.strip(" \t\r\n;"):
-            # So JDBC asks whether a connection is alive.
+            # JDBC tests a connection with an empty statement.
             return StaticStatement(sql, None, [])
         if SUBSCRIBES.match(sql):
             return await self._following(sql)
         if not _OURS.match(sql):
             asked = _QUALIFIED_CALL.sub(r"\1(", sql)
-            known = await middleware.resolve(self._connection, asked, param_oids, self.middleware)
-            if known is not None:
-                return known
+            statement = await middleware.resolve(self._connection, asked, param_oids, self.middleware)
+            if statement is not None:
+                return statement
         missing = parameter_count(sql) - len(param_oids)
         return _WireStatement(self, sql, [*param_oids, *[None] * missing])
 
     async def _following(self, sql: str) -> Statement:
-        """Return SUBSCRIBE as a statement; what hinders it is known at once."""
+        """Return SUBSCRIBE as a statement; errors are raised at once."""
         first = await self._asked(lambda sql, _: self._answers.subscription(sql), sql, ())
         columns = [pg_mimic.ResultColumn(name, _oid(kind)) for name, kind in first.columns]
         if not columns:
@@ -172,9 +172,9 @@ class WireSession(pg_mimic.Session):
         return None if columns is None else [pg_mimic.ResultColumn(name, _oid(kind)) for name, kind in columns]
 
     async def rows(self, sql: str, values: Sequence[object], acts: bool = False) -> Sequence[tuple]:
-        """Execute a statement, and return its rows; what it says goes to the client as a notice.
+        """Execute a statement, and return its rows; its message goes to the client as a notice.
 
-        acts: it defines or controls something, for which it has as much time as it needs.
+        acts: it defines or controls something, without a time limit.
         """
         # Handing a lookup to a thread takes longer than the lookup.
         with _translating(sql):
@@ -189,7 +189,7 @@ class WireSession(pg_mimic.Session):
         return result.rows
 
     async def schema(self) -> dict | None:
-        """Return the views, for what clients ask of PostgreSQL's own catalog."""
+        """Return the views, for queries of clients over PostgreSQL's own catalog."""
         return await self._reads.run(self._schema)
 
     def _schema(self) -> dict[str, dict[str, str]]:
@@ -211,7 +211,7 @@ def _oid(kind: str) -> int:
 
 
 def _declared(kind: str) -> str:
-    """Return the name of PostgreSQL's type for one of Spark's."""
+    """Return the name of the PostgreSQL type for a Spark type."""
     names = {
         "tinyint": "smallint", "smallint": "smallint", "int": "integer", "bigint": "bigint", "float": "real",
         "double": "double precision", "boolean": "boolean", "date": "date", "binary": "bytea",
@@ -234,7 +234,7 @@ def _value(value: Any, oid: int | None) -> Any:
 
 @contextmanager
 def _translating(sql: str) -> Iterator[None]:
-    """Raise what fails in a statement as PostgreSQL tells it."""
+    """Raise a failure of a statement as a PostgreSQL error."""
     try:
         yield
     except Error as error:
@@ -245,7 +245,7 @@ def _translating(sql: str) -> Iterator[None]:
 
 
 def _translated(error: Error, sql: str) -> pg_mimic.PgError:
-    """Return an error as PostgreSQL tells it."""
+    """Return an error as a PostgreSQL error."""
     states = ((Refused, "42501"), (TooMuch, "54000"), (NotSupportedError, "0A000"), (DataError, "22000"),
               (OperationalError, "58000"), (InterfaceError, "42601"))  # fmt: skip
     state = next((code for kind, code in states if isinstance(error, kind)), "42601")

@@ -1,4 +1,4 @@
-"""SUBSCRIBE over PostgreSQL's protocol: a result without end, which a client ends by a cancel request."""
+"""SUBSCRIBE over PostgreSQL's protocol: a result without end, which a client stops with a cancel request."""
 
 import contextlib
 import re
@@ -31,7 +31,7 @@ class FollowPortal(pg_mimic.Portal):
         self._rows: deque[tuple] = deque()
 
     async def execute(self, max_rows: int) -> tuple[list[tuple], bool]:
-        """Return the next rows, at most so many, and True: there are always more."""
+        """Return the next rows, at most `max_rows`, and True: there are always more."""
         while not self._rows:
             if self._is_gone() or self._reads.closed:
                 self._subscription.close()
@@ -45,12 +45,12 @@ class FollowPortal(pg_mimic.Portal):
 
     async def _polled(self) -> list[tuple]:
         try:
-            found = await self._reads.run(self._subscription.poll)
+            changes = await self._reads.run(self._subscription.poll)
         except TooMuch:
             raise
         except Error as error:
             raise self._translated(error, "") from error
-        return [] if found is None else [(*row, found.token) for row in tuples(found.rows)]
+        return [] if changes is None else [(*row, changes.token) for row in tuples(changes.rows)]
 
     def close(self) -> None:
         """End the subscription."""
@@ -58,7 +58,7 @@ class FollowPortal(pg_mimic.Portal):
 
 
 class FollowStatement(pg_mimic.Statement):
-    """SUBSCRIBE, which begins when it is bound."""
+    """SUBSCRIBE, which starts when it is bound."""
 
     def __init__(self, sql: str, columns: Sequence[pg_mimic.ResultColumn], bound: Callable[[], FollowPortal]):
         self.sql, self._bound = sql, bound
@@ -95,5 +95,5 @@ _ESCAPED = re.compile(rb"[\\\n\r\t]")
 _LETTERS = {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
 
 
-def _escape(found: re.Match[bytes]) -> bytes:
-    return _LETTERS[found[0]]
+def _escape(match: re.Match[bytes]) -> bytes:
+    return _LETTERS[match[0]]

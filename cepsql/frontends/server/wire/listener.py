@@ -42,14 +42,14 @@ _CANCELLED = {"S": "ERROR", "V": "ERROR", "C": "57014", "M": "canceling statemen
 
 
 class _Connection(Connection):
-    """A connection whose batches of statements are split as cepsql's own scripts are."""
+    """A connection that splits batches of statements as cepsql does with scripts."""
 
     tx_status: bytes
     _task: asyncio.Task | None = None
     _cancelled = False
 
     def request_cancel(self) -> None:
-        """End the statement that is executed."""
+        """Cancel the current statement."""
         if self._task is not None and not self._cancelled:
             self._cancelled = True
             self._task.cancel()
@@ -82,10 +82,10 @@ class _Connection(Connection):
 
     async def _authenticate(self) -> bool:
         async with asyncio.timeout(_STARTUP_SECONDS):
-            known = await super()._authenticate()
-        if known and isinstance(self.stream, MessageStream):
+            is_authenticated = await super()._authenticate()
+        if is_authenticated and isinstance(self.stream, MessageStream):
             self.stream.begun()
-        return known
+        return is_authenticated
 
     async def _handle_simple_query(self, sql: str) -> None:
         try:
@@ -93,7 +93,7 @@ class _Connection(Connection):
         except pg_mimic.PgError:
             raise
         except Exception:
-            # The statement itself tells what is wrong with it.
+            # Executing the statement reports its error.
             parts = [sql] if sql.strip() else []
         if not parts:
             self.stream.write(messages.make_empty_query_response())
@@ -152,7 +152,7 @@ def _row_description(columns: tuple[tuple[str, int], ...], formats: tuple[int, .
 
 
 class _PasswordOf(pg_mimic.IdentityProvider):
-    """The passwords of the users; an unknown one has a password that nobody knows."""
+    """The passwords of the users; an unknown user has a random one."""
 
     def __init__(self, users: Users):
         self._users = users
@@ -162,10 +162,10 @@ class _PasswordOf(pg_mimic.IdentityProvider):
 
 
 class _WireServer(pg_mimic.PgServer):
-    """The server of pg-mimic with connections of ours."""
+    """The server of pg-mimic with our connections."""
 
     def __init__(self, engine: Engine, users: Users, reads: Reads, tls: ssl.SSLContext | None):
-        asks = pg_mimic.TrustAuthPlugin if users.known is None else pg_mimic.ScramSha256AuthPlugin
+        asks = pg_mimic.TrustAuthPlugin if users.by_name is None else pg_mimic.ScramSha256AuthPlugin
         super().__init__(lambda: WireSession(engine, users, reads), lambda name: asks(), _PasswordOf(users), _VERSION)
         self._reads, self._tls = reads, tls
 
@@ -179,7 +179,7 @@ class _WireServer(pg_mimic.PgServer):
         try:
             await self._served(MessageStream(reader, writer, self._reads.limits.bytes))
         except (ConnectionError, ConnectionClosed, TimeoutError, OSError):
-            # The client is gone, too slow, or sends what is no protocol.
+            # The client is gone, too slow, or does not speak the protocol.
             return
         except (ValueError, IndexError, struct.error, UnicodeDecodeError, pg_mimic.PgError):
             LOG.info("a connection sent what is not PostgreSQL's protocol")
@@ -230,9 +230,9 @@ class Listener:
     def __init__(
         self, engine: Engine, host: str, port: int, users: Users, limits: Limits, tls: ssl.SSLContext | None = None
     ):
-        """Begin to listen; raises OSError if the address cannot be used."""
+        """Start to listen; raises OSError if the address cannot be used."""
         self._reads = Reads(limits)
-        # Others of this process write; Python lets a thread go on for five milliseconds while this one waits.
+        # Other threads of this process write; Python lets a thread run for five milliseconds while this one waits.
         sys.setswitchinterval(min(_SWITCH_SECONDS, sys.getswitchinterval()))
         self._loop = asyncio.new_event_loop()
         self._server = _WireServer(engine, users, self._reads, tls)
@@ -243,8 +243,8 @@ class Listener:
         except OSError:
             self.close()
             raise
-        found = self._server.sockets()[0].getsockname()
-        self.address: tuple[str, int] = (found[0], found[1])
+        address = self._server.sockets()[0].getsockname()
+        self.address: tuple[str, int] = (address[0], address[1])
 
     def close(self) -> None:
         """End all connections."""

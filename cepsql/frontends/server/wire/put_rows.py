@@ -1,6 +1,6 @@
-"""Rows that clients put into a stream, as lines of JSON: each request becomes a file of the stream's folder.
+"""Rows that clients add to a stream as lines of JSON: each request becomes a file in the folder of the stream.
 
-The file appears as a whole, and its name follows from the key of the request: one that comes again adds nothing.
+The file appears atomically, and its name follows from the key of the request, so that a repeated request adds nothing.
 """
 
 import base64
@@ -29,7 +29,7 @@ from cepsql.views.stored_values import column_values
 
 _TAKEN = ("json", "parquet")
 _FREE = ("timestampformat", "dateformat", "timestampntzformat")
-"""Options under which times are written in another form than ISO 8601."""
+"""Options that change the form of times from ISO 8601."""
 
 _putting = threading.Lock()
 
@@ -39,39 +39,39 @@ class Repeated(ProgrammingError):
 
 
 def put_rows(engine: Engine, name: str, body: bytes, key: str | None) -> dict[str, object]:
-    """Add rows to a stream; return how many there were, whether an earlier request had added them, and the token by
-    which `WAIT FOR` and `AFTER` wait for them, None where there are none.
+    """Add rows to a stream; return their number, whether an earlier request had added them, and the token with which
+    `WAIT FOR` and `AFTER` wait for them, None without rows.
 
-    body: a JSON object for each row, one a line; a column that it lacks is NULL.
-    key:  what the client calls these rows; None: they are new.
-    Raises ProgrammingError for a stream that is missing or has no such column, NotSupportedError for one that takes no
-    rows so, DataError for a value that does not fit, Repeated for a key of other rows, and OperationalError if the
-    folder cannot be written to.
+    body: a JSON object for each row, one a line; a missing column is NULL.
+    key:  the client's key of these rows; None: they are new.
+    Raises ProgrammingError for an unknown stream or column, NotSupportedError for a stream that does not accept rows
+    over HTTP, DataError for a wrong value, Repeated for a key of other rows, and OperationalError if the folder cannot
+    be written to.
     """
-    found = engine.catalog.names.find(name)
-    if not isinstance(found, Source) or not found.streaming:
-        known = [one.name for one in engine.catalog.names.relations if isinstance(one, Source) and one.streaming]
-        raise ProgrammingError(f"there is no stream {name}", hint=suggestion(name, known, "streams"))
+    stream = engine.catalog.names.find(name)
+    if not isinstance(stream, Source) or not stream.streaming:
+        stream_names = [one.name for one in engine.catalog.names.relations if isinstance(one, Source) and one.streaming]
+        raise ProgrammingError(f"there is no stream {name}", hint=suggestion(name, stream_names, "streams"))
     if engine.restrictions is not None:
-        engine.restrictions.check(located(found))
-    folder, columns = _taking(found)
-    rows = _rows(body, found, columns)
+        engine.restrictions.check(located(stream))
+    folder, columns = _taking(stream)
+    rows = _rows(body, stream, columns)
     digest = hashlib.sha256(body).hexdigest()[:16]
     called = uuid.uuid4().hex if key is None else hashlib.sha256(key.encode()).hexdigest()[:32]
-    file = folder / f"post-{called}-{digest}.{found.format}"
+    file = folder / f"post-{called}-{digest}.{stream.format}"
     try:
-        # Who gives no key has names that nobody else has.
+        # Without a key, the name of the file is unique.
         with _putting if key is not None else contextlib.nullcontext():
-            check_mounted(folder, f"the folder of {found.name}")
+            check_mounted(folder, f"the folder of {stream.name}")
             folder.mkdir(parents=True, exist_ok=True)
             there = next(folder.glob(f"post-{called}-*"), None) if key is not None else None
             if there is not None and there.name != file.name:
                 raise Repeated(f"the key {key!r} was given with other rows before", hint="each set of rows has its own")
             if there is None and rows:
-                _write(file, body, rows, found, columns)
+                _write(file, body, rows, stream, columns)
     except OSError as error:
-        raise OperationalError(f"the folder of stream {found.name} cannot be written to: {error.strerror}") from error
-    token = f"{found.name}@{file.name}" if rows else None
+        raise OperationalError(f"the folder of stream {stream.name} cannot be written to: {error.strerror}") from error
+    token = f"{stream.name}@{file.name}" if rows else None
     return {"rows": len(rows), "repeated": there is not None, "token": token}
 
 
@@ -89,7 +89,7 @@ def _taking(stream: Source) -> tuple[Path, Sequence[ColumnDefinition]]:
 
 
 def _rows(body: bytes, stream: Source, columns: Sequence[ColumnDefinition]) -> list[dict]:
-    """Return the rows of a body, checked as far as they must be."""
+    """Return the rows of a body, with checked values."""
     names = {column.name.lower(): column for column in columns}
     free = any(name.lower() in _FREE for name, _ in stream.options)
     rows = []
@@ -125,7 +125,7 @@ def _check(value: object, column: ColumnDefinition, number: int) -> None:
 
 
 def _cell(value: object, column: ColumnDefinition) -> object:
-    """Return a value of JSON as one of its column's type, as `column_values` takes it; raises for one that is none."""
+    """Return a JSON value as one of its column's type for `column_values`; raises for a value of another type."""
     kind = parse_type(column.type)
     if value is None:
         return None
@@ -141,10 +141,10 @@ def _cell(value: object, column: ColumnDefinition) -> object:
         raise TypeError(value)
     if isinstance(value, bool):
         return value
-    found = text_value(str(value), column.type, column.name)
-    # Arrow tells whether it fits.
-    column_values([found], column.type)
-    return found
+    cell = text_value(str(value), column.type, column.name)
+    # Arrow checks the range.
+    column_values([cell], column.type)
+    return cell
 
 
 def _write(file: Path, body: bytes, rows: list[dict], stream: Source, columns: Sequence[ColumnDefinition]) -> None:

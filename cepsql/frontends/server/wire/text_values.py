@@ -1,4 +1,4 @@
-"""Values that came as text, of the types of the columns that they are compared with."""
+"""Values that arrive as text, with the types of the columns that they are compared with."""
 
 import datetime
 import decimal
@@ -15,9 +15,9 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Betw
 
 
 def text_value(text: str, kind: str, name: str) -> object:
-    """Return the value of one of Spark's types that a text stands for; raises DataError for a text that is none.
+    """Return the value of a Spark type that a text stands for; raises DataError for an invalid text.
 
-    name: what it is a value of, for the message.
+    name: the name of the column or parameter, for the message.
 
     >>> text_value("4", "bigint", "n"), text_value("4", "string", "city")
     (4, '4')
@@ -42,22 +42,22 @@ def text_value(text: str, kind: str, name: str) -> object:
 
 
 def compared_values(
-    query: ParsedQuery, given: Mapping[str, str], views: Iterable[MaterializedView]
+    query: ParsedQuery, arguments: Mapping[str, str], views: Iterable[MaterializedView]
 ) -> dict[str, object]:
-    """Return the values of a query's parameters, given as text; one that no column is compared with is a text.
+    """Return the values of the parameters of a query from texts; one that is not compared with a column stays a text.
 
-    Raises DataError for a text that is no value of the type of the column.
+    Raises DataError for a text that is not a value of the type of the column.
     """
     read = {table.name.lower() for table in query.expression.find_all(exp.Table)}
     types: dict[str, str] = {}
     for view in views:
         if view.name.lower() in read:
             types |= {column.name.lower(): column.type for column in view.columns}
-    values: dict[str, object] = dict(given)
+    values: dict[str, object] = dict(arguments)
     for comparison in query.expression.find_all(*_COMPARED):
         columns = [node for node in comparison.iter_expressions() if isinstance(node, exp.Column)]
         kind = next((types[column.name.lower()] for column in columns if column.name.lower() in types), None)
         for node in comparison.iter_expressions():
-            if kind is not None and isinstance(node, exp.Placeholder) and node.name in given:
-                values[node.name] = text_value(given[node.name], kind, node.name)
+            if kind is not None and isinstance(node, exp.Placeholder) and node.name in arguments:
+                values[node.name] = text_value(arguments[node.name], kind, node.name)
     return values

@@ -1,4 +1,4 @@
-"""Who may ask over the network, and what: a file of users, or nobody but this machine."""
+"""The users of the network and their roles: from a file, or this machine alone."""
 
 import ipaddress
 import os
@@ -28,17 +28,17 @@ class User:
 
 @dataclass(frozen=True)
 class Users:
-    """Who may connect: the users of a file by name; without a file everybody, with one role."""
+    """The users who may connect: those of a file by name; without a file anyone, with one role."""
 
-    known: Mapping[str, User] | None
+    by_name: Mapping[str, User] | None
     role: str = READER
 
     def find(self, name: str) -> User | None:
-        """Return the user of a name, None for an unknown one."""
-        return User(name, self.role) if self.known is None else self.known.get(name)
+        """Return the user with a name, None for an unknown one."""
+        return User(name, self.role) if self.by_name is None else self.by_name.get(name)
 
     def password(self, name: str) -> str:
-        """Return the password of a user, one that nobody knows for an unknown one."""
+        """Return the password of a user, a random one for an unknown user."""
         user = self.find(name)
         return user.password if user is not None and user.password else secrets.token_hex()
 
@@ -46,21 +46,21 @@ class Users:
 def read_users(path: str) -> Users:
     """Read a file of users, TOML with a table for each: [users.anna] with role and password.
 
-    Raises InterfaceError for a file that others can read, that is missing or not as it should be.
+    Raises InterfaceError for a file that is missing or wrong, or that others can read.
     """
     try:
         with open(path, "rb") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
                 raise InterfaceError(f"the file of users {path} can be read by others", hint=f"chmod 600 {path}")
-            found = tomllib.load(file).get("users", {})
+            tables = tomllib.load(file).get("users", {})
     except OSError as error:
         raise InterfaceError(f"the file of users {path} cannot be read: {error.strerror}") from None
     except tomllib.TOMLDecodeError as error:
         raise InterfaceError(f"the file of users {path} is no TOML: {error}") from None
     users = {}
-    for name, given in found.items() if isinstance(found, dict) else ():
-        role = given.get("role", READER) if isinstance(given, dict) else None
-        password = given.get("password") if isinstance(given, dict) else None
+    for name, fields in tables.items() if isinstance(tables, dict) else ():
+        role = fields.get("role", READER) if isinstance(fields, dict) else None
+        password = fields.get("password") if isinstance(fields, dict) else None
         if role not in ROLES or not isinstance(password, str) or not password:
             raise InterfaceError(
                 f"user {name} in {path} needs a password and a role", hint=f"roles: {', '.join(ROLES)}"

@@ -37,7 +37,7 @@ _LINES = ("application/x-ndjson", "application/jsonl", "application/json")
 
 
 class _Wrong(Exception):
-    """A request that cannot be answered: its status, and what is wrong."""
+    """A request that cannot be answered: its status and error message."""
 
     def __init__(self, status: int, message: str, hint: str | None = None):
         super().__init__(message)
@@ -77,7 +77,7 @@ def application(engine: Engine, users: Users, reads: Reads) -> Starlette:
 
     async def changes(request: Request, answering: Answering) -> Response:
         nonlocal following
-        view = _found(engine, request.path_params["name"])
+        view = _view_named(engine, request.path_params["name"])
         since = request.query_params.get("since") or request.headers.get("last-event-id")
         if following >= reads.limits.connections // 2:
             raise _Wrong(503, f"{following} clients follow views already", "try again, or raise --max-connections")
@@ -117,15 +117,15 @@ def application(engine: Engine, users: Users, reads: Reads) -> Starlette:
 
 
 def _view_json(answering: Answering, engine: Engine, request: Request) -> str:
-    view = _found(engine, request.path_params["name"])
+    view = _view_named(engine, request.path_params["name"])
     return _json(answering, *_selection(view, request.query_params.multi_items()))
 
 
-def _found(engine: Engine, name: str) -> MaterializedView:
-    known = engine.catalog.names.materialized
-    view = next((view for view in known if view.name.lower() == name.lower()), None)
+def _view_named(engine: Engine, name: str) -> MaterializedView:
+    views = engine.catalog.names.materialized
+    view = next((one for one in views if one.name.lower() == name.lower()), None)
     if view is None:
-        hint = suggestion(name, [view.name for view in known], "views")
+        hint = suggestion(name, [one.name for one in views], "views")
         raise _Wrong(404, f"there is no materialized view {name}", hint)
     return view
 
@@ -134,8 +134,8 @@ def _json(answering: Answering, sql: str, values: list) -> str:
     return _rows_json(answering.table(sql, values))
 
 
-def _called(answering: Answering, name: str, given: dict[str, str]) -> str:
-    return _rows_json(answering.called(name, given))
+def _called(answering: Answering, name: str, arguments: dict[str, str]) -> str:
+    return _rows_json(answering.called(name, arguments))
 
 
 def _rows_json(rows: pa.Table) -> str:
@@ -143,17 +143,17 @@ def _rows_json(rows: pa.Table) -> str:
 
 
 def _user(request: Request, users: Users) -> User:
-    """Return who asks; raises _Wrong for who may not."""
-    if users.known is None:
+    """Return the user of a request; raises _Wrong if there is none."""
+    if users.by_name is None:
         host = request.url.hostname or ""
         if not is_loopback(host):
-            # The page of another site could have this name lead here.
+            # A page of another site could let this name lead here.
             raise _Wrong(403, f"the server is asked by its own address, not as {host}")
         return User("", users.role)
-    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    kind, _, credentials = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "basic":
         try:
-            name, _, password = base64.b64decode(given, validate=True).decode().partition(":")
+            name, _, password = base64.b64decode(credentials, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
             name = password = ""
         user = users.find(name)
@@ -162,13 +162,13 @@ def _user(request: Request, users: Users) -> User:
     raise _Wrong(401, "a user and a password are needed", "Authorization: Basic ...")
 
 
-def _selection(view: MaterializedView, given: list[tuple[str, str]]) -> tuple[str, list]:
-    """Return the query for the rows of a view in which columns have these values."""
+def _selection(view: MaterializedView, parameters: list[tuple[str, str]]) -> tuple[str, list]:
+    """Return the query for the rows of a view with these values of columns."""
     columns = {column.name.lower(): column for column in view.columns}
     conditions: list[str] = []
     values: list[object] = []
     limit = ""
-    for name, text in given:
+    for name, text in parameters:
         column = columns.get(name.lower())
         if column is None and name.lower() in _RESERVED:
             if not text.isdecimal():
@@ -195,13 +195,13 @@ async def _body(request: Request, limits: Limits) -> bytes:
 
 async def _asked(request: Request, limits: Limits) -> tuple[str, list]:
     """Return the query of a request and its parameters."""
-    # A page of another site sends this type only if the server said that it may.
+    # A page of another site cannot send this type without permission from the server.
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise _Wrong(415, "a query is sent as JSON", "Content-Type: application/json")
     body = await _body(request, limits)
     try:
-        found = json.loads(body)
-        sql, values = found["sql"], found.get("parameters", [])
+        request_data = json.loads(body)
+        sql, values = request_data["sql"], request_data.get("parameters", [])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         sql = values = None
     if not isinstance(sql, str) or not isinstance(values, list):
@@ -235,7 +235,7 @@ class HttpListener:
         limits: Limits,
         certificate: tuple[str, str | None] | None = None,
     ):
-        """Begin to listen; raises OSError if the address cannot be used."""
+        """Start to listen; raises OSError if the address cannot be used."""
         self._reads = Reads(limits)
         certfile, keyfile = certificate or (None, None)
         config = uvicorn.Config(
@@ -250,11 +250,11 @@ class HttpListener:
         self._begun.wait(_START_SECONDS)
         if not self._server.servers:
             raise OSError(f"{host}:{port} cannot be used")
-        found = self._server.servers[0].sockets[0].getsockname()
-        self.address: tuple[str, int] = (found[0], found[1])
+        address = self._server.servers[0].sockets[0].getsockname()
+        self.address: tuple[str, int] = (address[0], address[1])
 
     def close(self) -> None:
-        """Answer no more requests, and end what follows views."""
+        """Answer no more requests, and end the subscriptions to views."""
         self._reads.closed = True
         self._server.should_exit = True
         self._thread.join(10)
