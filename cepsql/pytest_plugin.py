@@ -1,6 +1,6 @@
-"""Fixtures for tests of queries: pytest finds them by itself where cepsql is installed.
+"""Fixtures for tests of queries, which pytest loads if cepsql is installed.
 
-All tests of a run share one Spark session, for starting Spark is what takes time.
+All tests of a run share one Spark session, because starting Spark is slow.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,20 +25,20 @@ _SMALL = {
 
 @pytest.fixture(scope="session")
 def cepsql_conf() -> dict[str, str]:
-    """Settings of the Spark session of the tests, beside its own; a conftest.py may define the fixture again."""
+    """Further settings of the tests' Spark session; a conftest.py may override the fixture."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def cepsql_spark(cepsql_conf: dict[str, str]) -> "Iterator[SparkSession]":
-    """A Spark session of two cores, in UTC, for all tests of the run; the one that runs already, if there is one."""
+    """A Spark session with two cores, in UTC, for all tests of the run; an active session is reused."""
     from cepsql.spark.jvm.launching.session import active_session, session
 
     running = active_session()
-    found = running or session(master="local[2]", conf=_SMALL | cepsql_conf)
-    yield found
+    spark = running or session(master="local[2]", conf=_SMALL | cepsql_conf)
+    yield spark
     if running is None:
-        found.stop()
+        spark.stop()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Feed fixed batches of rows through the real stream operator and see what comes out after each."""
+"""Run a streaming query over fixed batches of rows, and return its output after each."""
 
 import base64
 import datetime
@@ -39,9 +39,9 @@ Batch = Sequence[Sequence | Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """In place of a batch: no row has come, and the clock shows this time, text such as "2026-01-01 00:05:00".
+    """A heartbeat in place of a batch: no row arrives, and the clock shows this time, such as "2026-01-01 00:05:00".
 
-    What counts is how far two of them lie apart. It reaches the streams that are defined WITH HEARTBEAT.
+    Only the difference between two heartbeats counts. It affects streams that are defined WITH HEARTBEAT.
     """
 
     at: str
@@ -54,10 +54,10 @@ class Heartbeat:
 
 
 class Played(list):
-    """The rows that came out, a list for each micro-batch and one for the end of the input.
+    """The output rows, a list for each micro-batch and one for the end of the input.
 
     late:    the rows of every table of late rows, by its name.
-    ordered: whether the query has an ORDER BY, in whose order the rows stand.
+    ordered: whether the query has an ORDER BY, by which the rows are sorted.
     """
 
     def __init__(self, batches: "list[list[Row]]", late: "dict[str, list[Row]]", ordered: bool = False):
@@ -66,7 +66,7 @@ class Played(list):
         self.ordered = ordered
 
     def _repr_html_(self) -> str:
-        """Show in a notebook what came out after each batch, a line a row."""
+        """Show the output of each batch in a notebook, a line a row."""
         names = [*(f"batch {number}" for number in range(1, len(self))), "end of the input"]
         lines = [f"{name}: {row}" for name, rows in zip(names, self, strict=True) for row in rows]
         return html_text("\n".join(lines or ["no rows"]))
@@ -84,14 +84,14 @@ def play(
 
     sql:     definitions and, last, a query over one or more streams. The streams' own sources are not read, nor is
              anything written to their folders of late rows.
-    batches: one item a micro-batch: its rows, or rows by stream name where the query reads several, or a Heartbeat.
-             A column that a row given by name does not have is NULL. Values may be Python values
-             or text; text that does not parse as the column's type makes the row malformed.
-    restart: stop the query after every batch, or after those with these numbers from 0 on, and start it again from its
+    batches: one item a micro-batch: its rows, or rows by stream name if the query reads several streams, or a
+             Heartbeat. A column missing in a row by name is NULL. Values may be Python values or text; text that does
+             not parse as the column's type makes the row malformed.
+    restart: stop the query after every batch, or after those with these numbers, from 0, and restart it from its
              checkpoint.
-    Returns the rows that came out after each batch, and those that the end of the input decided: one list more than
-    there are batches; its `late` has what LATE ROWS INTO tables hold. Raises InterfaceError for rows that do not fit
-    their stream, DataError for values that Python has no type for, and Error as the query itself would.
+    Returns the output rows of each batch, and those of the end of the input: one list more than there are batches; its
+    `late` has the rows of LATE ROWS INTO tables. Raises InterfaceError for rows that do not fit their stream, DataError
+    for values without a Python type, and Error as the query itself would.
 
     >>> play("CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts) USING csv;"
     ...      "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES B.x AS x PATTERN (A B) DEFINE B AS B.x > A.x)",
@@ -123,9 +123,9 @@ def _played(
     if not isinstance(query, Query) or not query.streaming:
         raise InterfaceError("play() needs a text whose last statement is a query over a stream")
     sources = [r for r in query.origins if isinstance(r, Source) and r.streaming]
-    given = [batch if isinstance(batch, Heartbeat) else _tables(batch, sources) for batch in batches]
+    inputs = [batch if isinstance(batch, Heartbeat) else _tables(batch, sources) for batch in batches]
     zone = setting(engine.spark, "spark.sql.session.timeZone")
-    seen = [_rows(came, zone) for came in _play(query, engine, sources, given, folder, restart)]
+    seen = [_rows(came, zone) for came in _play(query, engine, sources, inputs, folder, restart)]
     if query.limit is not None:
         seen = _first_rows(seen, query.limit)
     tables = [relation.name for relation in engine.catalog if isinstance(relation, Source) and relation.late_of]
@@ -138,7 +138,7 @@ def _played(
 
 
 def _move_late_rows(engine: "Engine", folder: Path) -> None:
-    """Give every stream that says where late rows go a folder below this one instead."""
+    """Redirect the late rows of every stream to a folder below this one."""
     for stream in list(engine.catalog):
         if not isinstance(stream, Source) or stream.late_rows is None:
             continue
@@ -154,7 +154,7 @@ def _play(
     folder: Path,
     restart: bool | Collection[int],
 ) -> list[pa.Table | None]:
-    """Return what came out after each batch and at the end, None where that is nothing."""
+    """Return the output of each batch and of the end, None without rows."""
     from cepsql.spark.building.frame_options import FrameOptions
     from cepsql.spark.checkpoint.checkpoint import open_checkpoint
     from cepsql.spark.checkpoint.host_files import host_files
@@ -164,9 +164,9 @@ def _play(
 
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
-    kept = folder / "checkpoint"
-    checkpoint = open_checkpoint(kept, query.identity())
-    frame = query.build(FrameOptions(checkpoint.control, frames, files=host_files(kept)))
+    checkpoint_path = folder / "checkpoint"
+    checkpoint = open_checkpoint(checkpoint_path, query.identity())
+    frame = query.build(FrameOptions(checkpoint.control, frames, files=host_files(checkpoint_path)))
     seen: list[pa.Table | None] = []
     late = tuple(files for files in map(late_files, sources) if files is not None)
     with Replay(frame, checkpoint, query.patterns, late) as replay:
@@ -185,9 +185,9 @@ def _play(
 
 
 def _first_rows(seen: "list[list[Row]]", limit: int) -> "list[list[Row]]":
-    """Return what came out after each batch, with no row after the first so many of all."""
-    given = [0, *accumulate(map(len, seen))]
-    return [rows[: max(limit - before, 0)] for rows, before in zip(seen, given, strict=False)]
+    """Return the output of each batch, limited to the first `limit` rows of all."""
+    counts_before = [0, *accumulate(map(len, seen))]
+    return [rows[: max(limit - before, 0)] for rows, before in zip(seen, counts_before, strict=False)]
 
 
 def _tables(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dict[str, pa.Table]:
@@ -209,16 +209,16 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 
 
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
-    """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
+    """Return the stream of the batches in a folder, whose values are texts, with the source's columns and types."""
     from cepsql.spark.run.replayed_batches import replay_source
     from cepsql.spark.sources.source import MALFORMED, STREAMED_ORIGIN, whole_row
 
     read = [column for column in source.columns if column.expression is None]
     frame = replay_source(spark, folder, ", ".join(f"{quoted(column.name)} STRING" for column in read))
     parsed = {c.name: _parsed(c.name, c.type) for c in read}
-    given = [f"CAST({parsed[c.name]} AS STRING)" if _is_binary(c.type) else quoted(c.name) for c in read]
+    texts = [f"CAST({parsed[c.name]} AS STRING)" if _is_binary(c.type) else quoted(c.name) for c in read]
     wrong = " OR ".join(f"({quoted(c.name)} IS NOT NULL AND {parsed[c.name]} IS NULL)" for c in read)
-    record = f"if({wrong}, concat_ws(',', {', '.join(given)}), NULL)"
+    record = f"if({wrong}, concat_ws(',', {', '.join(texts)}), NULL)"
     marks = [f"({wrong}) AS {MALFORMED}", f"{record} AS __record"]
     arrival = [ORIGIN, *([ARRIVAL] if source.key else [])]
     marks += [f"{STREAMED_ORIGIN} AS {ORIGIN}", *([f"'' AS {ARRIVAL}"] if source.key else [])]
@@ -277,7 +277,7 @@ def _texts(source: Source, batch: Batch) -> pa.Table:
 
 
 def _in_order(source: Source, names: list[str], row: Mapping[str, object]) -> list:
-    """Return the values of a row in the order of columns; those that it does not name are missing."""
+    """Return the values of a row in the order of columns; missing ones are None."""
     values = {str(name).lower(): value for name, value in row.items()}
     for name in row:
         if str(name).lower() not in map(str.lower, names):
@@ -287,24 +287,24 @@ def _in_order(source: Source, names: list[str], row: Mapping[str, object]) -> li
 
 
 def _nested_type(kind: str) -> exp.DataType | None:
-    """Return the type of an array, a map or a struct, None for another one."""
+    """Return the type of an array, a map or a struct, None for other types."""
     return exp.DataType.build(kind, dialect=DIALECT) if _is_nested(kind) else None
 
 
-def _hex(given: object) -> str | None:
-    """Return a value of a BINARY column, bytes or a text, in hexadecimal digits: not all bytes are text."""
-    if isinstance(given, bytes | bytearray | memoryview):
-        return given.hex()
-    text = _text(given)
+def _hex(cell: object) -> str | None:
+    """Return a value of a BINARY column, bytes or a text, in hexadecimal digits, because not all bytes are text."""
+    if isinstance(cell, bytes | bytearray | memoryview):
+        return cell.hex()
+    text = _text(cell)
     return None if text is None else text.encode().hex()
 
 
-def _text(given: object, kind: exp.DataType | None = None) -> str | None:
-    """Return a value of a column as the text that Spark reads it from; `kind`: what of a nested type it is.
+def _text(cell: object, kind: exp.DataType | None = None) -> str | None:
+    """Return a value of a column as text that Spark parses; `kind` is its type if it is nested.
 
-    Raises TypeError for what is no value of a column.
+    Raises TypeError for a value that no column can hold.
     """
-    value = python_value(given)
+    value = python_value(cell)
     match value:
         case None | str():
             return value
@@ -324,12 +324,12 @@ def _text(given: object, kind: exp.DataType | None = None) -> str | None:
     raise TypeError(f"a {type(value).__name__}")
 
 
-def _nested(given: object, kind: exp.DataType | None) -> object:
-    """Return a value within an array, a map or a struct as JSON has it for Spark; `kind`: its type, where it has parts.
+def _nested(cell: object, kind: exp.DataType | None) -> object:
+    """Return a value within an array, a map or a struct as JSON data for Spark; `kind` is its type if it is nested.
 
-    Raises TypeError for what is no value.
+    Raises TypeError for a value that no column can hold.
     """
-    value = python_value(given)
+    value = python_value(cell)
     parts = [] if kind is None else kind.expressions
     fields = {part.name.lower(): part.kind for part in parts if isinstance(part, exp.ColumnDef)}
     inner = parts[-1] if parts and isinstance(parts[-1], exp.DataType) else None
@@ -353,7 +353,7 @@ def _nested(given: object, kind: exp.DataType | None) -> object:
 
 
 def _rows(table: pa.Table | None, zone: str) -> "list[Row]":
-    """Return rows as Spark gives them to Python, but structs as dicts, and times as clocks in `zone` show them."""
+    """Return rows as Spark returns them to Python, but with structs as dicts and times as local times in `zone`."""
     from pyspark.sql import Row
 
     if table is None:
@@ -363,13 +363,13 @@ def _rows(table: pa.Table | None, zone: str) -> "list[Row]":
         columns = [[_local(value, column.type, zone) for value in column.to_pylist()] for column in shown]
     except (ValueError, OverflowError) as failure:
         raise no_python_type(failure) from failure
-    # Names may be equal, so a row is no dict.
+    # Names may repeat, so a row cannot be a dict.
     named = Row(*table.column_names)
     return [named(*values) for values in zip(*columns, strict=True)]
 
 
 def _shown(column: pa.ChunkedArray, zone: str) -> pa.ChunkedArray:
-    """Return a column, of times as clocks show them: UTC may lie beyond the years of Python where they do not."""
+    """Return a column, with instants as local times: in UTC they might be outside Python's years."""
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
         return pc.local_timestamp(column.cast(pa.timestamp("us", zone)))
     return column

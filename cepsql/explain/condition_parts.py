@@ -1,4 +1,4 @@
-"""The AND-ed parts of DEFINE conditions as the user wrote them, each with what evaluates it and what it reads."""
+"""The AND-ed parts of DEFINE conditions as the user wrote them, with the expression and the inputs of each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _READERS = {FIRST, LAST, RUNNING, "PREV", "NEXT", *MATCH_FUNCTIONS, *KEPT_AGGREG
 
 @dataclass(frozen=True)
 class ReadValue:
-    """A column, navigation, aggregate or classifier in a part: where it stands in the part's text, and its value."""
+    """A column, navigation, aggregate or classifier in a part: its place in the part's text, and its value."""
 
     begin: int
     end: int
@@ -33,8 +33,8 @@ class ConditionPart:
     """One of the AND-ed parts of a condition.
 
     sql:   as the user wrote it.
-    truth: evaluates it, with NULL told apart from false; it reads columns of `ConditionParts.program` only.
-    reads: what it reads, left to right.
+    truth: the expression, which distinguishes NULL from false; it reads columns of `ConditionParts.program` only.
+    reads: its inputs, left to right.
     """
 
     sql: str
@@ -46,7 +46,7 @@ class ConditionPart:
 class ConditionParts:
     """The parts of all conditions of a program.
 
-    program: the program with further travelling columns, behind its own: what the parts read.
+    program: the program with the travelling columns that the parts read, after its own ones.
     parts:   one tuple a variable, empty for a variable without DEFINE.
     columns: the columns of the input that ORDER BY and DEFINE name, with the travelling column of each.
     """
@@ -57,7 +57,7 @@ class ConditionParts:
 
 
 def condition_parts(match: MatchPlan, sql: str) -> ConditionParts:
-    """Split the conditions of a match at their ANDs; `sql` is the text that positions in its clause point into."""
+    """Split the conditions of a match at their ANDs; `sql` is the text to which positions in its clause refer."""
     scope, clause = match.scope, match.clause
     traveling = replace(
         match.traveling, values=list(match.traveling.values), predicates=list(match.traveling.predicates)
@@ -113,7 +113,7 @@ def _readers(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _split(condition: exp.Expr, text: Text) -> list[tuple[exp.Expr, Span | None]]:
-    """Return the AND-ed parts of a condition, with the characters of each if they are certain."""
+    """Return the AND-ed parts of a condition, with the span of each if it is certain."""
     place = span_of(condition)
     if place is None:
         return [(node, None) for node in conjuncts(condition)]
@@ -122,7 +122,7 @@ def _split(condition: exp.Expr, text: Text) -> list[tuple[exp.Expr, Span | None]
 
 
 def _split_tokens(node: exp.Expr, text: Text, begin: int, end: int) -> list[tuple[exp.Expr, Span | None]]:
-    """Split what tokens `begin` to `end` say."""
+    """Split the condition in tokens `begin` to `end`."""
     while isinstance(node, exp.Paren) and text.raw(begin) == "(" and text.closing[begin] == end - 1:
         node, begin, end = node.this, begin + 1, end - 1
     if not isinstance(node, exp.And):
@@ -131,15 +131,15 @@ def _split_tokens(node: exp.Expr, text: Text, begin: int, end: int) -> list[tupl
     edges = [begin - 1, *_ands(text, begin, end), end]
     if len(edges) != len(sides) + 1:
         return [(part, None) for part in conjuncts(node)]
-    found = []
+    parts = []
     for side, before, after in zip(sides, edges, edges[1:], strict=False):
-        found += _split_tokens(side, text, before + 1, after)
-    return found
+        parts += _split_tokens(side, text, before + 1, after)
+    return parts
 
 
 def _ands(text: Text, begin: int, end: int) -> list[int]:
-    """Return the ANDs between tokens that join conditions, outside brackets and CASE, and not those of BETWEEN."""
-    found, open_betweens, cases, i = [], 0, 0, begin
+    """Return the token indexes of the ANDs that join conditions: outside brackets and CASE, and not of BETWEEN."""
+    ands, open_betweens, cases, i = [], 0, 0, begin
     while i < end:
         word = text.word(i)
         cases += (word == "CASE") - (word == "END")
@@ -148,6 +148,6 @@ def _ands(text: Text, begin: int, end: int) -> list[int]:
             if word == "AND" and open_betweens:
                 open_betweens -= 1
             elif word == "AND":
-                found.append(i)
+                ands.append(i)
         i = text.closing.get(i, i) + 1
-    return found
+    return ands

@@ -1,4 +1,4 @@
-"""Why a partition has the matches it has, and no others: the account that EXPLAIN MATCH gives, as data and as text."""
+"""The result of EXPLAIN MATCH, as data and as text: why a partition has its matches, and no others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class ExplainedRow(Brief):
     variable: str | None = None
 
     def __str__(self) -> str:
-        """Write it in one line."""
+        """Return it in one line."""
         name = f"row {self.number}" if self.number else "row outside the order"
         taken = f", {self.variable}" if self.variable else ""
         return f"{name}: {', '.join(map(_null, self.values))}{taken}"
@@ -27,8 +27,8 @@ class ExplainedRow(Brief):
 class ExplainedMatch(Brief):
     """A match, or a partial match that timed out: its number and the variable of each row, from row `first` on.
 
-    began, ended: the ORDER BY value of its first and its last row, None where there is none.
-    waits: it is found, but a measure reads a row that has not come yet, so it is not given out.
+    began, ended: the ORDER BY value of its first and its last row, or None.
+    waits: it is not emitted yet, because a measure reads a row that has not arrived.
     """
 
     number: int
@@ -40,7 +40,7 @@ class ExplainedMatch(Brief):
     waits: bool = False
 
     def __str__(self) -> str:
-        """Write it in one line."""
+        """Return it in one line."""
         note = "" if self.complete else "  (timed out)"
         note += "  (waits for a row that a measure reads)" if self.waits else ""
         return f"{self.number}: {_extent(self)}{note}"
@@ -51,8 +51,8 @@ class ExplainedPart(Brief):
     """An AND-ed part of a condition, tested on one row.
 
     sql:    as it was written.
-    values: the same with the values that it read in place of their names.
-    result: "true", "false", "NULL", or "not known" where a row that it reads has not come or its values are not kept.
+    values: the same, with the values that it read in place of their names.
+    result: "true", "false", "NULL", or "not known" if a row that it reads has not arrived or its values are not stored.
     """
 
     sql: str
@@ -60,36 +60,36 @@ class ExplainedPart(Brief):
     result: str
 
     def __str__(self) -> str:
-        """Write it in one line."""
+        """Return it in one line."""
         compared = "" if self.values == self.sql else f": {self.values}"
         return f"{self.sql}{compared} is {self.result}"
 
 
 @dataclass(frozen=True, repr=False)
 class ExplainedTrial(Brief):
-    """A variable tried on a row: `holds` is None where a row to come decides; `parts` is empty without a condition."""
+    """A variable tried on a row: `holds` is None if a later row decides; `parts` is empty without a condition."""
 
     variable: str
     holds: bool | None
     parts: tuple[ExplainedPart, ...]
 
     def __str__(self) -> str:
-        """Write it in one line."""
+        """Return it in one line."""
         return "; ".join([f"{self.variable} {_verdict(self.holds)}", *map(str, self.parts)])
 
 
 @dataclass(frozen=True, repr=False)
 class ExplainedAttempt(Brief):
-    """An attempt to match that gave no match.
+    """An attempt without a match.
 
     rows:     the rows that it took, with their variables.
-    next:     the row that it could not take, or may not; None if there is none.
+    next:     the row that it could not take, or may not; or None.
     stop:     "row", "within", "end", "future", "^", "$" or "steps", as in `cepsql.pattern.backtracking.trace.Attempt`.
     awaited:  the variables that could come next.
     trials:   those of them that were tried on the row `next`.
-    deadline: the first time that is too late by WITHIN; None without WITHIN.
-    fallback: the variables of the match that is given if nothing better comes, None for none.
-    first:    the number of the row at which it begins.
+    deadline: the first time that is too late for WITHIN; None without WITHIN.
+    fallback: the variables of the match that is emitted if no better one completes, or None.
+    first:    the number of its first row.
     """
 
     first: int
@@ -102,18 +102,18 @@ class ExplainedAttempt(Brief):
     fallback: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
-        """Write in one line what it did and what stopped it."""
+        """Return in one line the rows that it took and what stopped it."""
         return f"from row {self.first}: {_reason(self)}"
 
 
 @dataclass(frozen=True, repr=False)
 class ExplainedVariable(Brief):
-    """How a variable's condition fared.
+    """The statistics of a variable's condition.
 
     condition: as it was written, None without DEFINE.
-    row_held:  on how many rows it holds as far as the row alone decides.
-    parts:     its parts that the row alone decides, each with the number of rows on which it is true.
-    tried, held: how often the rest, which reads the match so far, was tried, and held; None if there is no rest.
+    row_held:  the number of rows on which its row-only part holds.
+    parts:     its row-only parts, each with the number of rows on which it is true.
+    tried, held: how often the rest, which reads the match so far, was tried, and held; None without a rest.
     """
 
     name: str
@@ -124,7 +124,7 @@ class ExplainedVariable(Brief):
     held: int | None = None
 
     def __str__(self) -> str:
-        """Write in one line on how many rows its condition holds."""
+        """Return in one line on how many rows its condition holds."""
         if self.condition is None:
             return f"{self.name}: no condition"
         tried = "" if self.tried is None else f", tried {self.tried} times, held {self.held}"
@@ -133,22 +133,22 @@ class ExplainedVariable(Brief):
 
 @dataclass(frozen=True, repr=False)
 class MatchExplanation(Readable):
-    """How one row pattern matched one partition. Row numbers count from 1 in the order of the partition.
+    """How one row pattern matched one partition. Row numbers begin at 1 in the order of the partition.
 
     pattern, skip: as in the query.
     key:      the PARTITION BY columns with their values.
     columns:  the names of `ExplainedRow.values`.
-    rows:     how many rows could be matched; `first` and `last` are their first and last ORDER BY values.
-    matches:  what was found, in order.
+    rows:     the number of rows that could be matched; `first` and `last` are their first and last ORDER BY values.
+    matches:  the matches, in order.
     jumped:   matches that would begin at rows that AFTER MATCH SKIP jumped over.
     variables: one for each pattern variable.
     open:     the attempt that later rows decide, or None.
     failed:   at most three failed attempts, best first: for each cause the one that took most rows, the latest of
               several.
-    waiting:  rows above the watermark; late: rows that came too late; without_event_time: how many rows have none.
-    watermark: up to which time rows are in order, None over a table.
-    whole:    False if earlier rows of the partition are no longer known.
-    misplaced: how many skips to a variable led nowhere.
+    waiting:  rows above the watermark; late: late rows; without_event_time: the number of rows without event time.
+    watermark: the watermark, None for a table.
+    whole:    False if earlier rows of the partition are no longer stored.
+    misplaced: the number of skips to a variable that led nowhere.
     """
 
     pattern: str
@@ -172,11 +172,11 @@ class MatchExplanation(Readable):
 
     @property
     def best(self) -> ExplainedAttempt | None:
-        """The failed attempt that took most rows, None if none failed."""
+        """The failed attempt that took most rows, or None."""
         return self.failed[0] if self.failed else None
 
     def __str__(self) -> str:
-        """Write the explanation for people."""
+        """Return the explanation as text."""
         lines = [*_head(self), *_matches(self), *_variables(self)]
         if self.open is not None:
             begins = f"undecided: the attempt from row {self.open.first}"
@@ -234,7 +234,7 @@ def _extent(match: ExplainedMatch) -> str:
 
 
 def _runs(variables: Sequence[str]) -> str:
-    """Write variables with their repetitions counted: A B B B becomes A B*3."""
+    """Join variables, with counts of repetitions: A B B B becomes A B*3."""
     runs: list[list] = []
     for name in variables:
         if runs and runs[-1][0] == name:
@@ -277,8 +277,8 @@ def _attempt(attempt: ExplainedAttempt, columns: Sequence[str], title: str) -> l
         lines.append(f"  {trial.variable} {_verdict(trial.holds)} for row {attempt.next.number}:")
         lines += [f"    {part}" for part in trial.parts]
     if attempt.fallback is not None:
-        found = _runs(attempt.fallback) or "an empty match"
-        lines.append(f"  if nothing better comes, the match is: {found}")
+        fallback = _runs(attempt.fallback) or "an empty match"
+        lines.append(f"  if nothing better comes, the match is: {fallback}")
     return lines
 
 
@@ -312,7 +312,7 @@ def _verdict(holds: bool | None) -> str:
 
 
 def _table(rows: Sequence[ExplainedRow], columns: Sequence[str], numbered: bool) -> list[str]:
-    """Lay rows out under their column names; of very many only the first and the last."""
+    """Return rows as a table under their column names; only the first and the last ones of many."""
     if not rows:
         return []
     head = ["row", *columns, "variable"] if numbered else list(columns)

@@ -1,4 +1,4 @@
-"""Plans as text: what EXPLAIN shows and golden tests compare."""
+"""Plans as text, for EXPLAIN and golden tests."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ _SIGNS = {
 
 
 def explain_rewritten(plan: Plan) -> str:
-    """Return the SQL that Spark runs: before each match, of each match's columns, and around the matches."""
+    """Return the SQL that Spark runs: before each match, for each match's columns, and around the matches."""
     lines = []
     for node in plan.stages:
         name = node.properties.name
@@ -63,9 +63,9 @@ def explain_rewritten(plan: Plan) -> str:
 
 
 def explain_planning(steps: Sequence[PassStep]) -> str:
-    """Return each pass of planning that changed the query, what holds after it, and the query then.
+    """Return each pass of planning that changed the query, what holds after it, and the new query.
 
-    The input of an operator is planned when the operator is, so that its passes come first.
+    The input of an operator is planned before the operator, so that its passes come first.
     """
     parts = []
     for step in steps:
@@ -77,12 +77,12 @@ def explain_planning(steps: Sequence[PassStep]) -> str:
 def explain_logical(
     plan: Plan, scan_obstacle: str | None = None, done: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Return the plan as a tree, with event time, watermark, and what each match keeps in state.
+    """Return the plan as a tree, with event time, watermark, and the state of each match.
 
-    scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
-    done:          what operators have done, by their names.
+    scan_obstacle: why Arrow cannot read the files of a stream, apart from the query's text.
+    done:          the progress of operators, by their names.
     """
-    told = _PlanFacts(scan_obstacle, done)
+    facts = _PlanFacts(scan_obstacle, done)
     columns = ", ".join(f"{column.name} {column.type}" for column in plan.columns)
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
@@ -91,26 +91,26 @@ def explain_logical(
     plain = choose_plain_scan(plan.root)
     if plain is not None:
         lines.append(f"  scan: {_scan([plain], scan_obstacle or plain.reason)}")
-    lines += _indented(_node(plan.root, told))
+    lines += _indented(_node(plan.root, facts))
     lines += [f"  notice: {notice}" for notice in plan.notices]
     return "\n".join(lines)
 
 
 def _emitted_by_spark(plan: Plan) -> list[str]:
-    """Tell when groups of windows that Spark makes come out."""
+    """Return when the groups of Spark's windows are emitted."""
     group = plan.root.query.args.get("group") if isinstance(plan.root, Sql) and plan.streaming else None
     windowed = group is not None and any(window_call(key) is not None for key in group.expressions)
     return ["once, with the batch after the one in which a window is over"] if windowed else []
 
 
 def explain_pattern(plan: Plan) -> str:
-    """Return each compiled pattern: variables with their conditions, measures, a drawing, and the automaton."""
+    """Return each compiled pattern: the variables with their conditions, measures, a drawing, and the automaton."""
     patterns = [_pattern(match, program) for match in plan.matches for program in match.program.programs]
     return "\n\n".join(patterns) or "the query has no row pattern"
 
 
 def explain_drawings(plan: Plan) -> str:
-    """Return a drawing of each row pattern, and what its signs mean; "" without one."""
+    """Return a drawing of each row pattern, and the legend of its signs; "" without a pattern."""
     drawn = [(match.clause.name, draw(program.pattern)) for match in plan.matches for program in match.program.programs]
     lines = [line for name, lines in drawn for line in ("", f"  {name}", *_indented(lines))]
     signs = dict.fromkeys(sign for _, lines in drawn for sign in legend(lines))
@@ -119,20 +119,20 @@ def explain_drawings(plan: Plan) -> str:
 
 @dataclass(frozen=True)
 class _PlanFacts:
-    """What is known of a plan beside its text; see `explain_logical`."""
+    """Facts about a plan beside its text; see `explain_logical`."""
 
     scan_obstacle: str | None
     done: Mapping[str, str]
 
 
-def _node(node: Node, told: _PlanFacts) -> list[str]:
-    """Return a node and what is below it, a line each."""
+def _node(node: Node, facts: _PlanFacts) -> list[str]:
+    """Return a node and its inputs, a line each."""
     match node:
         case Read(relation):
             return [_relation(relation)]
         case SparkWatermark(below):
             time = below.properties.event_time
-            return [f"Spark's watermark  {time.column}", *_indented(_node(below, told))]
+            return [f"Spark's watermark  {time.column}", *_indented(_node(below, facts))]
         case Ordered():
             lines = node.lines()
         case LabelledChanges():
@@ -142,11 +142,11 @@ def _node(node: Node, told: _PlanFacts) -> list[str]:
         case _:
             lines = [f"Sql  {_query(node)}"]
     if isinstance(node, Ordered) and scanned([node]):
-        lines.append(f"  scan: {_scan(choose_scans(node), told.scan_obstacle or stage_obstacle(node))}")
-    if isinstance(node, Ordered) and node.properties.name in told.done:
-        lines.append(f"  done: {told.done[node.properties.name]}")
+        lines.append(f"  scan: {_scan(choose_scans(node), facts.scan_obstacle or stage_obstacle(node))}")
+    if isinstance(node, Ordered) and node.properties.name in facts.done:
+        lines.append(f"  done: {facts.done[node.properties.name]}")
     for below in inputs(node):
-        lines += _indented(_node(below, told))
+        lines += _indented(_node(below, facts))
     return lines
 
 
@@ -224,7 +224,7 @@ def _scalar(node: Scalar, program: MatchProgram, computed: Collection[str], nest
 
 
 def _computed(node: Navigation, program: MatchProgram, nested: bool) -> str:
-    """Return an expression over values of one row, each with the row that it is of, as it was written."""
+    """Return an expression over values of one row as it was written, with the row of each value."""
     source = _sources(program)[node.column]
     text = _row(source, node.variables, node.first, node.offset, node.shift, program)
     if text == source:
@@ -237,7 +237,7 @@ def _computed(node: Navigation, program: MatchProgram, nested: bool) -> str:
 
 
 def _sources(program: MatchProgram) -> dict[str, str]:
-    """Return the SQL of the columns that travel, by their names."""
+    """Return the SQL of the travelling columns, by their names."""
     sources = {column.name: column.sql for column in program.values}
     if program.time is not None:
         sources["t"] = program.time.sql

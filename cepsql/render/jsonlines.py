@@ -18,7 +18,7 @@ _CONTROL = re.compile("[\x7f-\x9f]")
 
 
 def json_rows(rows: pa.Table, names: Sequence[str], zone: str) -> Iterator[str]:
-    """Write each row as one JSON object without a line end."""
+    """Yield each row as one JSON object without a line end."""
     keys = [_string(name) + ":" for name in names]
     columns = [_texts(column, zone) for column in rows.columns]
     for row in zip(*columns, strict=True):
@@ -30,11 +30,11 @@ def _texts(column: pa.ChunkedArray, zone: str) -> list[str]:
 
 
 def json_text(value: Any, kind: pa.DataType, zone: str) -> str:
-    """Write one value of an Arrow type, as `python_values` gives it, as JSON.
+    """Return one value of an Arrow type, in the form of `python_values`, as JSON.
 
     Decimals are numbers with all their digits, NaN and infinities strings, binary base64, timestamps ISO 8601 (with the
-    offset of `zone`, or none for TIMESTAMP_NTZ). A map is an object if its keys are strings, else a list of
-    [key, value] pairs. A VARIANT is what is in it.
+    offset of `zone`, or none for TIMESTAMP_NTZ). A map is an object if its keys are strings, otherwise a list of
+    [key, value] pairs. A VARIANT is its content.
 
     >>> from decimal import Decimal
     >>> json_text([Decimal("1.50"), None], pa.list_(pa.decimal128(5, 2)), "UTC")
@@ -87,5 +87,5 @@ def _map(pairs: list[tuple[object, object]], kind: pa.MapType, zone: str) -> str
 
 
 def _string(text: str) -> str:
-    # JSON leaves these as they are, but some terminals obey them.
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    # JSON does not escape control characters that some terminals execute.
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""Rows as a table for people, its columns aligned in terminal cells."""
+"""Rows as a text table, with columns aligned in terminal cells."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _OTHER_WIDTH = 16
 _LEAST_TEXT = 16
 _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Also what turns the direction of all that follows in the line, other columns too."""
+"""Control characters, including those that change the direction of the rest of the line."""
 
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -39,24 +39,24 @@ class ShownColumn:
 
     @property
     def number(self) -> bool:
-        """Whether its values stand at the right."""
+        """Whether its values are aligned right."""
         return self.type.split("(")[0].lower() in _NUMBERS
 
     @property
     def may_be_cut(self) -> bool:
-        """Whether a part of a value is still of use: not of numbers and times."""
+        """Whether its values may be cut: not numbers and times."""
         return not self.number and _type_width(self.type.lower()) == _OTHER_WIDTH
 
 
 @dataclass
 class Cuts:
-    """How many values have been cut."""
+    """A counter of cut values."""
 
     number: int = 0
 
 
 def type_widths(columns: Sequence[ShownColumn]) -> tuple[int, ...]:
-    """Choose widths before data is known: the usual longest value of each type, or the name if it is wider."""
+    """Choose widths before the data is known: the usual longest value of each type, or the name if it is wider."""
     return tuple(max(_type_width(column.type.lower()), cell_width(printable(column.name))) for column in columns)
 
 
@@ -75,27 +75,27 @@ def data_widths(columns: Sequence[ShownColumn], result: pa.Table, zone: str) -> 
 
 
 def fitted(columns: Sequence[ShownColumn], widths: Sequence[int], room: int) -> tuple[int, ...] | None:
-    """Make the widest columns of texts narrower until a line fits so many cells; None if too little would be left.
+    """Make the widest text columns narrower until a line fits into `room` cells; None if they would be too narrow.
 
     >>> fitted([ShownColumn("a", "string"), ShownColumn("b", "int")], [40, 8], 32)
     (19, 8)
     >>> fitted([ShownColumn("a", "string"), ShownColumn("b", "int")], [40, 8], 20)
     """
-    found = list(widths)
+    narrowed = list(widths)
     least = [
         min(width, max(_LEAST_TEXT, cell_width(printable(c.name)))) if c.may_be_cut else width
         for c, width in zip(columns, widths, strict=True)
     ]
-    while sum(found) + 3 * len(found) - 1 > room:
-        widest = max(range(len(found)), key=lambda i: (found[i] > least[i], found[i]))
-        if found[widest] <= least[widest]:
+    while sum(narrowed) + 3 * len(narrowed) - 1 > room:
+        widest = max(range(len(narrowed)), key=lambda i: (narrowed[i] > least[i], narrowed[i]))
+        if narrowed[widest] <= least[widest]:
             return None
-        found[widest] -= 1
-    return tuple(found)
+        narrowed[widest] -= 1
+    return tuple(narrowed)
 
 
 def table_header(columns: Sequence[ShownColumn], widths: Sequence[int]) -> tuple[str, str]:
-    """Write the line of names and the rule below it."""
+    """Return the line of names and the rule below it."""
     names = [printable(column.name) for column in columns]
     return _line(names, columns, widths), "+".join("-" * (width + 2) for width in widths)
 
@@ -103,9 +103,9 @@ def table_header(columns: Sequence[ShownColumn], widths: Sequence[int]) -> tuple
 def table_rows(
     rows: pa.Table, columns: Sequence[ShownColumn], widths: Sequence[int], zone: str, cuts: Cuts | None = None
 ) -> Iterator[str]:
-    """Write each row. A value wider than its column is shown whole, and what follows it closes up as it can.
+    """Yield each row. A value wider than its column is shown whole, and later columns make up for the width.
 
-    cuts: it is cut instead, but for numbers and times, and counted there.
+    cuts: with it such a value is cut, except for numbers and times, and counted.
     """
     for row in zip(*(cells(values, zone) for values in rows.columns), strict=True):
         texts = [_shown(text) for text in row]
@@ -118,7 +118,7 @@ def table_rows(
 
 
 def _cut(text: str, width: int, cuts: Cuts) -> str:
-    """Cut a text to so many cells; the last one shows that there is more."""
+    """Cut a text to `width` cells; the last one is an ellipsis."""
     if cell_width(text) <= width:
         return text
     cuts.number += 1
@@ -142,7 +142,7 @@ def _shown(text: str | None) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape what would break the line or reach the terminal as a command.
+    """Escape characters that would break the line or control the terminal.
 
     >>> printable("two\\nlines\\x1b[2J")
     'two\\\\nlines\\\\x1b[2J'

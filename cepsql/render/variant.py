@@ -1,4 +1,4 @@
-"""Values of VARIANT, which Spark gives as structs of two binaries: version 1 of Parquet's Variant Encoding."""
+"""Values of VARIANT, which Spark returns as structs of two binaries in version 1 of Parquet's Variant Encoding."""
 
 import datetime
 import decimal
@@ -14,19 +14,19 @@ _PRIMITIVE, _SHORT_TEXT, _OBJECT = 0, 1, 2
 _CONSTANTS = {0: None, 1: True, 2: False}
 _INTEGERS = {3: 1, 4: 2, 5: 4, 6: 8}
 _DECIMALS = {8: 4, 9: 8, 10: 16}
-"""Bytes of the number, by the number of the type."""
+"""The size of the number in bytes, by the id of the type."""
 
 _DOUBLE, _DATE, _TIMESTAMP, _TIMESTAMP_NTZ, _FLOAT, _BINARY, _TEXT, _UUID = 7, 11, 12, 13, 14, 15, 16, 20
 _DIGITS = decimal.Context(prec=40)
 
 
 def is_variant(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is that of a VARIANT of Spark's."""
+    """Tell whether an Arrow type is Spark's VARIANT."""
     return pa.types.is_struct(kind) and any((field.metadata or {}).get(b"variant") == b"true" for field in kind)
 
 
 def variant_value(value: bytes, metadata: bytes) -> Any:
-    """Return a VARIANT as a dict, a list, or a value of Python's or NumPy's; bytes for a type that is not known.
+    """Return a VARIANT as a dict, a list, or a Python or NumPy value; bytes for an unknown type.
 
     >>> variant_value(bytes.fromhex("020100000205 61"), bytes.fromhex("01010001 78"))
     {'x': 'a'}
@@ -49,10 +49,12 @@ def _value(data: bytes, at: int, keys: list[str]) -> Any:
     count, ids = _number(data, begin, count_size), begin + count_size
     offsets = ids + count * id_size
     values = offsets + (count + 1) * offset_size
-    found = [_value(data, values + _number(data, offsets + i * offset_size, offset_size), keys) for i in range(count)]
+    elements = [
+        _value(data, values + _number(data, offsets + i * offset_size, offset_size), keys) for i in range(count)
+    ]
     if kind != _OBJECT:
-        return found
-    return {keys[_number(data, ids + i * id_size, id_size)]: found[i] for i in range(count)}
+        return elements
+    return {keys[_number(data, ids + i * id_size, id_size)]: elements[i] for i in range(count)}
 
 
 def _primitive(data: bytes, at: int, kind: int) -> Any:
@@ -63,8 +65,8 @@ def _primitive(data: bytes, at: int, kind: int) -> Any:
     if kind in _DECIMALS:
         return decimal.Decimal(_number(data, at + 1, _DECIMALS[kind], signed=True)).scaleb(-data[at], _DIGITS)
     if kind in (_BINARY, _TEXT):
-        found = data[at + 4 : at + 4 + _number(data, at, 4)]
-        return found if kind == _BINARY else found.decode()
+        content = data[at + 4 : at + 4 + _number(data, at, 4)]
+        return content if kind == _BINARY else content.decode()
     if kind == _DOUBLE:
         return struct.unpack_from("<d", data, at)[0]
     if kind == _FLOAT:
@@ -73,8 +75,8 @@ def _primitive(data: bytes, at: int, kind: int) -> Any:
         return np.datetime64(_number(data, at, 4, signed=True), "D").item()
     if kind in (_TIMESTAMP, _TIMESTAMP_NTZ):
         moment = np.datetime64(_number(data, at, 8, signed=True), "us").item()
-        known = kind == _TIMESTAMP and isinstance(moment, datetime.datetime)
-        return moment.replace(tzinfo=datetime.UTC) if known else moment
+        is_utc = kind == _TIMESTAMP and isinstance(moment, datetime.datetime)
+        return moment.replace(tzinfo=datetime.UTC) if is_utc else moment
     if kind == _UUID:
         return str(uuid.UUID(bytes=data[at : at + 16]))
     return data[at - 1 :]

@@ -14,16 +14,16 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def draw_characters(rows: pa.Table, x: str, y: str, keys: Sequence[str], width: int, height: int) -> str:
-    """Draw y over x for the partition with the most matches: each row a letter of its variable, or a dot for none.
+    """Draw y over x for the partition with the most matches: each row as the letter of its variable, or as a dot.
 
-    rows:  those of all partitions, with the columns VARIABLE and MATCH.
-    width, height: of the drawing in characters, with its axes.
+    rows:  the rows of all partitions, with the columns VARIABLE and MATCH.
+    width, height: the size of the drawing in characters, with its axes.
     Raises InterfaceError for columns of other types than numbers and times.
     """
-    found = sorted(partitions(rows, x, keys), key=match_count, reverse=True)
-    if not found:
+    sorted_partitions = sorted(partitions(rows, x, keys), key=match_count, reverse=True)
+    if not sorted_partitions:
         return "there are no rows to draw"
-    key, series = found[0]
+    key, series = sorted_partitions[0]
     points = [(_number(row[x], x), _number(row[y], y), row[VARIABLE]) for row in series if row[y] is not None]
     if not points:
         return f"{y} is NULL in all rows"
@@ -45,7 +45,7 @@ def draw_characters(rows: pa.Table, x: str, y: str, keys: Sequence[str], width: 
     gap = " " * max(1, columns - len(first) - len(last))
     return "\n".join(
         [
-            f"{y} over {x}{_title(keys, key, found[0], len(found))}",
+            f"{y} over {x}{_title(keys, key, sorted_partitions[0], len(sorted_partitions))}",
             *drawn,
             f"{'':>{margin - 2}} └{'─' * columns}",
             f"{'':>{margin}}{first}{gap}{last}",
@@ -64,12 +64,12 @@ def _title(keys: Sequence[str], key: tuple, partition: Partition, count: int) ->
 
 
 def _letters(variables: Sequence[str]) -> dict[str, str]:
-    """Give each variable a letter, its first one where that is free."""
-    found: dict[str, str] = {}
+    """Assign each variable a letter, its first one if that is free."""
+    letters: dict[str, str] = {}
     for name in dict.fromkeys(variables):
         wanted = (*name.upper(), *_LETTERS)
-        found[name] = next((letter for letter in wanted if letter.isalnum() and letter not in found.values()), "#")
-    return found
+        letters[name] = next((letter for letter in wanted if letter.isalnum() and letter not in letters.values()), "#")
+    return letters
 
 
 def _legend(letters: dict[str, str]) -> list[str]:
@@ -87,7 +87,7 @@ def _label(number: float) -> str:
 
 
 def _written(value: object) -> str:
-    """Write the end of an axis; times as results show them, without the offset of their zone."""
+    """Return the label of an axis end; times as results show them, without their offset."""
     return str(value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value)
 
 
