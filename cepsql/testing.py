@@ -5,6 +5,7 @@ import datetime
 import decimal
 import enum
 import json
+import re
 import shutil
 import tempfile
 import uuid
@@ -123,7 +124,8 @@ def _played(
     if not isinstance(query, Query) or not query.streaming:
         raise InterfaceError("play() needs a text whose last statement is a query over a stream")
     sources = [r for r in query.origins if isinstance(r, Source) and r.streaming]
-    inputs = [batch if isinstance(batch, Heartbeat) else _tables(batch, sources) for batch in batches]
+    unread = _unread_streams(query, engine, sources)
+    inputs = [batch if isinstance(batch, Heartbeat) else _tables(batch, sources, unread) for batch in batches]
     zone = setting(engine.spark, "spark.sql.session.timeZone")
     seen = [_rows(came, zone) for came in _play(query, engine, sources, inputs, folder, restart)]
     if query.limit is not None:
@@ -190,22 +192,30 @@ def _first_rows(seen: "list[list[Row]]", limit: int) -> "list[list[Row]]":
     return [rows[: max(limit - before, 0)] for rows, before in zip(seen, counts_before, strict=False)]
 
 
-def _tables(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dict[str, pa.Table]:
-    """Return the rows of a batch as text, by the name of their stream."""
+def _unread_streams(query: Query, engine: "Engine", sources: list[Source]) -> set[str]:
+    """Return the lower-case names of streams that a query names but does not need, as in EXISTS (SELECT MAX(x) ...)."""
+    span = query.plan.query.span
+    words = {word.lower() for word in re.findall(r"\w+", query.plan.text[span.start : span.end])}
+    streams = {r.name.lower() for r in engine.catalog if isinstance(r, Source) and r.streaming}
+    return (streams & words) - {source.name.lower() for source in sources}
+
+
+def _tables(batch: Batch | Mapping[str, Batch], sources: list[Source], unread: set[str]) -> dict[str, pa.Table]:
+    """Return the rows of a batch as text, by the name of their stream, without those of streams that are not read."""
     by_name = {source.name: source for source in sources}
-    return {name: _texts(by_name[name], rows) for name, rows in _by_stream(batch, sources).items()}
+    return {name: _texts(by_name[name], rows) for name, rows in _by_stream(batch, sources, unread).items()}
 
 
-def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dict[str, Batch]:
+def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source], unread: set[str]) -> dict[str, Batch]:
     if not isinstance(batch, Mapping):
         if len(sources) != 1:
             raise InterfaceError("the query reads several streams: give each batch as rows by stream name")
         return {sources[0].name: batch}
     names = {source.name.lower(): source.name for source in sources}
     for name in batch:
-        if name.lower() not in names:
+        if name.lower() not in names.keys() | unread:
             raise InterfaceError(f"the query reads no stream {name}", hint=suggestion(name, names.values(), "streams"))
-    return {names[name.lower()]: rows for name, rows in batch.items()}
+    return {names[name.lower()]: rows for name, rows in batch.items() if name.lower() not in unread}
 
 
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":

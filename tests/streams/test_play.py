@@ -25,6 +25,21 @@ def test_a_batch_of_several_streams_is_one_micro_batch(spark, monkeypatch):
     assert [[tuple(row) for row in rows] for rows in played] == [[(1, 1, "+I")], [(2, 2, "+I")], []]
 
 
+EXISTS = """CREATE STREAM a (id INT, PRIMARY KEY (id)) USING csv; CREATE STREAM b (id INT, PRIMARY KEY (id)) USING csv;
+    CREATE STREAM c (id INT, PRIMARY KEY (id)) USING csv;
+    SELECT id, EXISTS (SELECT MAX(id) FROM b) AS e FROM a EMIT CHANGES"""
+
+
+def test_rows_of_a_stream_that_the_query_does_not_need(spark):
+    played = play(EXISTS, [{"a": [(1,)], "B": [(1,)]}, {"b": [(2,)]}], spark=spark)
+    assert [[tuple(row) for row in rows] for rows in played] == [[(1, True, "+I")], [], []]
+
+
+def test_rows_of_a_stream_that_the_query_does_not_name(spark):
+    with pytest.raises(InterfaceError, match="the query reads no stream c"):
+        play(EXISTS, [{"a": [(1,)], "c": [(1,)]}], spark=spark)
+
+
 def test_versions_of_a_topic_need_no_broker(spark):
     played = play(
         """CREATE STREAM rates (k STRING METADATA FROM key, n INT, ts TIMESTAMP METADATA FROM timestamp,

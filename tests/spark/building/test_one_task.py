@@ -119,6 +119,38 @@ def test_operators_share_a_task_where_arrow_computes_what_is_between(engine, nam
         engine.sql("RESET 'cepsql.one_task'")
 
 
+@pytest.mark.parametrize("name", everyday(ONE, 2))
+def test_files_are_read_in_the_task_as_spark_reads_them(spark, tmp_path, name):
+    select, totals = ONE[name], {}
+    batches = _of(select, _batches(select))
+    for scan in ("auto", "spark"):
+        engine = cepsql.connect(spark, catalog="")
+        folder = tmp_path / scan
+        for statement in STREAMS.split(";")[:-1]:
+            stream = statement.split()[2]
+            engine.sql(statement.replace("USING csv", f"USING csv OPTIONS (path '{folder / stream}')"))
+        engine.sql(f"SET 'cepsql.scan' = '{scan}'")
+        query = engine.sql(f"{select} EMIT CHANGES")
+        rows: Counter = Counter()
+        totals[scan] = []
+
+        def take(table, _, rows=rows):
+            for row in table.to_pylist():
+                operation = row.pop("op")
+                rows[tuple(row.values())] += -1 if operation.startswith("-") else 1
+
+        for number, batch in enumerate(batches):
+            for stream, values in batch.items():
+                (folder / stream).mkdir(parents=True, exist_ok=True)
+                lines = (",".join("" if value is None else str(value) for value in row) for row in values)
+                (folder / stream / f"{number}.csv").write_text("".join(f"{line}\n" for line in lines))
+            with query.start(take, checkpoint=folder / "checkpoint") as standing:
+                standing.process_available()
+            totals[scan].append(+rows)
+    assert totals["auto"] == totals["spark"]
+    assert any(totals["auto"])
+
+
 def test_one_source_tells_all_operators_of_a_task_what_the_control_folder_says(engine, tmp_path):
     frame = engine.sql(f"{ONE['ranks over a group over two joins']} EMIT CHANGES").build(
         FrameOptions(control=str(tmp_path))
