@@ -5,7 +5,6 @@ import datetime
 import decimal
 import enum
 import json
-import re
 import shutil
 import tempfile
 import uuid
@@ -21,6 +20,7 @@ from sqlglot import exp
 
 from cepsql.analysis.sql.properties import ORIGIN
 from cepsql.analysis.sql.python_values import python_value
+from cepsql.analysis.sql.resolve import catalog_tables, table_name
 from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
@@ -194,10 +194,9 @@ def _first_rows(seen: "list[list[Row]]", limit: int) -> "list[list[Row]]":
 
 def _unread_streams(query: Query, engine: "Engine", sources: list[Source]) -> set[str]:
     """Return the lower-case names of streams that a query names but does not need, as in EXISTS (SELECT MAX(x) ...)."""
-    span = query.plan.query.span
-    words = {word.lower() for word in re.findall(r"\w+", query.plan.text[span.start : span.end])}
+    named = {table_name(table).lower() for table in catalog_tables(query.plan.query.expression)}
     streams = {r.name.lower() for r in engine.catalog if isinstance(r, Source) and r.streaming}
-    return (streams & words) - {source.name.lower() for source in sources}
+    return (streams & named) - {source.name.lower() for source in sources}
 
 
 def _tables(batch: Batch | Mapping[str, Batch], sources: list[Source], unread: set[str]) -> dict[str, pa.Table]:
