@@ -71,9 +71,9 @@ def read_csv_files(
 ) -> Iterator[tuple[int, Chunk]]:
     """Yield the rows of files, about a hundred thousand at a time, with the number of the path of the first row.
 
-    A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: too few or
-    too many values, or one that is none of its column's type.
-    apart: no chunk has rows of two files; else small ones are read together.
+    A row is malformed if Spark's reader in PERMISSIVE mode, reading all columns, returns a corrupt record: it has too
+    few or too many values, or a value that is not of its column's type.
+    apart: no chunk has rows of two files; otherwise small files are read together.
     Raises OperationalError if a file cannot be read.
     """
     small, size = list[_SmallFile](), 0

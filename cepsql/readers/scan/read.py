@@ -47,22 +47,22 @@ def read_files(scan: ArrowScan, buckets: int, files: Iterable[ListedFile]) -> It
         if are_control:
             yield from (_control_row(scan, int(path.removeprefix(CONTROL))) for path, _ in some)
         else:
-            yield from chunk_rows(scan, buckets, _placed_chunks(scan, some))
+            chunks = _placed_chunks(scan.layout, scan.projection.session.zone, scan.by_arrival, some)
+            yield from chunk_rows(scan, buckets, chunks)
 
 
 def read_for_all(
     scans: Sequence[ArrowScan], buckets: int, files: Iterable[ListedFile]
 ) -> Iterator[list[list[pa.RecordBatch]]]:
-    """Yield the rows that several scans of one source make of files, which are read once: piece by piece, and of each
-    scan what `read_files` gives.
+    """Read files once for several scans of one source; yield, piece by piece, the rows of each scan as `read_files`
+    does.
 
-    files: as of `read_files`, and none stands for a control row.
+    files: local files; control rows are not supported.
     Raises OperationalError if a file cannot be read.
     """
     wanted = frozenset().union(*(scan.layout.wanted for scan in scans))
-    apart = any(scan.by_arrival for scan in scans)
-    every = replace(scans[0], layout=replace(scans[0].layout, wanted=wanted), by_arrival=apart)
-    for piece in _pieces(_placed_chunks(every, files)):
+    layout, zone = replace(scans[0].layout, wanted=wanted), scans[0].projection.session.zone
+    for piece in _pieces(_placed_chunks(layout, zone, any(scan.by_arrival for scan in scans), files)):
         yield [list(chunk_rows(scan, buckets, (_wanted(chunk, scan.layout) for chunk in piece))) for scan in scans]
 
 
@@ -94,7 +94,7 @@ def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterat
 def read_chunks(
     paths: Sequence[str], layout: FileLayout, zone: Zone, apart: bool = False
 ) -> Iterator[tuple[int, Chunk]]:
-    """Yield what local files hold, each chunk with the number of the path of its first row.
+    """Yield the chunks of local files, each with the number of the path of its first row.
 
     apart: no chunk has rows of two files.
     Raises OperationalError if a file cannot be read.
@@ -106,13 +106,11 @@ def read_chunks(
         yield from ((number, chunk) for chunk in _READERS[layout.format](local_file(path), layout, zone))
 
 
-def _placed_chunks(scan: ArrowScan, files: Iterable[ListedFile]) -> Iterator[Chunk]:
-    """Yield the chunks of files; if the scan uses arrival, each chunk is of one file and has its position there."""
+def _placed_chunks(layout: FileLayout, zone: Zone, apart: bool, files: Iterable[ListedFile]) -> Iterator[Chunk]:
+    """Yield the chunks of files; with `apart`, each chunk is of one file and has its position there."""
     listed = list(files)
-    chunks_of_files = read_chunks(
-        [file.path for file in listed], scan.layout, scan.projection.session.zone, scan.by_arrival
-    )
-    for number, chunks in groupby(chunks_of_files, itemgetter(0)):
+    numbered_chunks = read_chunks([file.path for file in listed], layout, zone, apart)
+    for number, chunks in groupby(numbered_chunks, itemgetter(0)):
         path, modified = listed[number]
         yield from _placed((chunk for _, chunk in chunks), Origin(modified, local_file(path), 0))
 
