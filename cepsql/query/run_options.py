@@ -27,12 +27,7 @@ def run_options(planned: PlannedQuery, checkpoint: Checkpoint, sink: Sink | None
     spark, plan, origins = planned.host.spark, planned.plan, planned.valued.origins
 
     def explain(key: Key) -> MatchExplanation:
-        sharing = Sharing(
-            checkpoint.shared,
-            begun_tasks=checkpoint.tasks,
-            one_control=checkpoint.one_control,
-            one_scan=checkpoint.one_scan,
-        )
+        sharing = Sharing.of_checkpoint(checkpoint, checkpoint.tasks)
         return explain_held(spark, planned.valued, planned.partition(key), checkpoint.spark, sharing)
 
     streams = [one for one in origins if isinstance(one, Source) and one.streaming]

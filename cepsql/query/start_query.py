@@ -141,12 +141,7 @@ class _Start:
             self._checkpoint = replace(self._checkpoint, packets=make_packet_folder(self._spark))
         checkpoint = self._checkpoint
         tasks = self._planned.tasks() if checkpoint.tasks is None else checkpoint.tasks
-        sharing = Sharing(
-            checkpoint.shared,
-            begun_tasks=tasks,
-            one_control=checkpoint.one_control,
-            one_scan=checkpoint.one_scan,
-        )
+        sharing = Sharing.of_checkpoint(checkpoint, tasks)
         options = FrameOptions(
             control=checkpoint.control,
             scan=self._scan if self._plain else checkpoint.scan,

@@ -359,8 +359,7 @@ class _Builder:
         flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
             buckets = self.buckets or session_buckets(self.spark)
-            sharing = self.sharing
-            stage = run_flow(flow, buckets, self.folders, self.control, sharing.one_control, sharing.one_scan)
+            stage = run_flow(flow, buckets, self.folders, self.control, self.sharing)
         else:
             stage = run_staged(flow.staged, flow.observation, self.buckets, self.folders, self.control)
         if gathered:

@@ -19,6 +19,7 @@ from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.one_task import Channel, Dataflow, advance_all
 from cepsql.scalar.expressions import Session
 from cepsql.spark.building.control_packets import Reader, control_packets
+from cepsql.spark.building.neighbours import Sharing
 from cepsql.spark.frames.buckets import Buckets
 from cepsql.spark.frames.known_columns import passed_columns
 from cepsql.spark.frames.packet_files import Packing, fetched
@@ -60,13 +61,12 @@ class StagedFlow:
 
 
 def run_flow(
-    flow: StagedFlow, buckets: Buckets, folders: TaskFolders, control: str | None, one_control: bool, one_scan: bool
+    flow: StagedFlow, buckets: Buckets, folders: TaskFolders, control: str | None, sharing: Sharing
 ) -> DataFrame:
     """Return the output of the top operator, as `cepsql.spark.staging.spark_stage.run_stage` does.
 
     control: the control folder of the query's checkpoint, if it has one.
-    one_control, one_scan: as in `cepsql.spark.building.neighbours.Sharing`. With one_control file sources come first,
-             control last.
+    sharing: which sources the operators share; with one_control, file sources come first, control last.
     """
     parts = list({id(part): part for part in _parts(flow)}.values())
     numbers = {id(part): number for number, part in enumerate(parts)}
@@ -84,11 +84,11 @@ def run_flow(
                 channel = Channel(number, TaskPackets(rows.projection, rows.hold, inside))
                 channels[numbers[id(below)]].append(channel)
                 continue
-            if one_control and feed.control is not None:
+            if sharing.one_control and feed.control is not None:
                 control_readers.append((number, i))
                 feed = replace(feed, control=None)
             packing = Packing(1, i, folder=folders.packets)
-            if one_control and isinstance(feed.read, SourceScan) and feed.read.of_files:
+            if sharing.one_control and isinstance(feed.read, SourceScan) and feed.read.of_files:
                 scans.append(ScannedInput(feed.read, input_packing(staged.operator, feed, packing), number))
             else:
                 came.append(packed(staged.operator, feed, packing))
@@ -96,7 +96,7 @@ def run_flow(
         packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
         stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
     if scans:
-        packets.insert(0, scan_inputs(scans, _STAGE, one_scan))
+        packets.insert(0, scan_inputs(scans, _STAGE, sharing.one_scan))
     if control_readers and control is not None:
         packets.append(control_packets(packets[0].sparkSession, control, control_readers, _STAGE))
     dataflow = Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels)))

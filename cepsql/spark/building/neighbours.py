@@ -14,6 +14,7 @@ from cepsql.readers.scan.projection import Projection
 from cepsql.readers.scan.row_expressions import Unlike
 from cepsql.readers.scan.select import plain_table, projection
 from cepsql.scalar.expressions import Input
+from cepsql.spark.checkpoint.checkpoint import Checkpoint
 from cepsql.spark.staging.stage_rows import arrow_session, given_columns, has_types, selected
 from cepsql.spark.staging.staged import Staged
 
@@ -38,6 +39,12 @@ class Sharing:
     one_scan: bool = True
     _numbers: dict[int, int] = field(default_factory=dict)
     _inputs: int = 0
+
+    @classmethod
+    def of_checkpoint(cls, checkpoint: Checkpoint, tasks: frozenset[int] | None) -> "Sharing":
+        """Return the sharing of a query that runs over a checkpoint; `tasks`: its `begun_tasks`."""
+        one_control, one_scan = checkpoint.one_control, checkpoint.one_scan
+        return cls(checkpoint.shared, begun_tasks=tasks, one_control=one_control, one_scan=one_scan)
 
     @property
     def tasks(self) -> bool:
