@@ -20,7 +20,7 @@ class Calls:
             return list(connection.execute(sa.select(CALLS.c.name).order_by(CALLS.c.name)).scalars())
 
     def get(self, name: str) -> tuple[str, tuple[str, ...]] | None:
-        """Return the statement with a name, None if there is none."""
+        """Return the statement with a name, or None."""
         with self._database.reading() as connection:
             row = connection.execute(sa.select(CALLS).where(CALLS.c.name == name)).mappings().first()
         return None if row is None else (row["sql"], tuple(json.loads(row["parameters"])))

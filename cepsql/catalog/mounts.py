@@ -53,7 +53,7 @@ def check_mounted(path: Path, what: str) -> None:
 
 
 def unmounted(path: Path) -> Path | None:
-    """Return the empty mount point of a path whose disk the machine is to mount, None if there is none.
+    """Return the empty mount point of a path whose disk the machine has yet to mount, or None.
 
     Files written there are hidden once the disk is mounted.
     """

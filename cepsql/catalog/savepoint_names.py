@@ -36,7 +36,7 @@ class Savepoints:
         return [Savepoint(**row) for row in rows]
 
     def get(self, name: str) -> Savepoint | None:
-        """Return the savepoint with a name, None if there is none."""
+        """Return the savepoint with a name, or None."""
         return next((savepoint for savepoint in self.all() if savepoint.name == name), None)
 
     def add(self, savepoint: Savepoint) -> bool:

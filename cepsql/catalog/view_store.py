@@ -184,7 +184,7 @@ def versions_at_rest(at_rest: ViewSource, time_type: str) -> ViewSource:
 
 
 def _only_time(view: MaterializedView) -> str | None:
-    """Return the only column of a view that can be an event time, None if there is none or several."""
+    """Return the only column of a view that can be an event time, or None unless exactly one can."""
     times = [column.name for column in view.columns if column.type.lower() in ("timestamp", "timestamp_ntz")]
     return times[0] if len(times) == 1 else None
 

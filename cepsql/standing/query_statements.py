@@ -333,7 +333,7 @@ def _drop(host: StatementHost, drop: st.Drop) -> Answer:
 
 
 def _materialized(host: StatementHost, name: st.Name) -> MaterializedView:
-    """Return the materialized view with a name; raises ProgrammingError if there is none."""
+    """Return the materialized view with a name; raises ProgrammingError if it does not exist."""
     definition = host.catalog.get(name.text, name.span)
     if not isinstance(definition, MaterializedView):
         raise ProgrammingError(
@@ -370,7 +370,7 @@ def _show_create(host: StatementHost, wanted: str, name: st.Name) -> Answer:
 def _defined(host: StatementHost, wanted: str, name: st.Name, verb: str) -> Definition:
     """Return the definition of a kind; `verb` is the verb of the statement, such as DROP.
 
-    Raises ProgrammingError if there is none with that name, or it is of another kind.
+    Raises ProgrammingError if the name does not exist, or is of another kind.
     """
     if wanted == "query":
         query = host.catalog.query(name.text, name.span)

@@ -83,7 +83,7 @@ def drop_savepoint(home: "Home", name: str, span: Span) -> str:
 
 
 def get_savepoint(home: "Home", name: str, span: Span) -> Savepoint:
-    """Return the savepoint with a name; raises ProgrammingError if there is none."""
+    """Return the savepoint with a name; raises ProgrammingError if it does not exist."""
     savepoint = home.savepoints.get(name)
     if savepoint is None:
         names = [other.name for other in home.savepoints.all()]

@@ -63,7 +63,7 @@ class Subscription:
         return self._follower.columns
 
     def poll(self) -> Changes | None:
-        """Return the next rows, None if there are none now; raises Error."""
+        """Return the next rows, None without rows now; raises Error."""
         self._check_open()
         if time.monotonic() - self._checked > _CHECK_SECONDS:
             self._check_there()
@@ -153,7 +153,7 @@ def subscribe(
 
 
 def followed(host: StatementHost, name: str, span: Span | None = None) -> MaterializedView | RegisteredQuery:
-    """Return the view or query with a name; raises ProgrammingError if there is none."""
+    """Return the view or query with a name; raises ProgrammingError if it does not exist."""
     names = host.catalog.names
     definition, query = names.find(name), names.query(name)
     if isinstance(definition, MaterializedView):

@@ -42,7 +42,7 @@ def create_group(host: StatementHost, create: st.CreateViewGroup) -> Answer:
 
 
 def get_group(host: StatementHost, name: st.Name) -> ViewGroup:
-    """Return the group with a name; raises ProgrammingError, pointing at the name, if there is none."""
+    """Return the group with a name; raises ProgrammingError, pointing at the name, if it does not exist."""
     group = host.catalog.names.group(name.text)
     if group is None:
         hint = suggestion(name.text, [one.name for one in host.catalog.names.groups], "view groups")

@@ -45,7 +45,7 @@ class TypedFrame:
 def typed_frame(
     spark: SparkSession, fields: Iterable[StructField], make: Callable[[], DataFrame] | None = None
 ) -> DataFrame:
-    """Return a frame that has these columns; `make` as of `TypedFrame`."""
+    """Return a frame that has these columns; `make` as in `TypedFrame`."""
     return cast(DataFrame, TypedFrame(spark, StructType(list(fields)), make))
 
 

@@ -143,7 +143,7 @@ def _rows_json(rows: pa.Table) -> str:
 
 
 def _user(request: Request, users: Users) -> User:
-    """Return the user of a request; raises _Wrong if there is none."""
+    """Return the user of a request; raises _Wrong if the request is refused."""
     if users.by_name is None:
         host = request.url.hostname or ""
         if not is_loopback(host):
