@@ -3,7 +3,10 @@
 import struct
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.keyed.state_files import StateFolder
@@ -13,6 +16,9 @@ from cepsql.ordered.stage import Advanced, Stage, advance
 _MAGIC, _VERSION = b"CEPF", 1
 _HEADER = struct.Struct("<4sBI")
 _ABSENT = -1
+_MANY_BYTES = 2**20
+"""From so many bytes of packets on, threads pay."""
+
 _MOST_BYTES = 2**31 - 2**20
 """The greatest value that Spark stores."""
 
@@ -41,6 +47,17 @@ class Dataflow:
     channels: tuple[tuple[Channel, ...], ...]
 
 
+@dataclass(frozen=True)
+class _Result:
+    """What a stage made of a micro-batch: the packets for each of its channels, its seconds, and its state, which may
+    be still being written."""
+
+    advanced: Advanced
+    packets: Sequence[Sequence[bytes | Packet]]
+    seconds: float
+    state: "Future[bytes]"
+
+
 def advance_all(
     flow: Dataflow,
     state: bytes | None,
@@ -53,22 +70,60 @@ def advance_all(
     packets: the packets from outside, by the number of the stage.
     folder:  the folder of the states' files; None without files.
     Returns the result of each stage that got packets, by its number, with the seconds that it took; and the new state.
+    Of many rows, the state of a stage is written while the stages above it run, and stages that do not read one another
+    run together.
     Raises what `cepsql.ordered.stage.advance` raises, and OperationalError if the state is of another dataflow.
     """
-    states: list[bytes | None] = [None] * len(flow.stages) if state is None else _split(state, len(flow.stages))
-    came: list[list[bytes | Packet]] = [list(packets.get(number, ())) for number in range(len(flow.stages))]
-    results = {}
-    for number, stage in enumerate(flow.stages):
-        if not came[number]:
-            continue
-        began = time.perf_counter()
-        advanced = advance(stage, states[number], came[number], folder)
-        came[number] = []
-        states[number] = advanced.state
-        for channel in flow.channels[number]:
-            came[channel.above] += channel.packets(advanced)
-        results[number] = advanced, time.perf_counter() - began
-    return results, _joined(states)
+    count = len(flow.stages)
+    states: list[bytes | None] = [None] * count if state is None else _split(state, count)
+    many = sum(len(packet) for mine in packets.values() for packet in mine) >= _MANY_BYTES
+    futures: list[Future[_Result | None]] = []
+    with ThreadPoolExecutor(2 * count) as threads:
+        submit = threads.submit if many else _at_once
+        for number in range(count):
+            below = [
+                partial(_passed, future, channel)
+                for future, channels in zip(futures, flow.channels, strict=False)
+                for channel, one in enumerate(channels)
+                if one.above == number
+            ]
+            came = [partial(iter, packets.get(number, ())), *below]
+            futures.append(submit(_process, flow, number, states[number], came, folder, submit))
+        results = {number: result for number, future in enumerate(futures) if (result := future.result())}
+        for number, result in results.items():
+            states[number] = result.state.result()
+    return {number: (result.advanced, result.seconds) for number, result in results.items()}, _joined(states)
+
+
+def _passed(below: "Future[_Result | None]", channel: int) -> Sequence[bytes | Packet]:
+    """Return the packets of a channel once the stage below has made them."""
+    result = below.result()
+    return () if result is None else result.packets[channel]
+
+
+def _process(
+    flow: Dataflow,
+    number: int,
+    state: bytes | None,
+    came: Iterable[Callable[[], Iterable[bytes | Packet]]],
+    folder: StateFolder | None,
+    submit: Callable[..., Future],
+) -> _Result | None:
+    """Process a micro-batch in one stage; return None if no packet has come."""
+    packets = [packet for packets in came for packet in packets()]
+    if not packets:
+        return None
+    began = time.perf_counter()
+    advanced = advance(flow.stages[number], state, packets, folder)
+    passed = [list(channel.packets(advanced)) for channel in flow.channels[number]]
+    return _Result(advanced, passed, time.perf_counter() - began, submit(getattr, advanced, "state"))
+
+
+def _at_once(function: Callable, *arguments: Any) -> Future:
+    """Call a function, as `Executor.submit` lets a thread do: with few rows, threads hinder one another."""
+    future = Future[Any]()
+    future.set_result(function(*arguments))
+    return future
 
 
 def _joined(states: Sequence[bytes | None]) -> bytes:

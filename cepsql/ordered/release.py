@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from cepsql.ordered.arrival import NO_RANKS, POSITION, has_positions, in_their_order, with_positions
 from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
-from cepsql.ordered.keyed.keyed_rows import KeyedRows, touched_hashes
+from cepsql.ordered.keyed.keyed_rows import KeyedChange, KeyedRows, touched_hashes
 from cepsql.ordered.operator import Operator, OrderedRows, Step, is_keyed
 from cepsql.ordered.plain_columns import stack, stack_freely
 from cepsql.ordered.row_layout import END_OF_TIME
@@ -26,12 +26,15 @@ class OperatorState:
     waiting:  rows above the bound in no order, or None; with POSITION if the layout orders by arrival.
     sections: the operator's other state, if it is not by key.
     keyed:    the operator's other state by key; None without keys.
+    change:   the change of `keyed` that is to be made, which takes time and whose result the operator's output does not
+              need; None without one.
     """
 
     held: tuple[pa.Table | None, ...]
     waiting: tuple[pa.Table | None, ...]
     sections: Mapping[str, pa.Table] = field(default_factory=dict)
     keyed: KeyedRows | None = None
+    change: KeyedChange | None = None
 
 
 def empty_state(operator: Operator) -> OperatorState:
@@ -72,13 +75,16 @@ def release(
     step = operator.advance(ordered, sections, old, new)
     if new == END_OF_TIME:
         return step, empty_state(operator)
-    keyed = state.keyed and state.keyed.replaced(hashes, step.sections, partial(operator.forgets, bound=new))
+    if state.keyed is None:
+        sections, change = step.sections, None
+    else:
+        sections, change = {}, KeyedChange(hashes, step.sections, partial(operator.forgets, bound=new))
     held = []
     for rows, keep, left in zip(ordered, step.keep, resting, strict=True):
         seen_again = None if rows is None or keep is None else retain(rows, keep)
         tables = [table for table in (left, seen_again) if table is not None]
         held.append(stack(tables) if tables else None)
-    return step, OperatorState(tuple(held), tuple(waiting), step.sections if keyed is None else {}, keyed)
+    return step, OperatorState(tuple(held), tuple(waiting), sections, state.keyed, change)
 
 
 def where_time(tables: Sequence[pa.Table], test: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> list[pa.Table]:

@@ -1,6 +1,6 @@
 """One micro-batch of one bucket: read its packets, move the bound, release rows to the operator, write the state."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.base.cached_property import cached_property
 from cepsql.errors import OperationalError
 from cepsql.ordered.arrival import Numbering
 from cepsql.ordered.counts import Counts, Tally
@@ -81,24 +82,59 @@ class Advanced:
 
     output:   the operator's output; a table without columns if it is empty.
     changes:  the changes of its rows, as in `cepsql.ordered.operator.Step`.
-    state:    the bucket's new state.
-    size:     the size of the state in bytes, with its files.
     counts:   this batch's counts.
     bound:    rows at or below this event time were released; BEGINNING: none yet, IDLE: other stages do not wait for
               any, either.
     standing: the bucket's status.
     rejected: for each input the rejected rows, in the form of `cepsql.ordered.rejected`; None without any, or if they
               do not travel whole.
+    after:    the bucket's new state, which is written when it is first asked for. That raises OperationalError if one
+              of its files cannot be written, or if it is larger than Spark stores.
     """
 
     output: pa.Table
     changes: pa.Array | None
-    state: bytes
-    size: int
     counts: Tally
     bound: int
     standing: Standing
     rejected: tuple[pa.Table | None, ...]
+    after: "NewState"
+
+    @property
+    def state(self) -> bytes:
+        """The bytes of the new state."""
+        return self.after.written[0]
+
+    @property
+    def size(self) -> int:
+        """The size of the new state in bytes, with its files."""
+        return self.after.written[1]
+
+
+@dataclass(frozen=True)
+class NewState:
+    """The state of a stage after a micro-batch.
+
+    before: the names of the files of the state before it.
+    folder: the folder of its files; None without files.
+    """
+
+    stage: Stage
+    state: State
+    before: Collection[str]
+    folder: StateFolder | None
+
+    @cached_property
+    def written(self) -> tuple[bytes, int]:
+        """The bytes of the state, written once, and its size with its files."""
+        after, operator_state = self.state, self.state.operator_state
+        if operator_state.keyed is not None:
+            change = operator_state.change
+            keyed = operator_state.keyed if change is None else operator_state.keyed.changed(change)
+            keyed, log = put_away(keyed, self.before, after.log, self.folder)
+            after = replace(after, operator_state=replace(operator_state, keyed=keyed, change=None), log=log)
+        data = encode(after, self.stage.operator, self.stage.identity)
+        return data, len(data) + after.file_bytes
 
 
 def advance(
@@ -115,7 +151,7 @@ def advance(
     once. Without heartbeats, the total output depends only on the rows and on which of them are late, not on how they
     are split into batches and packets.
     Raises OperationalError if the state is not of this query, of these column types, or of this version, or if one of
-    its files is gone or damaged, or cannot be written.
+    its files is gone or damaged.
     """
     operator = stage.operator
     before = (
@@ -136,14 +172,10 @@ def advance(
     )
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
     after = State(bound, came.reached, operator_state, numbering.of(operator_state.waiting), before.log)
-    if operator_state.keyed is not None:
-        keyed, log = put_away(operator_state.keyed, before.files, before.log, folder)
-        after = replace(after, operator_state=replace(operator_state, keyed=keyed), log=log)
-    written = encode(after, operator, stage.identity)
     holds = standing(operator, operator_state, step.deadlines)
-    size = len(written) + after.file_bytes
+    new_state = NewState(stage, after, before.files, folder)
     idle = bound == BEGINNING and all(one.greatest == IDLE for one in came.reached)
-    return Advanced(step.output, step.changes, written, size, tally, IDLE if idle else bound, holds, came.rejected)
+    return Advanced(step.output, step.changes, tally, IDLE if idle else bound, holds, came.rejected, new_state)
 
 
 @dataclass(frozen=True)

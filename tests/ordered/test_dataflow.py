@@ -41,8 +41,15 @@ def _came(tasks) -> list[bytes]:
     return packets(rows, 1).get(0, [])
 
 
-@given(inputs())
-def test_stages_in_one_task_give_what_each_gives_alone(batches):
+@pytest.mark.parametrize("many_bytes", [0, 2**30], ids=["threads", "one-thread"])
+@given(batches=inputs())
+def test_stages_in_one_task_give_what_each_gives_alone(many_bytes, batches):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_task, "_MANY_BYTES", many_bytes)
+        _check_together(batches)
+
+
+def _check_together(batches) -> None:
     together, states = None, [None, None, None]
     for tasks in batches:
         came = [_came(tasks), [], []]
@@ -66,6 +73,15 @@ def test_a_state_of_other_operators_is_refused():
     _, state = advance_all(FLOW, None, {})
     with pytest.raises(OperationalError, match="of 3 operators in one task, the query has 2"):
         advance_all(Dataflow(FLOW.stages[:2], FLOW.channels[:2]), state, {})
+
+
+def test_an_error_of_a_stage_is_raised_whichever_thread_meets_it(monkeypatch):
+    monkeypatch.setattr(one_task, "_MANY_BYTES", 0)
+    rows = [{"k0": 1.0, "t": 1, "o0": 1, "v0": "a", "m": 1, "bucket": 0, "malformed": None}]
+    _, state = advance_all(FLOW, None, {0: packets(rows, 1)[0]})
+    other = Dataflow((STAGE, replace(UPPER, identity="another"), BOTH), FLOW.channels)
+    with pytest.raises(OperationalError, match="another text"):
+        advance_all(other, state, {0: packets(rows, 1)[0], 1: packets(rows, 1)[0]})
 
 
 def test_more_than_spark_keeps_is_refused(monkeypatch):

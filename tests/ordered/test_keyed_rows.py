@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.ordered.keyed.key_hashes import key_hashes
-from cepsql.ordered.keyed.keyed_rows import KeyedRows, keyed_rows, touched_hashes
+from cepsql.ordered.keyed.keyed_rows import KeyedChange, KeyedRows, keyed_rows, touched_hashes
 from cepsql.ordered.keyed.level import read_level, write_level
 from cepsql.ordered.keyed.sorted_hashes import sorted_hashes
 from cepsql.ordered.operator import OrderedRows
@@ -76,7 +76,7 @@ def test_keys_have_the_rows_that_they_were_given_last(drawn, forgetful):
     for keys, rows in drawn:
         remembered |= rows
         sections = {name: table([row for key in keys for row in rows[name, key]]) for name in SECTIONS}
-        keyed = through_bytes(keyed.replaced(hashes_of(keys), sections, forgets))
+        keyed = through_bytes(keyed.changed(KeyedChange(hashes_of(keys), sections, forgets)))
         if forgetful:
             there = {
                 name: [row for row in section_rows if "'gone': False" in row]
@@ -98,22 +98,28 @@ def test_a_key_without_rows_takes_no_room_for_ever():
     keyed = KeyedRows(("k0", "k1"))
     for number in range(40):
         hashes = hashes_of([("a", number)])
-        keyed = keyed.replaced(hashes, {"rows": table([("a", number, 1, False)])}, lambda *_: None)
-        keyed = keyed.replaced(hashes, {}, lambda *_: None)
+        keyed = keyed.changed(KeyedChange(hashes, {"rows": table([("a", number, 1, False)])}, _forgets_none))
+        keyed = keyed.changed(KeyedChange(hashes, {}, _forgets_none))
     assert sum(level.size for level in keyed.levels) <= 4
+
+
+def _forgets_none(*_) -> None:
+    pass
 
 
 def test_deletions_that_are_over_are_forgotten():
     keyed = KeyedRows(("k0", "k1"))
     for number in range(64):
         rows = table([("a", number, number, True)])
-        keyed = keyed.replaced(hashes_of([("a", number)]), {"rows": rows}, lambda _, rows: np.asarray(rows["gone"]))
+        change = KeyedChange(hashes_of([("a", number)]), {"rows": rows}, lambda _, rows: np.asarray(rows["gone"]))
+        keyed = keyed.changed(change)
     assert sum(level.size for level in keyed.levels) <= 4
 
 
 def test_rows_of_other_keys_are_not_taken():
+    change = KeyedChange(hashes_of([("a", 1)]), {"rows": table([("b", 1, 1, False)])}, _forgets_none)
     with pytest.raises(AssertionError, match="did not come"):
-        KeyedRows(("k0", "k1")).replaced(hashes_of([("a", 1)]), {"rows": table([("b", 1, 1, False)])}, lambda *_: None)
+        KeyedRows(("k0", "k1")).changed(change)
 
 
 def test_sections_that_were_whole_are_taken_over():

@@ -10,14 +10,14 @@ import pytest
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.keyed.key_hashes import key_hashes
-from cepsql.ordered.keyed.keyed_rows import KeyedRows
+from cepsql.ordered.keyed.keyed_rows import KeyedChange, KeyedRows
 from cepsql.ordered.keyed.state_files import NO_FILES, StateFolder, open_level, put_away
 
 
 def taken(keyed, numbers):
     column = pa.array(numbers, pa.int64())
     rows = pa.table({"k0": column, "v": column})
-    return keyed.replaced(np.unique(key_hashes([column], len(numbers))), {"rows": rows}, lambda *_: None)
+    return keyed.changed(KeyedChange(np.unique(key_hashes([column], len(numbers))), {"rows": rows}, lambda *_: None))
 
 
 def files(keyed):

@@ -134,6 +134,8 @@ class TableJoinOperator(KeyedSections):
         mine = left.identity.take(_places(one))
         if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
             return mine
+        if all(side.identity.null_count == len(side.identity) for side in (left, right)):
+            return pa.repeat("--", len(one))
         size = pc.utf8_length(mine).cast(pa.string())
         both = pc.binary_join_element_wise(size, mine, ":").fill_null("-")
         return pc.binary_join_element_wise(both, right.identity.take(_places(other)).fill_null("-"), "")

@@ -28,6 +28,19 @@ Forgets = Callable[[str, pa.Table], np.ndarray | None]
 
 
 @dataclass(frozen=True)
+class KeyedChange:
+    """A change of the state by key: the keys with these hashes have exactly the rows of `sections`.
+
+    hashes:  ascending and distinct.
+    forgets: called when all levels are merged.
+    """
+
+    hashes: np.ndarray
+    sections: Mapping[str, pa.Table]
+    forgets: Forgets
+
+
+@dataclass(frozen=True)
 class KeyedRows:
     """The sections of an operator whose rows belong to keys.
 
@@ -56,8 +69,9 @@ class KeyedRows:
             hashes = hashes[~there]
         return {name: stack(tables) for name, tables in tables_by_name.items()}
 
-    def replaced(self, hashes: np.ndarray, sections: Mapping[str, pa.Table], forgets: Forgets) -> "KeyedRows":
-        """Return the state in which the keys with these hashes have exactly the rows of `sections`."""
+    def changed(self, change: "KeyedChange") -> "KeyedRows":
+        """Return the state after a change."""
+        hashes, sections = change.hashes, change.sections
         by_section = {name: sorted_hashes(self.row_hashes(rows)) for name, rows in sections.items() if rows.num_rows}
         with_rows = united([one.hashes for one in by_section.values()])
         if not np.array_equal(with_rows, hashes):
@@ -71,7 +85,7 @@ class KeyedRows:
         if not len(hashes):
             return self
         indexed = {name: index_rows(sections[name], by_hash, hashes) for name, by_hash in by_section.items()}
-        return replace(self, levels=_merged((*self.levels, Level(hashes, indexed)), forgets))
+        return replace(self, levels=_merged((*self.levels, Level(hashes, indexed)), change.forgets))
 
     def row_hashes(self, rows: pa.Table) -> np.ndarray:
         """Return the hash of the key of each row."""
@@ -82,7 +96,9 @@ def keyed_rows(names: Sequence[str], sections: Mapping[str, pa.Table]) -> KeyedR
     """Return sections as state by key, with these names of the key columns."""
     nothing = KeyedRows(tuple(names))
     hashes = [nothing.row_hashes(rows) for rows in sections.values() if rows.num_rows]
-    return nothing.replaced(distinct(np.concatenate(hashes)), sections, lambda *_: None) if hashes else nothing
+    if not hashes:
+        return nothing
+    return nothing.changed(KeyedChange(distinct(np.concatenate(hashes)), sections, lambda *_: None))
 
 
 def touched_hashes(names: Sequence[str], sides: Sequence[OrderedRows | None]) -> np.ndarray:
