@@ -560,3 +560,35 @@ Query  stream  sym string, id bigint, other bigint, op string
                 Stream ticks  json  watermark ts - 10 seconds
           Sql  SELECT `p`.`id`, `p`.`customer`, p.__identity, p.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS p
             Stream orders  csv  watermark at - 0 seconds
+====
+SELECT o.id, t.price FROM ticks t, orders o, companies c WHERE t.sym = o.customer AND ((t.price > 5 AND o.id = 1 AND t.qty = 2 AND t.sym > 3) OR (o.id = 2 AND t.qty = 2 AND t.price < 1)) EMIT CHANGES
+----
+Query  stream  id bigint, price double, op string
+  Sql  SELECT __result.__0 AS `id`, __result.__1 AS `price`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __join_1.`r_id` AS __0, __join_1.`l_price` AS __1, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1 CROSS JOIN companies AS c WHERE (__join_1.`l_price` > 5 AND __join_1.`r_id` = 1 AND __join_1.`l_qty` = 2 AND __join_1.`l_sym` > 3) OR (__join_1.`r_id` = 2 AND __join_1.`l_qty` = 2 AND __join_1.`l_price` < 1)
+        Join of tables  INNER
+          on: sym = customer
+          state: the rows of both tables
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT `t`.`price`, `t`.`sym`, `t`.`qty`, t.__identity, t.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS t WHERE t.qty = 2 AND (t.price > 5 OR t.price < 1)
+            Stream ticks  json  watermark ts - 10 seconds
+          Sql  SELECT `o`.`id`, `o`.`customer`, o.__identity, o.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, CAST(NULL AS STRING) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o WHERE o.id = 1 OR o.id = 2
+            Stream orders  csv  watermark at - 0 seconds
+        Table companies  csv
+====
+SELECT o.id, t.price FROM ticks t LEFT JOIN orders o ON t.sym = o.customer AND ((t.price > 5 AND o.id = 1) OR (o.id = 2 AND t.qty = 2)) EMIT CHANGES
+----
+Query  stream  id bigint, price double, op string
+  Sql  SELECT __result.__0 AS `id`, __result.__1 AS `price`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __join_1.`r_id` AS __0, __join_1.`l_price` AS __1, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
+        Join of tables  LEFT
+          on: sym = customer
+          further condition on pairs: (left.price > 5 AND right.id = 1) OR (right.id = 2 AND left.qty = 2)
+          state: the rows of both tables, with how many rows each meets
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT `t`.`price`, `t`.`sym`, `t`.`qty`, t.__identity, t.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS t
+            Stream ticks  json  watermark ts - 10 seconds
+          Sql  SELECT `o`.`id`, `o`.`customer`, o.__identity, o.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o WHERE o.id = 1 OR o.id = 2
+            Stream orders  csv  watermark at - 0 seconds

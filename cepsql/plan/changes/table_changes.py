@@ -53,6 +53,7 @@ from cepsql.plan.changes.whole_partitions import with_whole_partitions
 from cepsql.plan.changes.windows_of_rows import with_windows_of_rows
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import groups_windows, over_groups, window_call
+from cepsql.plan.joins.implied_filters import implied_filters
 from cepsql.plan.joins.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.joins.semi_joins import with_semi_joins
 from cepsql.plan.joins.stream_joins import joined_events
@@ -474,6 +475,7 @@ class _TableChanges:
             shared = (part for one in further for part in with_shared_equalities(one))
             keys, of_sides, further = self._split(shared, aliases)
             own = [[*one, *more] for one, more in zip(own, of_sides, strict=True)]
+        implied = [self._implied(further, item) for item in (left, right)]
         inner, null_safe, condition = KINDS[kind] == JoinKind.INNER, frozenset[int](), None
         if inner:
             rest += further
@@ -486,8 +488,8 @@ class _TableChanges:
             keys += equal.values()
             condition = self._of_pairs([part for part in further if id(part) not in equal], aliases)
         filters: list[list[exp.Expr]] = [[], []]
-        filters[0] += own[0] if inner else []
-        filters[1] += own[1] if KINDS[kind] != JoinKind.FULL else []
+        filters[0] += own[0] + implied[0] if inner else []
+        filters[1] += own[1] + implied[1] if KINDS[kind] != JoinKind.FULL else []
         if not inner:
             keys += meeting_keys(own, KINDS[kind])
         for asked_part in (*(one for pair in keys for one in pair), *([] if condition is None else [condition])):
@@ -497,6 +499,15 @@ class _TableChanges:
         select.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
         del select.args["joins"][0]
         return self._over_join(select, (left, right), _Pairing(KINDS[kind], keys, null_safe, condition), filters)
+
+    def _implied(self, parts: Iterable[exp.Expr], item: exp.Expr) -> list[exp.Expr]:
+        """Return what conditions say of the rows of a relation by themselves; none for the rows of a join, of whose
+        relations it was asked before."""
+        node = self.nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
+        if node is None or node.properties.changes:
+            return []
+        types = {column.name.lower(): column.type.lower() for column in node.properties.columns}
+        return [one for part in parts for one in implied_filters(part, item.alias_or_name.lower(), types)]
 
     def _of_pairs(self, parts: list[exp.Expr], aliases: tuple[str, str]) -> exp.Expr | None:
         """Return what a join asks of pairs, over the columns of `left` and `right`; None for nothing.
