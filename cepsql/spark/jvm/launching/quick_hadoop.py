@@ -84,4 +84,4 @@ def _forget_files_of_settings(spark: SparkSession) -> None:
     java.org.apache.hadoop.fs.FileSystem.get(java.java.net.URI(_FILES), settings)
     field = settings.getClass().getDeclaredField("updatingResource")
     field.setAccessible(True)
-    field.get(settings).clear()
+    field.set(settings, java.java.util.concurrent.ConcurrentHashMap())
