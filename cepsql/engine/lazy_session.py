@@ -81,10 +81,13 @@ class EngineSession:
 
                 raise OperationalError(STOPPED, hint=STOPPED_HINT)
             if self.running is None:
-                from cepsql.spark.jvm.launching.engine_sessions import open_session
+                from cepsql.spark.jvm.launching.engine_sessions import open_session, runs_here
+                from cepsql.spark.staging.warm import warm_beside
 
                 sources = [relation for relation in self._catalog if isinstance(relation, Source)]
                 self.running = open_session(self, self._master, self.settings, sources)
+                if runs_here(self.running):
+                    warm_beside(self.running)
             add_own_functions(self.running)
             return self.running
 

@@ -36,6 +36,8 @@ pathlib.Path(sys.argv[1]).unlink(missing_ok=True)
 
 _WARM = """
 import sys
+import tempfile
+from pathlib import Path
 from cepsql.engine import connect
 from cepsql.testing import play
 from pyspark import SparkContext
@@ -48,6 +50,13 @@ play(
     "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES B.x AS x PATTERN (A B) DEFINE B AS x > A.x)",
     [[("a", "2026-01-01 00:00:01", 1)]], spark=engine.spark,
 )
+with tempfile.TemporaryDirectory() as folder:
+    files, rows = Path(folder, "files"), Path(folder, "rows")
+    files.mkdir()
+    (files / "a.csv").write_text("1,2026-01-01 00:00:01,3" + chr(10))
+    engine.sql(f"CREATE STREAM s (k INT, ts TIMESTAMP, x INT) USING csv OPTIONS (path '{files}')")
+    engine.sql(f"CREATE SINK r USING csv OPTIONS (path '{rows}')")
+    engine.sql("INSERT INTO r SELECT a.k, count(*) AS n FROM s a JOIN s b ON a.k = b.k GROUP BY a.k EMIT CHANGES")
 java = SparkContext._gateway.proc
 engine.close()
 java.stdin.close()

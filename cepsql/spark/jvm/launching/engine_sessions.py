@@ -96,6 +96,11 @@ def join_session(engine: object, spark: SparkSession) -> None:
             _STARTED[0].users.add(engine)
 
 
+def runs_here(spark: SparkSession) -> bool:
+    """Tell whether an engine has started the Spark of a session, and its workers run on this machine."""
+    return bool(_STARTED) and _STARTED[0].runs(spark) and str(spark.sparkContext.master).startswith("local")
+
+
 def leave_session(engine: object, has_own_session: bool) -> bool:
     """Note that an engine is closed, and stop the Spark that an engine started if no engine uses it any more.
 

@@ -8,7 +8,9 @@ import logging
 import os
 import socket
 import sys
+import threading
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from pyspark import SparkContext
@@ -35,6 +37,9 @@ _LATE_OPTIMIZATION = (
 
 Planning a query calls thousands of methods. Optimizing them took a third of Java's time in the first minutes, on the
 cores that Python needs."""
+_FIRST_NEEDED = ("pyspark.testing.utils", "cepsql.spark.building.build", "cepsql.query.start_query")
+"""The modules that the first statement and the first query load."""
+
 _PYTHON = "PYSPARK_PYTHON"
 _LONGEST_SOCKET_FOLDER = 60
 _ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -194,7 +199,9 @@ def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSes
     try:
         with log.open("wb") as output:
             if SparkContext._gateway is None:
-                SparkContext._ensure_initialized(gateway=launch(settings, log.parent, output))
+                with _loading():
+                    gateway = launch(settings, log.parent, output)
+                SparkContext._ensure_initialized(gateway=gateway)
             with without_handler(), _python_named(settings, log.parent):
                 started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
         remember_names(started)
@@ -211,6 +218,24 @@ def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSes
     except Exception as exception:
         failure = translate_failure(exception)
         raise SessionError(failure.message, hint=failure.hint, detail=failure.detail) from exception
+
+
+@contextlib.contextmanager
+def _loading() -> Iterator[None]:
+    """Load within the block what the first query needs: nothing else is done while Java starts."""
+    thread = threading.Thread(target=_load, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def _load() -> None:
+    for name in _FIRST_NEEDED:
+        # Who needs it reports the error.
+        with contextlib.suppress(Exception):
+            import_module(name)
 
 
 def _last_complaint(log: Path) -> str | None:
