@@ -90,6 +90,8 @@ def main(workload: Workload, doc: str) -> int:
     parser.add_argument("--queries", nargs="+", choices=workload.queries, default=list(workload.queries))
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "cepsql-bench")
     parser.add_argument("--json", type=Path, help="append the results to this file, one JSON line each")
+    fresh = "run each query in a process of its own that ran none before, and count from its start to its end"
+    parser.add_argument("--fresh", action="store_true", help=fresh)
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
@@ -98,11 +100,10 @@ def main(workload: Workload, doc: str) -> int:
         return 0
     for rows in (workload.warm_up, options.rows):
         _prepare(workload, options.dir, rows)
-    given = ["--rows", options.rows, "--rounds", options.rounds, "--dir", options.dir, "--queries"]
-    given = [*map(str, given), *options.queries]
-    found = {"cepsql": _results([sys.executable, sys.argv[0], "--measure", *given])}
+    results = _fresh_results if options.fresh else _results
+    found = {"cepsql": results([sys.executable, sys.argv[0], "--measure"], options)}
     if options.flink:
-        found["flink"] = _results([options.flink, str(HERE / "flink_queries.py"), workload.name, *given])
+        found["flink"] = results([options.flink, str(HERE / "flink_queries.py"), workload.name], options)
     return _report(workload, found, options)
 
 
@@ -122,8 +123,25 @@ def _prepare(workload: Workload, folder: Path, rows: int) -> None:
     begun.rename(place)
 
 
-def _results(command: list[str]) -> dict[str, dict]:
+def _fresh_results(command: list[str], options: argparse.Namespace) -> dict[str, dict]:
+    """Run a process for each query and round; return the results by query, with the seconds of each process."""
+    found = {}
+    for name in options.queries:
+        seconds = []
+        for _ in range(options.rounds):
+            start = time.perf_counter()
+            one = argparse.Namespace(**{**vars(options), "queries": [name], "rounds": 1})
+            found |= _results([*command, "--fresh"], one)
+            seconds.append(time.perf_counter() - start)
+        if name in found and found[name]["seconds"]:
+            found[name]["seconds"] = seconds
+    return found
+
+
+def _results(command: list[str], options: argparse.Namespace) -> dict[str, dict]:
     """Run a process that prints what each query took, as JSON; return that by query."""
+    command = [*command, "--rows", str(options.rows), "--rounds", str(options.rounds), "--dir", str(options.dir)]
+    command += ["--queries", *options.queries]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         found = {}
@@ -146,7 +164,7 @@ def _measure(workload: Workload, options: argparse.Namespace) -> Iterator[dict]:
     spark = session(READERS)
     for name in options.queries:
         place, seconds = workload.results(options.dir, name, "cepsql"), []
-        for run in range(options.rounds + 1):
+        for run in range(1 if options.fresh else 0, options.rounds + 1):
             shutil.rmtree(place, ignore_errors=True)
             files = workload.folder(options.dir, options.rows if run else workload.warm_up, "cepsql")
             with cepsql.connect(spark) as engine:
@@ -161,8 +179,8 @@ def _measure(workload: Workload, options: argparse.Namespace) -> Iterator[dict]:
                 engine.sql(f"CREATE SINK results USING csv OPTIONS (path '{place}')")
                 start = time.perf_counter()
                 engine.sql(f"INSERT INTO results {workload.queries[name].cepsql}")
-                seconds.append(time.perf_counter() - start)
-        yield {"query": name, "seconds": seconds[1:], "results": str(place)}
+                seconds += [time.perf_counter() - start] if run else []
+        yield {"query": name, "seconds": seconds, "results": str(place)}
     spark.stop()
 
 

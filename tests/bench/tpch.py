@@ -1,10 +1,11 @@
 """The queries of TPC-H, kept up to date by cepsql and by Flink SQL over the same rows, which are only added.
 
     python tests/bench/tpch.py --flink /path/to/flink-venv/bin/python [--rows 600000] [--rounds 1]
-                               [--queries q01 q03 ...] [--dir DIR] [--json FILE]
+                               [--queries q01 q03 ...] [--fresh] [--dir DIR] [--json FILE]
 
 So many rows has the table of line items, the others accordingly; 600,000 are scale 0.1. Either environment needs the
 packages duckdb and duckdb-extension-tpch, which have the rows and the texts. Flink runs with mini-batches of a second.
+With --fresh each query is a process of its own, which starts, runs the query, and ends.
 Prints the median seconds of either and their ratio. Exits with 1 if the rows differ.
 """
 

@@ -26,6 +26,7 @@ from cepsql.spark.jvm.launching.java import ensure_java
 from cepsql.spark.jvm.launching.launch import launch, without_handler
 from cepsql.spark.jvm.launching.quick_hadoop import quicken_hadoop
 from cepsql.spark.jvm.launching.quick_python import python_command
+from cepsql.spark.jvm.launching.quick_stop import quicken_stop
 from cepsql.spark.jvm.lent_settings import AS_WRITTEN
 from cepsql.spark.jvm.messages.failures import translate_failure
 
@@ -206,6 +207,7 @@ def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSes
                 started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
         remember_names(started)
         quicken_hadoop(started)
+        quicken_stop(started)
         # It would print a trace when Java ends.
         started.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
         return started
