@@ -49,13 +49,17 @@ class Dataflow:
 
 @dataclass(frozen=True)
 class _Result:
-    """What a stage made of a micro-batch: the packets for each of its channels, its seconds, and its state, which may
-    be still being written."""
+    """What a stage made of a micro-batch.
+
+    packets: those for each of its channels.
+    seconds: how long that took.
+    state:   its new state with the seconds of writing it, which may go on.
+    """
 
     advanced: Advanced
     packets: Sequence[Sequence[bytes | Packet]]
     seconds: float
-    state: "Future[bytes]"
+    state: "Future[tuple[bytes, float]]"
 
 
 def advance_all(
@@ -89,10 +93,12 @@ def advance_all(
             ]
             came = [partial(iter, packets.get(number, ())), *below]
             futures.append(submit(_process, flow, number, states[number], came, folder, submit))
-        results = {number: result for number, future in enumerate(futures) if (result := future.result())}
-        for number, result in results.items():
-            states[number] = result.state.result()
-    return {number: (result.advanced, result.seconds) for number, result in results.items()}, _joined(states)
+        results = {}
+        for number, future in enumerate(futures):
+            if (result := future.result()) is not None:
+                states[number], seconds = result.state.result()
+                results[number] = result.advanced, result.seconds + seconds
+    return results, _joined(states)
 
 
 def _passed(below: "Future[_Result | None]", channel: int) -> Sequence[bytes | Packet]:
@@ -116,7 +122,12 @@ def _process(
     began = time.perf_counter()
     advanced = advance(flow.stages[number], state, packets, folder)
     passed = [list(channel.packets(advanced)) for channel in flow.channels[number]]
-    return _Result(advanced, passed, time.perf_counter() - began, submit(getattr, advanced, "state"))
+    return _Result(advanced, passed, time.perf_counter() - began, submit(_written, advanced))
+
+
+def _written(advanced: Advanced) -> tuple[bytes, float]:
+    began = time.perf_counter()
+    return advanced.state, time.perf_counter() - began
 
 
 def _at_once(function: Callable, *arguments: Any) -> Future:

@@ -115,6 +115,7 @@ class Advanced:
 class NewState:
     """The state of a stage after a micro-batch.
 
+    state:  with the change of its state by key not made yet.
     before: the names of the files of the state before it.
     folder: the folder of its files; None without files.
     """

@@ -16,22 +16,23 @@ def quicken_stop(spark: SparkSession) -> None:
     """Let the server of accumulators of a new session end at once when the session is stopped."""
     server: Any = spark.sparkContext._accumulatorServer
     accept, shutdown = server.get_request, server.shutdown
-    connections: list[socket.socket] = []
+    # One at a time is served.
+    served: list[socket.socket] = []
 
     def get_request() -> tuple[socket.socket, Any]:
         connection, address = accept()
-        connections.append(connection)
+        served[:] = [connection]
         return connection, address
 
     def shutdown_at_once() -> None:
         ending = threading.Thread(target=shutdown)
         ending.start()
-        with contextlib.suppress(OSError):
-            # It waits for data of a connection, or for a new connection.
-            for connection in connections:
+        # It waits for data of a connection, or for a new connection.
+        for connection in served:
+            with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RD)
-            with socket.socket(server.address_family) as waking:
-                waking.connect(server.server_address)
+        with contextlib.suppress(OSError), socket.socket(server.address_family) as waking:
+            waking.connect(server.server_address)
         ending.join()
 
     server.get_request, server.shutdown = get_request, shutdown_at_once
