@@ -1,7 +1,7 @@
 """What sqlglot is asked of trees: their SQL text, their types, what their names mean."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import TypeVar
 
@@ -213,13 +213,22 @@ def with_shared_equalities(condition: exp.Expr) -> list[exp.Expr]:
     plain = condition.unnest()
     if not isinstance(plain, exp.Or):
         return [condition]
-    sides = [conjuncts(side) for side in plain.flatten()]
-    shared = [part for part in sides[0] if _equates_columns(part) and all(part in side for side in sides)]
-    if not shared:
-        return [condition]
+    shared, rest = split_or([conjuncts(side) for side in plain.flatten()], _equates_columns)
+    return [*shared, *rest] if shared else [condition]
+
+
+def split_or(
+    sides: Sequence[Sequence[exp.Expr]], can_share: Callable[[exp.Expr], bool] = lambda _: True
+) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """Return the conditions that all sides of an OR ask, and an OR of what else each asks; no OR if one asks nothing.
+
+    sides:     the conditions that must all hold for each side to hold.
+    can_share: whether a condition may stand beside the OR.
+    """
+    shared = [part for part in sides[0] if can_share(part) and all(part in side for side in sides)]
     others = [[copied(part) for part in side if part not in shared] for side in sides]
     # A side that asks no more than what is shared makes the others idle.
-    return [*shared, exp.or_(*(exp.and_(*parts) for parts in others))] if all(others) else shared
+    return shared, [exp.or_(*(exp.and_(*parts) for parts in others))] if all(others) else []
 
 
 def _equates_columns(condition: exp.Expr) -> bool:

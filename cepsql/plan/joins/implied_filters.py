@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from cepsql.analysis.sql.guards import may_fail
-from cepsql.analysis.sql.plain_sql import conjuncts
-from cepsql.language.notes import copied
+from cepsql.analysis.sql.plain_sql import conjuncts, split_or
 from cepsql.plan.joins.join_condition import only_side
 
 
@@ -28,10 +27,8 @@ def implied_filters(condition: exp.Expr, alias: str, types: Mapping[str, str]) -
     if not isinstance(plain, exp.Or):
         return []
     sides = [[part for part in conjuncts(side) if _is_asked(part, alias, types)] for side in plain.flatten()]
-    shared = [part for part in sides[0] if all(part in side for side in sides)]
-    others = [[part for part in side if part not in shared] for side in sides]
-    either = [exp.or_(*(exp.and_(*map(copied, parts)) for parts in others))] if all(others) else []
-    return [*map(copied, shared), *either]
+    shared, rest = split_or(sides)
+    return [*shared, *rest]
 
 
 def _is_asked(part: exp.Expr, alias: str, types: Mapping[str, str]) -> bool:
