@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from cepsql.errors import OperationalError
@@ -86,13 +85,13 @@ def advance_all(
         submit = threads.submit if many else _at_once
         for number in range(count):
             below = [
-                partial(_passed, future, channel)
+                (future, place)
                 for future, channels in zip(futures, flow.channels, strict=False)
-                for channel, one in enumerate(channels)
-                if one.above == number
+                for place, channel in enumerate(channels)
+                if channel.above == number
             ]
-            came = [partial(iter, packets.get(number, ())), *below]
-            futures.append(submit(_process, flow, number, states[number], came, folder, submit))
+            outside = packets.get(number, ())
+            futures.append(submit(_process, flow, number, states[number], outside, below, folder, submit))
         results = {}
         for number, future in enumerate(futures):
             if (result := future.result()) is not None:
@@ -101,22 +100,24 @@ def advance_all(
     return results, _joined(states)
 
 
-def _passed(below: "Future[_Result | None]", channel: int) -> Sequence[bytes | Packet]:
-    """Return the packets of a channel once the stage below has made them."""
-    result = below.result()
-    return () if result is None else result.packets[channel]
-
-
 def _process(
     flow: Dataflow,
     number: int,
     state: bytes | None,
-    came: Iterable[Callable[[], Iterable[bytes | Packet]]],
+    outside: Sequence[bytes],
+    below: Sequence[tuple["Future[_Result | None]", int]],
     folder: StateFolder | None,
     submit: Callable[..., Future],
 ) -> _Result | None:
-    """Process a micro-batch in one stage; return None if no packet has come."""
-    packets = [packet for packets in came for packet in packets()]
+    """Process a micro-batch in one stage, once those below have processed it; return None if no packet has come.
+
+    outside: the packets from outside.
+    below:   the results of stages below, each with the place of the channel among those from its stage.
+    """
+    packets: list[bytes | Packet] = [*outside]
+    for future, place in below:
+        if (result := future.result()) is not None:
+            packets += result.packets[place]
     if not packets:
         return None
     began = time.perf_counter()

@@ -131,11 +131,13 @@ class TableJoinOperator(KeyedSections):
         """Return the identities of the output rows."""
         if not self.identified:
             return pa.nulls(len(one), pa.string())
-        mine = left.identity.take(_places(one))
-        if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
-            return mine
-        if all(side.identity.null_count == len(side.identity) for side in (left, right)):
+        paired = self.kind not in (JoinKind.SEMI, JoinKind.ANTI)
+        if paired and all(side.identity.null_count == len(side.identity) for side in (left, right)):
+            # What the texts below come to.
             return pa.repeat("--", len(one))
+        mine = left.identity.take(_places(one))
+        if not paired:
+            return mine
         size = pc.utf8_length(mine).cast(pa.string())
         both = pc.binary_join_element_wise(size, mine, ":").fill_null("-")
         return pc.binary_join_element_wise(both, right.identity.take(_places(other)).fill_null("-"), "")
