@@ -79,8 +79,7 @@ def open_session(
             opened = _start(start_settings, fetched)
             _STARTED[:] = [_StartedSpark(opened, wanted, weakref.WeakSet([engine]))]
             return opened
-        started = _STARTED[0] if _STARTED and _STARTED[0].runs(running) else None
-        if started is not None:
+        if (started := _started_by_engine(running)) is not None:
             opened = _beside(started, wanted)
             started.users.add(engine)
             return opened
@@ -92,13 +91,15 @@ def join_session(engine: object, spark: SparkSession) -> None:
     """Note that an engine uses the user's session; if another engine started its Spark, that must keep running."""
     hush()
     with _LOCK:
-        if _STARTED and _STARTED[0].runs(spark):
-            _STARTED[0].users.add(engine)
+        if (started := _started_by_engine(spark)) is not None:
+            started.users.add(engine)
 
 
 def runs_here(spark: SparkSession) -> bool:
     """Tell whether an engine has started the Spark of a session, and its workers run on this machine."""
-    return bool(_STARTED) and _STARTED[0].runs(spark) and str(spark.sparkContext.master).startswith("local")
+    with _LOCK:
+        started = _started_by_engine(spark)
+    return started is not None and str(spark.sparkContext.master).startswith("local")
 
 
 def leave_session(engine: object, has_own_session: bool) -> bool:
@@ -119,6 +120,11 @@ def leave_session(engine: object, has_own_session: bool) -> bool:
         if not is_lost(started.spark):
             started.spark.stop()
         return False
+
+
+def _started_by_engine(spark: SparkSession) -> _StartedSpark | None:
+    """Return the Spark of a session if an engine has started it."""
+    return next((started for started in _STARTED if started.runs(spark)), None)
 
 
 def _session_of_context() -> SparkSession | None:

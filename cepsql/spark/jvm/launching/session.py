@@ -8,8 +8,8 @@ import logging
 import os
 import socket
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
@@ -200,7 +200,9 @@ def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSes
     try:
         with log.open("wb") as output:
             if SparkContext._gateway is None:
-                with _loading():
+                with ThreadPoolExecutor(1) as loading:
+                    # Nothing else is done while Java starts. An error is raised again where a module is needed.
+                    loading.map(import_module, _FIRST_NEEDED)
                     gateway = launch(settings, log.parent, output)
                 SparkContext._ensure_initialized(gateway=gateway)
             with without_handler(), _python_named(settings, log.parent):
@@ -220,24 +222,6 @@ def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSes
     except Exception as exception:
         failure = translate_failure(exception)
         raise SessionError(failure.message, hint=failure.hint, detail=failure.detail) from exception
-
-
-@contextlib.contextmanager
-def _loading() -> Iterator[None]:
-    """Load within the block what the first query needs: nothing else is done while Java starts."""
-    thread = threading.Thread(target=_load, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-
-
-def _load() -> None:
-    for name in _FIRST_NEEDED:
-        # Who needs it reports the error.
-        with contextlib.suppress(Exception):
-            import_module(name)
 
 
 def _last_complaint(log: Path) -> str | None:
