@@ -101,10 +101,10 @@ def main(workload: Workload, doc: str) -> int:
     for rows in (workload.warm_up, options.rows):
         _prepare(workload, options.dir, rows)
     results = _fresh_results if options.fresh else _results
-    found = {"cepsql": results([sys.executable, sys.argv[0], "--measure"], options)}
+    by_system = {"cepsql": results([sys.executable, sys.argv[0], "--measure"], options)}
     if options.flink:
-        found["flink"] = results([options.flink, str(HERE / "flink_queries.py"), workload.name], options)
-    return _report(workload, found, options)
+        by_system["flink"] = results([options.flink, str(HERE / "flink_queries.py"), workload.name], options)
+    return _report(workload, by_system, options)
 
 
 def _prepare(workload: Workload, folder: Path, rows: int) -> None:
@@ -125,17 +125,17 @@ def _prepare(workload: Workload, folder: Path, rows: int) -> None:
 
 def _fresh_results(command: list[str], options: argparse.Namespace) -> dict[str, dict]:
     """Run a process for each query and round; return the results by query, with the seconds of each process."""
-    found = {}
+    by_query = {}
     for name in options.queries:
         seconds = []
         for _ in range(options.rounds):
             start = time.perf_counter()
             one = argparse.Namespace(**{**vars(options), "queries": [name], "rounds": 1})
-            found |= _results([*command, "--fresh"], one)
+            by_query |= _results([*command, "--fresh"], one)
             seconds.append(time.perf_counter() - start)
-        if name in found and found[name]["seconds"]:
-            found[name]["seconds"] = seconds
-    return found
+        if name in by_query and by_query[name]["seconds"]:
+            by_query[name]["seconds"] = seconds
+    return by_query
 
 
 def _results(command: list[str], options: argparse.Namespace) -> dict[str, dict]:

@@ -92,6 +92,13 @@ def _of(select: str, batches: list[dict]) -> list[dict]:
     return [{name: rows for name, rows in batch.items() if name in read} for batch in batches]
 
 
+def _fold(rows: Counter, table, _) -> None:
+    """Add the changes of a micro-batch to the rows that are there."""
+    for row in table.to_pylist():
+        operation = row.pop("op")
+        rows[tuple(row.values())] += -1 if operation.startswith("-") else 1
+
+
 def _played(select: str, one_task: str, restart, spark) -> list[Counter]:
     setting = f"SET 'cepsql.one_task' = '{one_task}';"
     played = play(
@@ -133,18 +140,12 @@ def test_files_are_read_in_the_task_as_spark_reads_them(spark, tmp_path, name):
         query = engine.sql(f"{select} EMIT CHANGES")
         rows: Counter = Counter()
         totals[scan] = []
-
-        def take(table, _, rows=rows):
-            for row in table.to_pylist():
-                operation = row.pop("op")
-                rows[tuple(row.values())] += -1 if operation.startswith("-") else 1
-
         for number, batch in enumerate(batches):
             for stream, values in batch.items():
                 (folder / stream).mkdir(parents=True, exist_ok=True)
                 lines = (",".join("" if value is None else str(value) for value in row) for row in values)
                 (folder / stream / f"{number}.csv").write_text("".join(f"{line}\n" for line in lines))
-            with query.start(take, checkpoint=folder / "checkpoint") as standing:
+            with query.start(partial(_fold, rows), checkpoint=folder / "checkpoint") as standing:
                 standing.process_available()
             totals[scan].append(+rows)
     assert totals["auto"] == totals["spark"]
@@ -180,12 +181,8 @@ def test_a_checkpoint_with_more_sources_goes_on(spark, tmp_path, monkeypatch, fl
     plan = tmp_path / "checkpoint" / "plan.json"
     rows = Counter()
 
-    def take(table, _):
-        for row in table.to_pylist():
-            rows[row["k"], row["n"]] += -1 if row["op"].startswith("-") else 1
-
     def run() -> int:
-        with query.start(take, checkpoint=plan.parent) as standing:
+        with query.start(partial(_fold, rows), checkpoint=plan.parent) as standing:
             standing.process_available()
         folder = plan.parent / "spark"
         return len(planned_offsets(folder, last_planned(folder)))
@@ -210,10 +207,10 @@ def test_a_checkpoint_stays_as_it_was_begun(spark, tmp_path):
         "SELECT n, COUNT(*) AS keys FROM (SELECT k, COUNT(*) AS n FROM s GROUP BY k) GROUP BY n EMIT CHANGES"
     )
     plan = tmp_path / "checkpoint" / "plan.json"
-    rows = []
+    rows = Counter()
 
     def run() -> list[int]:
-        with query.start(lambda table, _: rows.extend(table.to_pylist()), checkpoint=plan.parent) as standing:
+        with query.start(partial(_fold, rows), checkpoint=plan.parent) as standing:
             standing.process_available()
             operators = [one.operator for one in standing.progress.operators]
         assert len(operators) == len(set(operators)) == 2
@@ -223,10 +220,7 @@ def test_a_checkpoint_stays_as_it_was_begun(spark, tmp_path):
     engine.sql("SET 'cepsql.one_task' = 'false'")
     (tmp_path / "in" / "2.csv").write_text("b,1\nb,2\n")
     assert run() == [0]
-    folded = Counter()
-    for row in rows:
-        folded[row["n"], row["keys"]] += -1 if row["op"].startswith("-") else 1
-    assert +folded == {(2, 1): 1, (3, 1): 1}
+    assert +rows == {(2, 1): 1, (3, 1): 1}
     engine.sql("SET spark.sql.legacy.timeParserPolicy = LEGACY")
     try:
         with pytest.raises(OperationalError, match="was begun with operators in one task"):

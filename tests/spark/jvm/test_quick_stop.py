@@ -1,4 +1,4 @@
-"""The server of accumulators ends when it is told to, whatever it waits for."""
+"""The server of accumulators ends when it is shut down, with and without a connection."""
 
 import socket
 from types import SimpleNamespace
