@@ -81,6 +81,8 @@ class _Start:
         self._origins = planned.valued.origins
         self._writer = uuid.uuid4().hex
         self._observed: dict[str, tuple[str, ...]] = {}
+        # A checkpoint that can be resumed must not end before its rows are read.
+        self._in_one_batch = arguments.checkpoint is None and _fits_one_batch(self._origins)
         self._checkpoint = self._opened(path)
 
     def run(self) -> StandingQuery:
@@ -155,6 +157,7 @@ class _Start:
             # No batch follows the end.
             expired=sys.maxsize if self._arguments.drain else None,
             positions=isinstance(self._arguments.sink, ViewSink | GroupSink),
+            ends_at_once=self._arguments.drain and self._in_one_batch,
         )
         frame = self._planned.build(options)
         self._checkpoint = keep_shared(checkpoint, sharing.shared, sharing.shared_tasks)
@@ -177,8 +180,7 @@ class _Start:
             run_options(self._planned, self._checkpoint, arguments.sink),
             drain=arguments.drain,
             trigger=in_sparks_units(arguments.trigger) if arguments.trigger else StartOptions.trigger,
-            # A checkpoint that can be resumed must not end before its rows are read.
-            in_one_batch=arguments.checkpoint is None and _in_one_batch(self._origins),
+            in_one_batch=self._in_one_batch,
             refresh=refresh,
             observed=self._observed,
         )
@@ -203,7 +205,7 @@ def _check_replayable(origins: Iterable[Source | Registered]) -> None:
             )
 
 
-def _in_one_batch(origins: Iterable[Source | Registered]) -> bool:
+def _fits_one_batch(origins: Iterable[Source | Registered]) -> bool:
     """Tell whether all present input fits into one micro-batch."""
     streams = [origin for origin in origins if origin.streaming]
     return all(isinstance(origin, Source) and is_read_at_once(origin) for origin in streams)

@@ -251,7 +251,7 @@ class _Builder:
         self.sharing = options.sharing or Sharing()
         self.replaced = {name.lower(): frame for name, frame in options.replaced.items()}
         self.write_late = options.write_late
-        self.positions = options.positions
+        self.positions, self.ends_at_once = options.positions, options.ends_at_once
         self.aggregate = with_aggregates
         self.untimed: list[Source | Registered] = []
         self.clocked: list[Source | Registered] = []
@@ -359,7 +359,7 @@ class _Builder:
         flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
             buckets = self.buckets or session_buckets(self.spark)
-            stage = run_flow(flow, buckets, self.folders, self.control, self.sharing)
+            stage = run_flow(flow, buckets, self.folders, self.control, self.sharing, self.ends_at_once)
         else:
             stage = run_staged(flow.staged, flow.observation, self.buckets, self.folders, self.control)
         if gathered:
@@ -494,6 +494,8 @@ class _Builder:
         run = OPERATORS[type(node)]
         frames = self.inputs(node) if run.rows is None else run.rows(node, self)
         alone = run.stage(node, self.feeds(node, frames), self)
+        # Its control row ends the input.
+        alone = replace(alone, is_begun=self.ends_at_once and any(feed.control is not None for feed in alone.feeds))
         if not run.shares:
             return alone
         alone = replace(alone, nodes=(node,))
@@ -528,7 +530,7 @@ class _Builder:
         if source_scan is not None:
             source, scan = source_scan
             scan = scan.with_seen() if seen else scan
-            reader = SourceScan(self.spark, source, scan)
+            reader = SourceScan(self.spark, source, scan, self.ends_at_once)
             if node.compares:
                 keys = scan.projection.key_types
         mark = below.properties.watermark

@@ -18,16 +18,18 @@ from cepsql.language.tokens import DIALECT
 from cepsql.ordered.keyed.state_files import StateFolder
 from cepsql.ordered.one_task import Channel, Dataflow, advance_all
 from cepsql.scalar.expressions import Session
-from cepsql.spark.building.control_packets import Reader, control_packets
 from cepsql.spark.building.neighbours import Sharing
 from cepsql.spark.frames.buckets import Buckets
 from cepsql.spark.frames.known_columns import passed_columns
 from cepsql.spark.frames.packet_files import Packing, fetched
 from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.frames.worker import settle
-from cepsql.spark.sources.arrow_scan import ScannedInput, SourceScan, scan_inputs
+from cepsql.spark.sources.arrow_scan import ListedControl, ScannedInput, SourceScan, scan_inputs
+from cepsql.spark.sources.control_packets import Reader, control_packets
+from cepsql.spark.sources.file_lists import is_plain
 from cepsql.spark.staging.bounds import BOUND
 from cepsql.spark.staging.spark_stage import (
+    Feed,
     StageInTask,
     given_out,
     input_packing,
@@ -61,21 +63,30 @@ class StagedFlow:
 
 
 def run_flow(
-    flow: StagedFlow, buckets: Buckets, folders: TaskFolders, control: str | None, sharing: Sharing
+    flow: StagedFlow,
+    buckets: Buckets,
+    folders: TaskFolders,
+    control: str | None,
+    sharing: Sharing,
+    ends_at_once: bool = False,
 ) -> DataFrame:
     """Return the output of the top operator, as `cepsql.spark.staging.spark_stage.run_stage` does.
 
     control: the control folder of the query's checkpoint, if it has one.
     sharing: which sources the operators share; with one_control, file sources come first, control last.
+    ends_at_once: as of `cepsql.spark.building.frame_options.FrameOptions`.
     """
     parts = list({id(part): part for part in _parts(flow)}.values())
     numbers = {id(part): number for number, part in enumerate(parts)}
     packets, stages = [], []
     channels: list[list[Channel]] = [[] for _ in parts]
-    control_readers, scans = list[Reader](), list[ScannedInput]()
+    control_readers, scans, begin = list[Reader](), list[ScannedInput](), list[int]()
+    listed = ends_at_once and control is not None and is_plain(control) and sharing.one_control
+    listed = listed and any(_is_scanned(feed) for part in parts for feed in part.staged.feeds)
     for number, part in enumerate(parts):
         staged = part.staged
-        options = staged.options(control, None, folders)
+        begin += [number] * (listed and staged.begins and not staged.is_begun)
+        options = replace(staged, is_begun=staged.is_begun or listed).options(control, None, folders)
         came = []
         for i, feed in enumerate(staged.feeds):
             if i in part.below:
@@ -88,16 +99,19 @@ def run_flow(
                 control_readers.append((number, i))
                 feed = replace(feed, control=None)
             packing = Packing(1, i, folder=folders.packets)
-            if sharing.one_control and isinstance(feed.read, SourceScan) and feed.read.of_files:
+            if sharing.one_control and _is_scanned(feed):
                 scans.append(ScannedInput(feed.read, input_packing(staged.operator, feed, packing), number))
             else:
                 came.append(packed(staged.operator, feed, packing))
         came += [] if options.begin is None else [options.begin]
         packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
         stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
-    if scans:
+    if listed and control is not None:
+        listed_control = ListedControl(control, tuple(control_readers), tuple(begin))
+        packets.insert(0, scan_inputs(scans, _STAGE, sharing.one_scan, listed_control))
+    elif scans:
         packets.insert(0, scan_inputs(scans, _STAGE, sharing.one_scan))
-    if control_readers and control is not None:
+    if control_readers and control is not None and not listed:
         packets.append(control_packets(packets[0].sparkSession, control, control_readers, _STAGE))
     dataflow = Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels)))
     advance = partial(_advance, stages, dataflow, folders.state)
@@ -122,6 +136,11 @@ def typed_rows(
     if passed is not None:
         return typed_frame(spark, passed, make)
     return typed_frame(spark, fields).selectExpr(*output) if make is None else make()
+
+
+def _is_scanned(feed: Feed) -> bool:
+    """Tell whether tasks read the files of an input."""
+    return isinstance(feed.read, SourceScan) and feed.read.of_files
 
 
 def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:

@@ -36,6 +36,7 @@ class FrameOptions:
     expired:   how many rows leave each operator in a micro-batch because their time is over; None: EXPIRED_ROWS.
     write_late: whether late rows are written where their streams say.
     positions: groups of all rows so far, which need no event time, tell how far in it their streams are all the same.
+    ends_at_once: the first micro-batch has all input, and its end, and no other one follows.
     """
 
     control: str | None = None
@@ -52,3 +53,4 @@ class FrameOptions:
     expired: int | None = None
     write_late: bool = True
     positions: bool = False
+    ends_at_once: bool = False

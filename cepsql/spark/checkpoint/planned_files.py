@@ -125,10 +125,9 @@ class PlannedFiles:
             begin = begins.get(source, -1)
             if end is None or begin is None or end <= begin:
                 continue
-            files = [file_of(entry) for entry in _entries(self._spark / "sources" / str(source), begin, end)]
-            if any(file.path.startswith(self._own) for file in files):
-                # What ends the input, or is a heartbeat, may come twice.
-                continue
+            listed = [file_of(entry) for entry in _entries(self._spark / "sources" / str(source), begin, end)]
+            # What ends the input, or is a heartbeat, may come twice.
+            files = [file for file in listed if not file.path.startswith(self._own)]
             wrong = next((file.path for file in files if PATTERN.search(file.path)), None)
             if wrong is not None and len(files) > 1:
                 raise OperationalError(

@@ -21,8 +21,6 @@ STAGE_SETTINGS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 * 2**20),
     # Only Spark reads its log of files, and only needs the last files of the log.
     "spark.sql.streaming.fileSource.log.cleanupDelay": "1min",
-    # Spark lists more than 32 files in a job with one task for each, which takes longer than reading them.
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
 }
 
 

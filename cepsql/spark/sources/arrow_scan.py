@@ -1,20 +1,20 @@
-"""Packets that tasks read from files with Arrow: Spark lists and checkpoints the paths, and no row enters the JVM."""
+"""Packets that tasks read from files with Arrow: no row enters the JVM."""
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from itertools import groupby, islice
-from operator import itemgetter
+from itertools import islice
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
-from cepsql.ordered.packet import PACKET_DDL
-from cepsql.readers.scan.layout import LISTING_OPTIONS, FileLayout
+from cepsql.ordered.packet import PACKET_DDL, PACKET_SCHEMA, empty_packet
+from cepsql.readers.scan.layout import FileLayout
 from cepsql.readers.scan.parquet import parquet_obstacle
 from cepsql.readers.scan.projection import ArrowScan
 from cepsql.readers.scan.read import CONTROL, ListedFile, chunk_rows, read_files, read_for_all
@@ -25,13 +25,17 @@ from cepsql.spark.frames.packet_files import Packing, numbered
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.jvm.lent_settings import setting
 from cepsql.spark.jvm.session_zone import session_zone
+from cepsql.spark.sources.control_packets import Reader, packets_of_times
+from cepsql.spark.sources.file_lists import (
+    common_place,
+    control_paths,
+    file_paths,
+    is_plain,
+    list_together,
+    place_among,
+)
 from cepsql.spark.sources.kafka_frames import Records, made_of_records
 from cepsql.spark.sources.source import is_kafka, located_options
-
-_PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
-"""The schema of Spark's `binaryFile` source; it reads the content of files only if `content` is selected."""
-
-_FILE = ("path", "unix_micros(modificationTime) AS modified")
 
 _EXPECTED = {
     "spark.sql.caseSensitive": "false",
@@ -44,46 +48,50 @@ _LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy"
 _INSPECTED_FILES = 100
 
 
-def scan_packets(
-    spark: SparkSession,
-    source: Source,
-    scan: ArrowScan,
-    control: str | None,
-    packing: Packing,
-) -> DataFrame:
-    """Return the packets of a stream over files, or over records of Kafka, as PACKET_DDL.
-
-    control: folder in which `cepsql.spark.checkpoint.control` ends the input and writes heartbeats; None: neither
-             happens.
-    packing: how tasks make packets.
-    """
-    packed, rows = partial(_packed, scan, packing), struct_of(PACKET_DDL)
-    if is_kafka(source):
-        packets = made_of_records(spark, source, partial(_packed_records, scan, packing), PACKET_DDL)
-        if control is None:
-            return packets
-        return packets.unionAll(_control_paths(spark, control).mapInArrow(packed, rows))
-    paths = file_paths(spark, source)
-    if control is not None:
-        paths = paths.unionByName(_control_paths(spark, control))
-    return paths.mapInArrow(packed, rows)
+_BY_PLACE = -1
+"""In place of the number of a source: the place of a file tells it."""
 
 
 @dataclass(frozen=True)
 class SourceScan:
-    """`scan_packets` with its first arguments: reads a source with Arrow."""
+    """Reads a source with Arrow.
+
+    ends_at_once: whether the only micro-batch has all files and the end of the input.
+    """
 
     spark: SparkSession
     source: Source
     scan: ArrowScan
-
-    def __call__(self, control: str | None, packing: Packing) -> DataFrame:
-        return scan_packets(self.spark, self.source, self.scan, control, packing)
+    ends_at_once: bool = False
 
     @property
     def of_files(self) -> bool:
         """Whether the source is files."""
         return not is_kafka(self.source)
+
+    def __call__(self, control: str | None, packing: Packing) -> DataFrame:
+        """Return the packets of a stream over files, or over records of Kafka, as PACKET_DDL.
+
+        control: folder in which `cepsql.spark.checkpoint.control` ends the input and writes heartbeats; None: neither
+                 happens.
+        packing: how tasks make packets.
+        """
+        rows = struct_of(PACKET_DDL)
+        if not self.of_files:
+            records = partial(_packed_records, self.scan, packing)
+            packets = made_of_records(self.spark, self.source, records, PACKET_DDL)
+            if control is None:
+                return packets
+            ends = control_paths(self.spark, control, CONTROL)
+            return packets.unionAll(ends.mapInArrow(partial(_packed, self.scan, packing, None), rows))
+        place = common_place(self.source) if self.ends_at_once and control is not None and is_plain(control) else None
+        if place is not None and control is not None:
+            paths = list_together(self.spark, (place, control))
+        else:
+            paths = file_paths(self.spark, self.source)
+            if control is not None:
+                paths = paths.unionByName(control_paths(self.spark, control, CONTROL))
+        return paths.mapInArrow(partial(_packed, self.scan, packing, control), rows)
 
 
 @dataclass(frozen=True)
@@ -98,31 +106,45 @@ class ScannedInput:
     stage: int
 
 
-def scan_inputs(inputs: Sequence[ScannedInput], column: str, one_scan: bool) -> DataFrame:
+@dataclass(frozen=True)
+class ListedControl:
+    """A control folder that is listed together with files.
+
+    folder:  for which `cepsql.spark.sources.file_lists.is_plain` holds.
+    readers: who receives its packets.
+    begin:   the numbers of operators that receive the empty packet.
+    """
+
+    folder: str
+    readers: tuple[Reader, ...]
+    begin: tuple[int, ...]
+
+
+def scan_inputs(
+    inputs: Sequence[ScannedInput], column: str, one_scan: bool, control: ListedControl | None = None
+) -> DataFrame:
     """Return the packets of several inputs over files, each with the number of its operator in a column.
 
     One step makes them all, because Spark plans every step again in each micro-batch.
     one_scan: whether inputs over one source are read together, so that all see the same files in a micro-batch.
+    control:  is listed together with all files that can be.
     """
     groups: dict[object, list[ScannedInput]] = {}
     for number, one in enumerate(inputs):
         groups.setdefault(one.read.source if one_scan else number, []).append(one)
-    read = [group[0].read for group in groups.values()]
-    paths = [file_paths(one.spark, one.source, f"{place} AS source") for place, one in enumerate(read)]
+    spark, paths, places = inputs[0].read.spark, list[DataFrame](), dict[str, list[int]]()
+    for number, group in enumerate(groups.values()):
+        source = group[0].read.source
+        place = None if control is None else common_place(source)
+        if place is None:
+            paths.append(file_paths(spark, source, f"{number} AS source"))
+        else:
+            places.setdefault(place, []).append(number)
+    if control is not None:
+        paths.append(list_together(spark, (*places, control.folder), f"{_BY_PLACE} AS source"))
     scans = [[(one.read.scan, one.packing, one.stage) for one in group] for group in groups.values()]
     rows = struct_of(f"{PACKET_DDL}, {column} INT")
-    return reduce(DataFrame.unionAll, paths).mapInArrow(partial(_packed_inputs, scans, column), rows)
-
-
-def file_paths(spark: SparkSession, source: Source, *more: str) -> DataFrame:
-    """Return a stream of the files of a source: `path`, `modified` in microseconds, and more columns as SQL."""
-    listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
-    return spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().selectExpr(*_FILE, *more)
-
-
-def _control_paths(spark: SparkSession, control: str) -> DataFrame:
-    files = spark.readStream.format("binaryFile").schema(_PATHS).load(control)
-    return files.selectExpr(f"concat('{CONTROL}', path) AS path", "0L AS modified")
+    return reduce(DataFrame.unionAll, paths).mapInArrow(partial(_packed_inputs, scans, places, control, column), rows)
 
 
 def scan_session(spark: SparkSession) -> Session:
@@ -165,10 +187,19 @@ def _obstacle_in(path: str, layout: FileLayout) -> str | None:
     return None
 
 
-def _packed(scan: ArrowScan, packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _packed(
+    scan: ArrowScan, packing: Packing, control: str | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the packets of files, and those of a control folder's files apart from them."""
     settle()
-    files = (ListedFile(_scan_path(path), modified) for path, modified in _listed(batches))
-    return packing.packets(read_files(scan, packing.buckets, files))
+    files, ends = list[ListedFile](), list[ListedFile]()
+    for path, modified in _listed(batches):
+        if path.startswith(CONTROL) or (control is not None and place_among(path, (control,)) == control):
+            ends.append(ListedFile(f"{CONTROL}{control_time(path)}", modified))
+        else:
+            files.append(ListedFile(path, modified))
+    for some in (files, ends):
+        yield from packing.packets(read_files(scan, packing.buckets, some))
 
 
 _InTask = tuple[ArrowScan, Packing, int]
@@ -176,12 +207,28 @@ _InTask = tuple[ArrowScan, Packing, int]
 
 
 def _packed_inputs(
-    sources: Sequence[Sequence[_InTask]], column: str, batches: Iterator[pa.RecordBatch]
+    sources: Sequence[Sequence[_InTask]],
+    places: Mapping[str, Sequence[int]],
+    control: ListedControl | None,
+    column: str,
+    batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     settle()
-    for place, rows in groupby(_listed(batches), itemgetter(2)):
-        files = (ListedFile(path, modified) for path, modified, _ in rows)
-        yield from _packed_source(sources[place], column, files)
+    files, times = defaultdict[int, list[ListedFile]](list), list[int]()
+    for path, modified, number in _listed(batches):
+        if number != _BY_PLACE:
+            files[number].append(ListedFile(path, modified))
+            continue
+        for one in places.get(place_among(path, places), ()):
+            files[one].append(ListedFile(path, modified))
+        if control is not None and place_among(path, places) == control.folder:
+            times.append(control_time(path))
+    for number, some in sorted(files.items()):
+        yield from _packed_source(sources[number], column, some)
+    if times and control is not None:
+        yield from packets_of_times(times, control.readers, column)
+        for number in control.begin:
+            yield from numbered([pa.record_batch([[0], [empty_packet()]], PACKET_SCHEMA)], column, number)
 
 
 def _packed_source(inputs: Sequence[_InTask], column: str, files: Iterable[ListedFile]) -> Iterator[pa.RecordBatch]:
@@ -199,11 +246,6 @@ def _packed_source(inputs: Sequence[_InTask], column: str, files: Iterable[Liste
 def _listed(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple]:
     """Yield the rows of Spark's list of files."""
     return (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
-
-
-def _scan_path(path: str) -> str:
-    """Return a path in the form that `read_files` takes."""
-    return f"{CONTROL}{control_time(path)}" if path.startswith(CONTROL) else path
 
 
 def _packed_records(scan: ArrowScan, packing: Packing, records: Records) -> Iterator[pa.RecordBatch]:

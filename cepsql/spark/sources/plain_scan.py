@@ -15,7 +15,7 @@ from cepsql.readers.scan.read import read_chunks
 from cepsql.spark.checkpoint.control import with_watermark
 from cepsql.spark.frames.task_files import written_or_given
 from cepsql.spark.frames.worker import settle
-from cepsql.spark.sources.arrow_scan import file_paths
+from cepsql.spark.sources.file_lists import file_paths
 from cepsql.spark.sources.kafka_frames import Records, made_of_records
 from cepsql.spark.sources.source import is_kafka
 

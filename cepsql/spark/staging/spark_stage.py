@@ -111,6 +111,7 @@ class StageOptions:
     buckets:  how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness: as of `cepsql.ordered.stage.Stage`.
     folders:  what its tasks write into.
+    begins:   as of `cepsql.spark.staging.staged.Staged`.
     begin:    further packets, with which a bucket runs before any row came (`cepsql.spark.checkpoint.begin`).
     endless:  as of `cepsql.ordered.stage.Stage`.
     """
@@ -118,6 +119,7 @@ class StageOptions:
     buckets: Buckets | None = None
     lateness: int | None = None
     folders: TaskFolders = NO_FOLDERS
+    begins: bool = False
     begin: DataFrame | None = None
     endless: bool = False
 
@@ -140,7 +142,7 @@ def run_stage(
     begin = options.begin
     buckets = options.buckets or session_buckets(feeds[0].frame.sparkSession)
     # Another bucket, to which empty packets go, too, would begin as well.
-    count = buckets.count if begin is None else 1
+    count = 1 if options.begins else buckets.count
     packings = [Packing(count, i, folder=options.folders.packets) for i in range(len(feeds))]
     packets = [packed(operator, feed, packing) for feed, packing in zip(feeds, packings, strict=True)]
     staged = stage_in_task(operator, feeds, identity, observation, options)

@@ -31,6 +31,7 @@ class Staged:
               of further columns to be kept, whose values mark rows that stand for themselves.
     lateness: as of `cepsql.ordered.stage.Stage`.
     begins:   whether the operator gives out a row before any row came.
+    is_begun: whether a packet comes to it with the first micro-batch anyway.
     endless:  as of `cepsql.ordered.stage.Stage`.
     nodes:    the operators of the plan that share the stage, in the order in which rows go through them.
     """
@@ -45,12 +46,14 @@ class Staged:
     lateness: int | None = None
     nodes: tuple[Ordered, ...] = ()
     begins: bool = False
+    is_begun: bool = False
     endless: bool = False
 
     def options(self, control: str | None, buckets: Buckets | None, folders: TaskFolders) -> StageOptions:
         """Return how the stage runs; arguments as of `run_staged`."""
-        begin = begin_packets(self.feeds[0].frame.sparkSession, control) if self.begins else None
-        return StageOptions(buckets, self.lateness, folders, begin, self.endless)
+        needed = self.begins and not self.is_begun
+        begin = begin_packets(self.feeds[0].frame.sparkSession, control) if needed else None
+        return StageOptions(buckets, self.lateness, folders, self.begins, begin, self.endless)
 
     @property
     def layout(self) -> RowLayout:

@@ -143,6 +143,10 @@ def session_settings() -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
         # Files make as many tasks as there are cores; with the default, as many and a last one with what is left over.
         "spark.sql.files.maxPartitionBytes": str(2**30),
+        # By default, each file counts as 4 MiB more: tasks get unequal shares of large and small ones.
+        "spark.sql.files.openCostInBytes": str(2**17),
+        # Spark lists more than 32 files in a job with one task for each, which takes longer than reading them.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
         # Every batch rewrites the rows of our state that changed: a hundred old versions would fill a disk.
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",

@@ -1,6 +1,6 @@
 """Packets of the control folder for several operators from one source: each source costs time in every batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -22,8 +22,15 @@ def control_packets(spark: SparkSession, control: str, readers: Sequence[Reader]
     return control_times(spark, control).mapInArrow(partial(_packets, readers, column), rows)
 
 
+def packets_of_times(times: Sequence[int], readers: Iterable[Reader], column: str) -> Iterator[pa.RecordBatch]:
+    """Yield packets, as `control_packets` has them, of what files of the folder say in `control_time`."""
+    if not times:
+        return
+    rows = pa.record_batch([pa.array(times, pa.int64()), pa.array([0] * len(times), pa.int32())], ["t", "bucket"])
+    for operator, number in readers:
+        yield from numbered(pack([rows], 1, number), column, operator)
+
+
 def _packets(readers: Sequence[Reader], column: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
-    bucketed = [batch.append_column("bucket", pa.repeat(pa.scalar(0, pa.int32()), batch.num_rows)) for batch in batches]
-    for operator, number in readers:
-        yield from numbered(pack(bucketed, 1, number), column, operator)
+    return packets_of_times([t for batch in batches for t in batch["t"].to_pylist()], readers, column)

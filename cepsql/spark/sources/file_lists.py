@@ -1,0 +1,76 @@
+"""Streams of the files in folders: Spark lists and checkpoints the paths, and tasks read the files.
+
+Each source of Spark takes time before the first micro-batch, and in every one. `list_together` makes one source of
+several folders. That is right only for a query that reads what is there, ends, and never resumes: of one source, Spark
+ignores files that are much older than the newest one, and among the files of other tables those of a table that seldom
+changes would be.
+"""
+
+import os
+import re
+from collections.abc import Collection
+
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.catalog import Source
+from cepsql.catalog.locations import is_hidden, is_local, local_path
+from cepsql.readers.scan.layout import LISTING_OPTIONS
+from cepsql.spark.sources.source import located_options
+
+_PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
+"""The schema of Spark's `binaryFile` source; it reads the content of files only if `content` is selected."""
+
+_FILE = ("path", "unix_micros(modificationTime) AS modified")
+
+_PLAIN = re.compile(r"/[\w/.@~+-]+", re.ASCII)
+"""Paths that mean the same to Spark on their own and within a pattern."""
+
+_ANY_AGE = {"maxFileAge": "36500d"}
+
+
+def file_paths(spark: SparkSession, source: Source, *more: str) -> DataFrame:
+    """Return a stream of the files of a source: `path`, `modified` in microseconds, and more columns as SQL."""
+    listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
+    return _listed(spark, listing, *_FILE, *more)
+
+
+def control_paths(spark: SparkSession, control: str, prefix: str) -> DataFrame:
+    """Return a stream of the files of a control folder, as `file_paths` does, with a prefix before each path."""
+    return _listed(spark, {"path": control}, f"concat('{prefix}', path) AS path", "0L AS modified")
+
+
+def list_together(spark: SparkSession, places: Collection[str], *more: str) -> DataFrame:
+    """Return a stream of the files of several folders, and of several files, as `file_paths` does; none is too old.
+
+    places: paths for which `is_plain` holds.
+    """
+    pattern = ",".join(place.lstrip("/") for place in places)
+    return _listed(spark, {"path": f"/{{{pattern}}}", **_ANY_AGE}, *_FILE, *more)
+
+
+def common_place(source: Source) -> str | None:
+    """Return the folder or the file of a source if `list_together` lists it as `file_paths` does, else None."""
+    options = {name.lower(): value for name, value in source.options if name.lower() in LISTING_OPTIONS}
+    if options.keys() != {"path"} or not is_local(options["path"]):
+        return None
+    place = local_path(options["path"])
+    # What a stream of Spark has written is listed in a log.
+    if not is_plain(place) or os.path.exists(os.path.join(place, "_spark_metadata")):
+        return None
+    is_file = os.path.isfile(place) and not is_hidden(os.path.basename(place))
+    return place if is_file or os.path.isdir(place) else None
+
+
+def is_plain(path: str) -> bool:
+    """Tell whether Spark takes a local path as it is, alone and within a pattern."""
+    return _PLAIN.fullmatch(path) is not None
+
+
+def place_among(path: str, places: Collection[str]) -> str:
+    """Return which of the places that were listed together a file is from, by its path as Spark shows it."""
+    file = local_path(path)
+    return file if file in places else os.path.dirname(file)
+
+
+def _listed(spark: SparkSession, options: dict[str, str], *columns: str) -> DataFrame:
+    return spark.readStream.format("binaryFile").schema(_PATHS).options(**options).load().selectExpr(*columns)
