@@ -87,7 +87,7 @@ class PlannedQuery:
         from cepsql.spark.building.frame_options import EXPIRED_ROWS, FrameOptions
         from cepsql.spark.building.neighbours import Sharing
         from cepsql.spark.jvm.interrupts import held_interrupts
-        from cepsql.spark.jvm.lent_settings import AS_WRITTEN, lent_settings
+        from cepsql.spark.jvm.lent_settings import AS_WRITTEN, lent_settings, settings_stay
         from cepsql.spark.jvm.messages.failures import translated_failures
         from cepsql.spark.jvm.session_zone import session_zone
         from cepsql.spark.sources.view_frame import view_frames
@@ -109,4 +109,5 @@ class PlannedQuery:
                 limits=self.host.search_limits,
                 expired=options.expired or int(self.host.settings.get("cepsql.expired_rows", EXPIRED_ROWS)),
             )
-            return build(spark, started_at(self.valued, self.begins), options)
+            with settings_stay():
+                return build(spark, started_at(self.valued, self.begins), options)

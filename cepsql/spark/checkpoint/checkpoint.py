@@ -381,4 +381,4 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         # Nothing is written into another folder in its place.
         checkpoint.lock.check()
     with used(checkpoint.folder):
-        write_whole(checkpoint.folder / "plan.json", json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
+        write_whole(checkpoint.folder / "plan.json", json.dumps(plan, ensure_ascii=False) + "\n")

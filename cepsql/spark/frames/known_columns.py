@@ -6,16 +6,12 @@ from pyspark.sql.types import DataType, StringType, StructField
 from sqlglot import exp
 
 from cepsql.catalog import Source
-from cepsql.readers.scan.layout import readable_type
+from cepsql.readers.scan.layout import is_read, readable_type
 from cepsql.readers.scan.projection import ROW_IDENTITY
 from cepsql.readers.scan.row_expressions import Unlike
 from cepsql.readers.scan.select import Columns, plain_table, projected
 from cepsql.scalar.expressions import Apply, Input, Node, Session
 from cepsql.spark.frames.column_types import struct_of
-
-_ARITHMETIC = ("add", "sub", "mul")
-_CUT_DIGITS = 38
-"""A DECIMAL with this number of digits may have lost some, by a rule that a session can change."""
 
 
 def declared_columns(source: Source) -> list[StructField] | None:
@@ -26,10 +22,10 @@ def declared_columns(source: Source) -> list[StructField] | None:
 
 
 def passed_columns(query: exp.Query, inputs: Sequence[StructField], session: Session) -> list[StructField] | None:
-    """Return the columns of a query that only filters rows, and casts, adds, multiplies or passes columns; else None.
+    """Return the columns of a query that only filters rows and computes values of types that we know; else None.
 
     inputs: the columns of the relation that the query reads.
-    Spark accepts every such query: the columns exist, and the rules for the conditions are known.
+    Spark accepts every such query: the columns exist, and the rules for the expressions are known.
     """
     fields, columns = {field.name.lower(): field.dataType for field in inputs}, Columns()
     for field in inputs:
@@ -66,9 +62,7 @@ def _kind(item: exp.Expr, node: Node, fields: dict[str, DataType]) -> DataType |
             return fields[name.lower()]
         case Apply(operation) if operation == ROW_IDENTITY:
             return StringType()
-        case Apply(operation) if operation in _ARITHMETIC and node.type.precision < _CUT_DIGITS:
-            return _type_of(str(node.type))
-    return _type_of(str(node.type)) if isinstance(item, exp.Cast) else None
+    return _type_of(str(node.type)) if isinstance(item, exp.Cast) or is_read(node.type) else None
 
 
 def _type_of(text: str) -> DataType:

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -54,11 +55,30 @@ def meaning_settings(spark: SparkSession) -> dict[str, str]:
     return {key: setting(spark, key) for key in MEANING_SETTINGS}
 
 
+_known: ContextVar[dict[tuple[int, str], str] | None] = ContextVar("_known", default=None)
+"""The values of settings by session and name, within `settings_stay`."""
+
+
 def setting(spark: SparkSession, key: str) -> str:
     """Return a session's value of a Spark setting with a default."""
-    value = spark.conf.get(key)
-    assert value is not None
+    known = _known.get()
+    value = None if known is None else known.get((id(spark), key))
+    if value is None:
+        value = spark.conf.get(key)
+        assert value is not None
+        if known is not None:
+            known[id(spark), key] = value
     return value
+
+
+@contextmanager
+def settings_stay() -> Iterator[None]:
+    """Ask a session for each setting once within the block, in which nothing changes them."""
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
 
 
 def local_checkpoint_settings(spark: SparkSession) -> dict[str, str]:

@@ -40,6 +40,7 @@ from cepsql.spark.sources.source import is_kafka, located_options
 _EXPECTED = {
     "spark.sql.caseSensitive": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
 }
