@@ -348,7 +348,7 @@ class _TableChanges:
 
     def _union(self, union: exp.SetOperation) -> Sql:
         branches = []
-        for part in map(_outermost, (union.left, union.right)):
+        for part in (_outermost(union.left), _unlike(_outermost(union.right))):
             branches.append(self._rows_below(part, frozenset(item.alias_or_name.lower() for item in part.selects)))
         names = [column.name for column in branches[0].properties.columns if column.name not in _HIDDEN]
         parts = []
@@ -770,6 +770,18 @@ def _outermost(query: exp.Expr) -> exp.Query:
         query = query.this
     assert isinstance(query, exp.Query)
     return query
+
+
+def _unlike(branch: exp.Query) -> exp.Query:
+    """Return a branch of a union, whose columns go by their places, with a name of its own for each column."""
+    names = [item.alias_or_name.lower() for item in branch.selects]
+    if not isinstance(branch, exp.Select) or len(set(names)) == len(names):
+        return branch
+    copy = copied(branch)
+    for place, item in enumerate(copy.expressions):
+        if names[place] in names[:place]:
+            item.replace(exp.alias_(item.unalias().copy(), f"__{place}"))
+    return copy
 
 
 def _numbered(query: exp.Expr, place: Span) -> exp.Query:
