@@ -82,7 +82,7 @@ def run_flow(
     channels: list[list[Channel]] = [[] for _ in parts]
     control_readers, scans, begin = list[Reader](), list[ScannedInput](), list[int]()
     listed = ends_at_once and control is not None and is_plain(control) and sharing.one_control
-    listed = listed and any(_is_scanned(feed) for part in parts for feed in part.staged.feeds)
+    listed = listed and any(_file_scan(feed) for part in parts for feed in part.staged.feeds)
     for number, part in enumerate(parts):
         staged = part.staged
         begin += [number] * (listed and staged.begins and not staged.is_begun)
@@ -99,8 +99,9 @@ def run_flow(
                 control_readers.append((number, i))
                 feed = replace(feed, control=None)
             packing = Packing(1, i, folder=folders.packets)
-            if sharing.one_control and _is_scanned(feed):
-                scans.append(ScannedInput(feed.read, input_packing(staged.operator, feed, packing), number))
+            scan = _file_scan(feed)
+            if sharing.one_control and scan is not None:
+                scans.append(ScannedInput(scan, input_packing(staged.operator, feed, packing), number))
             else:
                 came.append(packed(staged.operator, feed, packing))
         came += [] if options.begin is None else [options.begin]
@@ -138,9 +139,9 @@ def typed_rows(
     return typed_frame(spark, fields).selectExpr(*output) if make is None else make()
 
 
-def _is_scanned(feed: Feed) -> bool:
-    """Tell whether tasks read the files of an input."""
-    return isinstance(feed.read, SourceScan) and feed.read.of_files
+def _file_scan(feed: Feed) -> SourceScan | None:
+    """Return how tasks read the files of an input, None if it has no files, or Spark reads them."""
+    return feed.read if isinstance(feed.read, SourceScan) and feed.read.of_files else None
 
 
 def _parts(flow: StagedFlow) -> Iterator[StagedFlow]:

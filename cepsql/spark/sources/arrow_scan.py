@@ -32,7 +32,7 @@ from cepsql.spark.sources.file_lists import (
     file_paths,
     is_plain,
     list_together,
-    place_among,
+    places_of,
 )
 from cepsql.spark.sources.kafka_frames import Records, made_of_records
 from cepsql.spark.sources.source import is_kafka, located_options
@@ -195,7 +195,7 @@ def _packed(
     settle()
     files, ends = list[ListedFile](), list[ListedFile]()
     for path, modified in _listed(batches):
-        if path.startswith(CONTROL) or (control is not None and place_among(path, (control,)) == control):
+        if path.startswith(CONTROL) or (control is not None and places_of(path, (control,))):
             ends.append(ListedFile(f"{CONTROL}{control_time(path)}", modified))
         else:
             files.append(ListedFile(path, modified))
@@ -220,9 +220,10 @@ def _packed_inputs(
         if number != _BY_PLACE:
             files[number].append(ListedFile(path, modified))
             continue
-        for one in places.get(place_among(path, places), ()):
-            files[one].append(ListedFile(path, modified))
-        if control is not None and place_among(path, places) == control.folder:
+        for place in places_of(path, places):
+            for one in places[place]:
+                files[one].append(ListedFile(path, modified))
+        if control is not None and places_of(path, (control.folder,)):
             times.append(control_time(path))
     for number, some in sorted(files.items()):
         yield from _packed_source(sources[number], column, some)

@@ -8,7 +8,7 @@ changes would be.
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -44,7 +44,9 @@ def list_together(spark: SparkSession, places: Collection[str], *more: str) -> D
 
     places: paths for which `is_plain` holds.
     """
-    pattern = ",".join(place.lstrip("/") for place in places)
+    # A file whose folder is listed would come twice.
+    listed = [place for place in places if os.path.isdir(place) or os.path.dirname(place) not in places]
+    pattern = ",".join(place.lstrip("/") for place in listed)
     return _listed(spark, {"path": f"/{{{pattern}}}", **_ANY_AGE}, *_FILE, *more)
 
 
@@ -66,10 +68,10 @@ def is_plain(path: str) -> bool:
     return _PLAIN.fullmatch(path) is not None
 
 
-def place_among(path: str, places: Collection[str]) -> str:
-    """Return which of the places that were listed together a file is from, by its path as Spark shows it."""
+def places_of(path: str, places: Container[str]) -> list[str]:
+    """Return which of the places that are listed together have a file, by its path as Spark shows it."""
     file = local_path(path)
-    return file if file in places else os.path.dirname(file)
+    return [place for place in (file, os.path.dirname(file)) if place in places]
 
 
 def _listed(spark: SparkSession, options: dict[str, str], *columns: str) -> DataFrame:

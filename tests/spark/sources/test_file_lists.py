@@ -61,6 +61,15 @@ def test_a_folder_of_two_streams(engine, tmp_path):
     assert _inserted(engine, JOINED, tmp_path / "result") == ["p,1,1,+I"]
 
 
+def test_a_folder_and_a_file_in_it(engine, tmp_path):
+    _stream(engine, "a", _folder(tmp_path / "a", one="p,1\n", two="p,2\n"))
+    _stream(engine, "b", tmp_path / "a" / "one.csv")
+    _stream(engine, "c", _folder(tmp_path / "a" / "below", three="p,5\n"))
+    assert _inserted(engine, GROUPS_OF_JOIN, tmp_path / "result") == ["p,2,+I"]
+    three = f"SELECT k, COUNT(*) AS n, SUM(x) AS s FROM ({JOINED} UNION ALL SELECT k, x, x FROM c) GROUP BY k"
+    assert _inserted(engine, three, tmp_path / "three") == ["p,3,8,+I"]
+
+
 @pytest.mark.parametrize("name", ["with space", "100%", "a,b", "münchen", "k=1"])
 def test_names_that_mean_something_in_a_pattern_have_a_source_of_their_own(engine, tmp_path, name):
     _stream(engine, "a", _folder(tmp_path / name / "in", one="p,1\n"))
