@@ -53,6 +53,7 @@ from cepsql.plan.changes.whole_partitions import with_whole_partitions
 from cepsql.plan.changes.windows_of_rows import with_windows_of_rows
 from cepsql.plan.groups.assigned_windows import refuse_group_by_all
 from cepsql.plan.groups.window_groups import groups_windows, over_groups, window_call
+from cepsql.plan.joins.chosen_groups import with_groups_chosen_first
 from cepsql.plan.joins.implied_filters import implied_filters
 from cepsql.plan.joins.join_condition import KINDS, SIDES, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.joins.semi_joins import with_semi_joins
@@ -194,6 +195,8 @@ class _TableChanges:
 
     def _selected(self, query: exp.Select) -> Sql:
         """Return what `rows` does of a SELECT."""
+        if not self._joins_events(query):
+            query = with_groups_chosen_first(query, self._reads_stream)
         query = with_value_joins(with_semi_joins(query, self._streams), self._streams)
         query = self._without_subqueries(query)
         if not all(map(self._gives_events, filter(self._reads_stream, relations(query)))):
@@ -367,10 +370,7 @@ class _TableChanges:
 
         The same one if it joins none such: without a bound the join keeps their rows.
         """
-        items = [item for item in relations(select) if self._reads_stream(item)]
-        # What is looked up in a table that changes is its row of that time.
-        read = [item for item in items if not any(map(temporal_call, _asked_in_on(item)))]
-        if len(items) < 2 or any(map(self._has_no_time, read)) or not all(map(self._gives_events, read)):
+        if not self._joins_events(select):
             return select
         outer = copied(select)
         for part in ("from_", "joins", "where"):
@@ -393,6 +393,13 @@ class _TableChanges:
             column.set("table", exp.to_identifier(name))
         outer.set("from_", exp.From(this=relation(name)))
         return outer
+
+    def _joins_events(self, select: exp.Select) -> bool:
+        """Tell whether a SELECT joins streams of events that have an event time, and nothing that changes."""
+        items = [item for item in relations(select) if self._reads_stream(item)]
+        # What is looked up in a table that changes is its row of that time.
+        read = [item for item in items if not any(map(temporal_call, _asked_in_on(item)))]
+        return len(items) > 1 and not any(map(self._has_no_time, read)) and all(map(self._gives_events, read))
 
     def _has_no_time(self, item: exp.Expr) -> bool:
         """Tell whether a relation is a stream that is declared without an event time."""

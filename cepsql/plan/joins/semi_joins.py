@@ -48,7 +48,7 @@ def _join(condition: exp.Expr, streams: Container[str], taken: set[str]) -> exp.
     if not any(table_name(table) in streams for table in catalog_tables(query)):
         return None
     if not isinstance(query, exp.Select) or any(query.args.get(part) for part in _FURTHER) or own_aggregates(query):
-        return _with_values(asked, query, taken) if isinstance(asked, exp.In) and not _reads_outside(query) else None
+        return _with_values(asked, query, taken) if isinstance(asked, exp.In) and not reads_outside(query) else None
     item = copied(query.args["from_"].this)
     conditions = conjuncts(query.args["where"].this if query.args.get("where") else None)
     if any(part.find(exp.Query) for part in conditions):
@@ -72,7 +72,7 @@ def _with_values(asked: exp.In, query: exp.Query, taken: set[str]) -> exp.Join:
     return exp.Join(this=copied(query).subquery(name), side="LEFT", kind="SEMI", on=condition)
 
 
-def _reads_outside(query: exp.Query) -> bool:
+def reads_outside(query: exp.Query) -> bool:
     """Tell whether a subquery reads columns of relations that stand outside of it."""
     own = {item.alias_or_name.lower() for item in query.find_all(exp.Table, exp.Subquery)}
     return any(column.table.lower() not in own for column in query.find_all(exp.Column))
