@@ -48,7 +48,6 @@ _ANSI = "spark.sql.ansi.enabled"
 _LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy"
 _INSPECTED_FILES = 100
 
-
 _BY_PLACE = -1
 """In place of the number of a source: the place of a file tells it."""
 
@@ -85,14 +84,15 @@ class SourceScan:
                 return packets
             ends = control_paths(self.spark, control, CONTROL)
             return packets.unionAll(ends.mapInArrow(partial(_packed, self.scan, packing, None), rows))
-        place = common_place(self.source) if self.ends_at_once and control is not None and is_plain(control) else None
-        if place is not None and control is not None:
-            paths = list_together(self.spark, (place, control))
-        else:
-            paths = file_paths(self.spark, self.source)
-            if control is not None:
-                paths = paths.unionByName(control_paths(self.spark, control, CONTROL))
-        return paths.mapInArrow(partial(_packed, self.scan, packing, control), rows)
+        listed = control if self.ends_at_once and control is not None and is_plain(control) else None
+        place = None if listed is None else common_place(self.source)
+        if listed is not None and place is not None:
+            paths = list_together(self.spark, (place, listed))
+            return paths.mapInArrow(partial(_packed, self.scan, packing, listed), rows)
+        paths = file_paths(self.spark, self.source)
+        if control is not None:
+            paths = paths.unionByName(control_paths(self.spark, control, CONTROL))
+        return paths.mapInArrow(partial(_packed, self.scan, packing, None), rows)
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,10 @@ def _obstacle_in(path: str, layout: FileLayout) -> str | None:
 def _packed(
     scan: ArrowScan, packing: Packing, control: str | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the packets of files, and those of a control folder's files apart from them."""
+    """Yield the packets of files, and those of the control folder's files apart from them.
+
+    control: the folder, if it is listed together with them; else the paths of its files begin with CONTROL.
+    """
     settle()
     files, ends = list[ListedFile](), list[ListedFile]()
     for path, modified in _listed(batches):
