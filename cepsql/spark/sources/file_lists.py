@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog import Source
 from cepsql.catalog.locations import is_hidden, is_local, local_path
 from cepsql.readers.scan.layout import LISTING_OPTIONS
+from cepsql.spark.checkpoint.planned_files import PATTERN
 from cepsql.spark.sources.source import located_options
 
 _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
@@ -56,11 +57,8 @@ def common_place(source: Source) -> str | None:
     if options.keys() != {"path"} or not is_local(options["path"]):
         return None
     place = local_path(options["path"])
-    # What a stream of Spark has written is listed in a log.
-    if not is_plain(place) or os.path.exists(os.path.join(place, "_spark_metadata")):
-        return None
     is_file = os.path.isfile(place) and not is_hidden(os.path.basename(place))
-    return place if is_file or os.path.isdir(place) else None
+    return place if is_plain(place) and (is_file or _is_plain_folder(place)) else None
 
 
 def is_plain(path: str) -> bool:
@@ -72,6 +70,16 @@ def places_of(path: str, places: Container[str]) -> list[str]:
     """Return which of the places that are listed together have a file, by its path as Spark shows it."""
     file = local_path(path)
     return [place for place in (file, os.path.dirname(file)) if place in places]
+
+
+def _is_plain_folder(folder: str) -> bool:
+    """Tell whether a folder can be read, has no folder in it, and no file whose name Spark takes for a pattern.
+
+    Folders below, at any depth, that are named like key=value make columns, which all that is listed together must
+    have; what a stream of Spark has written is listed in a log, in the folder _spark_metadata.
+    """
+    _, folders, files = next(os.walk(folder), ("", [folder], []))
+    return not folders and not any(map(PATTERN.search, files))
 
 
 def _listed(spark: SparkSession, options: dict[str, str], *columns: str) -> DataFrame:

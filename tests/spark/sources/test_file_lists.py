@@ -78,6 +78,22 @@ def test_names_that_mean_something_in_a_pattern_have_a_source_of_their_own(engin
     assert _inserted(engine, JOINED, tmp_path / "result") == ["p,1,2,+I"]
 
 
+def test_a_folder_with_folders_named_like_columns_further_below(engine, tmp_path):
+    _folder(tmp_path / "a" / "events" / "day=1", one="p,1\n")
+    _stream(engine, "a", tmp_path / "a")
+    _stream(engine, "b", _folder(tmp_path / "b", one="p,2\n"))
+    assert _inserted(engine, JOINED, tmp_path / "result") == ["p,1,2,+I"]
+    assert _inserted(engine, GROUPS_OF_JOIN, tmp_path / "groups") == ["p,1,+I"]
+    assert _inserted(engine, "SELECT COUNT(*) AS n FROM a", tmp_path / "count") == ["1,+I"]
+
+
+@pytest.mark.parametrize("name", ["a?b", "*", "a[1]"])
+def test_a_file_with_a_name_like_a_pattern_is_alone_among_those_of_its_stream(engine, tmp_path, name):
+    _stream(engine, "a", _folder(tmp_path / "a", **{name: "p,1\n"}))
+    _stream(engine, "b", _folder(tmp_path / "b", one="p,2\n", two="p,3\n"))
+    assert _inserted(engine, GROUPS_OF_JOIN, tmp_path / "result") == ["p,2,+I"]
+
+
 def test_options_of_a_listing_stay_those_of_their_stream(engine, tmp_path):
     folder = _folder(tmp_path / "a", one="p,1\n", other="p,5\n")
     _stream(engine, "a", folder, ", pathGlobFilter 'o*e.csv'")
