@@ -19,6 +19,7 @@ from cepsql.scalar.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    TINYINT,
     UNKNOWN,
     VOID,
     Type,
@@ -76,8 +77,9 @@ def common_type(types: Iterable[Type], session: Session, texts: bool = True) -> 
 
 
 def literal_decimal(node: Node) -> Type | None:
-    """Return the DECIMAL type of a whole number or DECIMAL beside a DECIMAL; a constant has just its own digits."""
-    if isinstance(node, Constant) and node.type in INTEGERS and node.value is not None:
+    """Return the DECIMAL type of a whole number or DECIMAL beside a DECIMAL; a constant has just its own digits, but
+    not one of TINYINT."""
+    if isinstance(node, Constant) and node.type in INTEGERS and node.type != TINYINT and node.value is not None:
         return decimal_of_literal(node.value)
     return decimal_of(node.type)
 

@@ -18,6 +18,7 @@ PASSED = [
     "SELECT CAST(a AS DOUBLE) AS g, CAST(i AS INT) AS e FROM rows",
     "SELECT a * d AS x, d * (1 - d) AS y, a + i AS z, g - a AS u, a + 1 AS v, d + 0.001 AS w FROM rows",
     "SELECT a / 2 AS x, g / a AS y, i / i AS z FROM rows",
+    "SELECT 1Y * 2.5 AS x, d - 1Y AS y, 1S * 2.5 AS z, d - 1S AS u FROM rows",
     "SELECT d * d * d AS x, d * d * d * d AS y FROM rows",
     "SELECT q.b AS c FROM (SELECT a / 1 AS b FROM rows) AS q",
     "SELECT 1 AS a, 'x' AS b, 2.50 AS c, 3000000000 AS d, 1e0 AS e, DATE '2026-01-01' AS f, TRUE AS g FROM rows",
