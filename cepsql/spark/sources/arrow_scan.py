@@ -32,6 +32,7 @@ from cepsql.spark.sources.file_lists import (
     file_paths,
     is_plain,
     list_together,
+    most_files,
     places_of,
 )
 from cepsql.spark.sources.kafka_frames import Records, made_of_records
@@ -85,9 +86,10 @@ class SourceScan:
             ends = control_paths(self.spark, control, CONTROL)
             return packets.unionAll(ends.mapInArrow(partial(_packed, self.scan, packing, None), rows))
         listed = control if self.ends_at_once and control is not None and is_plain(control) else None
-        place = None if listed is None else common_place(self.source)
+        # The control folder has the file that ends the input.
+        place = None if listed is None else common_place(self.source, most_files(self.spark) - 1)
         if listed is not None and place is not None:
-            paths = list_together(self.spark, (place, listed))
+            paths = list_together(self.spark, (place.path, listed))
             return paths.mapInArrow(partial(_packed, self.scan, packing, listed), rows)
         paths = file_paths(self.spark, self.source)
         if control is not None:
@@ -134,13 +136,16 @@ def scan_inputs(
     for number, one in enumerate(inputs):
         groups.setdefault(one.read.source if one_scan else number, []).append(one)
     spark, paths, places = inputs[0].read.spark, list[DataFrame](), dict[str, list[int]]()
+    # The control folder has the file that ends the input.
+    most = most_files(spark) - 1
     for number, group in enumerate(groups.values()):
         source = group[0].read.source
-        place = None if control is None else common_place(source)
+        place = None if control is None else common_place(source, most)
         if place is None:
             paths.append(file_paths(spark, source, f"{number} AS source"))
-        else:
-            places.setdefault(place, []).append(number)
+            continue
+        most -= 0 if place.path in places else place.files
+        places.setdefault(place.path, []).append(number)
     if control is not None:
         paths.append(list_together(spark, (*places, control.folder), f"{_BY_PLACE} AS source"))
     scans = [[(one.read.scan, one.packing, one.stage) for one in group] for group in groups.values()]

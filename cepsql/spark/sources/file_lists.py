@@ -9,6 +9,7 @@ changes would be.
 import os
 import re
 from collections.abc import Collection, Container
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,6 +17,7 @@ from cepsql.catalog import Source
 from cepsql.catalog.locations import is_hidden, is_local, local_path
 from cepsql.readers.scan.layout import LISTING_OPTIONS
 from cepsql.spark.checkpoint.planned_files import PATTERN
+from cepsql.spark.jvm.lent_settings import setting
 from cepsql.spark.sources.source import located_options
 
 _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
@@ -51,14 +53,34 @@ def list_together(spark: SparkSession, places: Collection[str], *more: str) -> D
     return _listed(spark, {"path": f"/{{{pattern}}}", **_ANY_AGE}, *_FILE, *more)
 
 
-def common_place(source: Source) -> str | None:
-    """Return the folder or the file of a source if `list_together` lists it as `file_paths` does, else None."""
+@dataclass(frozen=True)
+class CommonPlace:
+    """A folder or a file that `list_together` lists as `file_paths` does, and how many files it has."""
+
+    path: str
+    files: int
+
+
+def most_files(spark: SparkSession) -> int:
+    """Return how many files Spark lists without a job, which would have a task for each."""
+    return int(setting(spark, "spark.sql.sources.parallelPartitionDiscovery.threshold"))
+
+
+def common_place(source: Source, most: int) -> CommonPlace | None:
+    """Return where the files of a source are, None if they can't be listed together with others.
+
+    most: so many files are listed at most.
+    """
     options = {name.lower(): value for name, value in source.options if name.lower() in LISTING_OPTIONS}
     if options.keys() != {"path"} or not is_local(options["path"]):
         return None
     place = local_path(options["path"])
-    is_file = os.path.isfile(place) and not is_hidden(os.path.basename(place))
-    return place if is_plain(place) and (is_file or _is_plain_folder(place)) else None
+    if not is_plain(place):
+        return None
+    if os.path.isfile(place):
+        return CommonPlace(place, 1) if most > 0 and not is_hidden(os.path.basename(place)) else None
+    files = _plain_files(place, most)
+    return None if files is None else CommonPlace(place, files)
 
 
 def is_plain(path: str) -> bool:
@@ -72,14 +94,22 @@ def places_of(path: str, places: Container[str]) -> list[str]:
     return [place for place in (file, os.path.dirname(file)) if place in places]
 
 
-def _is_plain_folder(folder: str) -> bool:
-    """Tell whether a folder can be read, has no folder in it, and no file whose name Spark takes for a pattern.
+def _plain_files(folder: str, most: int) -> int | None:
+    """Return how many files a folder has; None if it can't be read, or has more than `most`, a folder, or a file whose
+    name Spark takes for a pattern.
 
     Folders below, at any depth, that are named like key=value make columns, which all that is listed together must
     have; what a stream of Spark has written is listed in a log, in the folder _spark_metadata.
     """
-    _, folders, files = next(os.walk(folder), ("", [folder], []))
-    return not folders and not any(map(PATTERN.search, files))
+    number = 0
+    try:
+        with os.scandir(folder) as entries:
+            for number, entry in enumerate(entries, 1):
+                if number > most or PATTERN.search(entry.name) or entry.is_dir():
+                    return None
+    except OSError:
+        return None
+    return number
 
 
 def _listed(spark: SparkSession, options: dict[str, str], *columns: str) -> DataFrame:

@@ -9,6 +9,7 @@ import cepsql
 from cepsql.spark.building.frame_options import FrameOptions
 from cepsql.spark.building.neighbours import Sharing
 from cepsql.spark.checkpoint.checkpoint import ARROW_SCAN
+from cepsql.spark.jvm.lent_settings import lent_settings
 from cepsql.spark.jvm.spark_plan import analyzed, nodes
 
 OLD_SECONDS = 30 * 86_400
@@ -138,6 +139,14 @@ def test_a_total_of_groups_has_no_source_of_its_own(engine, tmp_path):
     assert _inserted(engine, totals, tmp_path / "result") == ["2,2,+I"]
     (tmp_path / "a" / "one.csv").write_text("")
     assert _inserted(engine, totals, tmp_path / "nothing")[0].startswith("0,")
+
+
+def test_so_many_files_are_one_source_as_spark_lists_without_a_job(spark, engine, tmp_path):
+    _stream(engine, "a", _folder(tmp_path / "a", **{f"f{n}": f"{n},1\n" for n in range(3)}))
+    _stream(engine, "b", _folder(tmp_path / "b", **{f"f{n}": f"{n},{n}\n" for n in range(3)}))
+    for most, sources in ((7, 1), (6, 2), (3, 3)):
+        with lent_settings(spark, {"spark.sql.sources.parallelPartitionDiscovery.threshold": str(most)}):
+            assert _sources(engine, GROUPS_OF_JOIN, tmp_path / "control") == sources
 
 
 def test_more_files_than_spark_lists_without_a_job(engine, tmp_path):

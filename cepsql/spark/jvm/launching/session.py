@@ -145,8 +145,6 @@ def session_settings() -> dict[str, str]:
         "spark.sql.files.maxPartitionBytes": str(2**30),
         # By default, each file counts as 4 MiB more: tasks get unequal shares of large and small ones.
         "spark.sql.files.openCostInBytes": str(2**17),
-        # Spark lists more than 32 files in a job with one task for each, which takes longer than reading them.
-        "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
         # Every batch rewrites the rows of our state that changed: a hundred old versions would fill a disk.
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
@@ -179,6 +177,8 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         settings["spark.python.daemon.module"] = "cepsql.spark.frames.worker_daemon"
         # Else a json.py in the folder where cepsql is called would stand before Python's own.
         settings["spark.executorEnv.PYTHONSAFEPATH"] = "1"
+        # Spark lists more than 32 files in a job with one task for each, which takes longer than reading them.
+        settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "1000"
     if hasattr(socket, "AF_UNIX"):
         # Over TCP each exchange with a Python worker waits 40 ms for an acknowledgement.
         settings["spark.python.unix.domain.socket.enabled"] = "true"
