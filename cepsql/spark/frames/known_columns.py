@@ -10,7 +10,8 @@ from cepsql.readers.scan.layout import is_read, readable_type
 from cepsql.readers.scan.projection import ROW_IDENTITY
 from cepsql.readers.scan.row_expressions import Unlike
 from cepsql.readers.scan.select import Columns, plain_table, projected
-from cepsql.scalar.expressions import Apply, Input, Node, Session
+from cepsql.scalar.expressions import Apply, Constant, Input, Node, Session, nodes
+from cepsql.scalar.types import INTEGERS, is_decimal
 from cepsql.spark.frames.column_types import struct_of
 
 
@@ -34,7 +35,9 @@ def passed_columns(query: exp.Query, inputs: Sequence[StructField], session: Ses
     try:
         plain_table(query)
         _, expressions = projected(query, columns, session)
-        kinds = [_kind(_origin(item, query), expressions[item.alias_or_name.lower()], fields) for item in query.selects]
+        kinds = [
+            _kind(*_origin(item, query), expressions[item.alias_or_name.lower()], fields) for item in query.selects
+        ]
     except (Unlike, KeyError):
         return None
     names = [item.alias_or_name for item in query.selects]
@@ -45,24 +48,38 @@ def passed_columns(query: exp.Query, inputs: Sequence[StructField], session: Ses
     return query_fields if len(query_fields) == len(kinds) else None
 
 
-def _origin(item: exp.Expr, query: exp.Query) -> exp.Expr:
-    """Return the column of the innermost query that a SELECT item passes on."""
+def _origin(item: exp.Expr, query: exp.Query) -> tuple[exp.Expr, exp.Query]:
+    """Return what a SELECT item passes on, and from which query: the innermost one that computes it."""
     value, below = item.unalias(), query.args["from_"].this
     if isinstance(value, exp.Column) and isinstance(below, exp.Subquery):
         for other in below.this.selects:
             if other.alias_or_name.lower() == value.name.lower():
                 return _origin(other, below.this)
-    return value
+    return value, query
 
 
-def _kind(item: exp.Expr, node: Node, fields: dict[str, DataType]) -> DataType | None:
+def _kind(item: exp.Expr, query: exp.Query, node: Node, fields: dict[str, DataType]) -> DataType | None:
     """Return the type of a SELECT item with this expression, None if only Spark knows it."""
     match node:
         case Input(str(name)):
             return fields[name.lower()]
         case Apply(operation) if operation == ROW_IDENTITY:
             return StringType()
-    return _type_of(str(node.type)) if isinstance(item, exp.Cast) or is_read(node.type) else None
+    known = is_read(node.type) and not _goes_by_form(item, query, node)
+    return _type_of(str(node.type)) if isinstance(item, exp.Cast) or known else None
+
+
+def _goes_by_form(item: exp.Expr, query: exp.Query, node: Node) -> bool:
+    """Tell whether a type goes by how constants are written, which their values don't tell: a whole number beside a
+    DECIMAL counts its own digits as a literal, those of its type otherwise; NULL has the type of its use."""
+    constants = [part for part in nodes(node) if isinstance(part, Constant)]
+    if any(constant.value is None for constant in constants):
+        return True
+    if not is_decimal(node.type) or all(constant.type not in INTEGERS for constant in constants):
+        return False
+    written = [part for part in item.find_all(exp.Cast, exp.Neg) if not part.find(exp.Column)]
+    plain = all(isinstance(part, exp.Neg) and isinstance(part.this, exp.Literal) for part in written)
+    return isinstance(query.args["from_"].this, exp.Subquery) or not plain
 
 
 def _type_of(text: str) -> DataType:
