@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row
+from pyspark.sql import Row, SparkSession
 
 import cepsql.pytest_plugin
 from cepsql.errors import ProgrammingError
@@ -17,7 +17,10 @@ STREAM = "CREATE STREAM s (at TIMESTAMP, x INT, WATERMARK FOR at AS at) USING cs
 
 @pytest.fixture(scope="session")
 def cepsql_conf(spark):
-    """Let the session of this suite run first, which is then shared."""
+    """Let the session of this suite run first, and be the active one, which is then shared."""
+    # A test before may have left another one active.
+    spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    SparkSession._activeSession = spark
     return {}
 
 
