@@ -5,9 +5,9 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from chance import draws, examples, is_night
+from folded import fold
 from plan.selects import TABLES, Writer
 
 import cepsql
@@ -73,7 +73,7 @@ def test_files_that_are_read_to_their_end_give_the_rows_of_a_database(spark, tmp
                     query = None if wanted is None else engine.sql(f"{text} EMIT CHANGES")
                     if query is None:
                         continue
-                    query.start(partial(_add, totals), drain=True).await_()
+                    query.start(partial(fold, totals), drain=True).await_()
                 except NotSupportedError:
                     continue
                 assert [+totals] == wanted, text
@@ -88,11 +88,6 @@ def _write(place: Path, rows: list[tuple]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     texts = ((*("" if value is None else str(value) for value in values), str(gone).lower()) for *values, gone in rows)
     file.write_text("".join(f"{','.join(text)}\n" for text in texts))
-
-
-def _add(totals: Counter, rows: pa.Table, batch: int) -> None:
-    for *values, operation in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        totals[tuple(values)] += -1 if operation.startswith("-") else 1
 
 
 def _wanted(text: str, moments: list[list[dict]]) -> list[Counter] | None:

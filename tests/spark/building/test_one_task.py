@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from chance import draws, everyday
+from folded import fold
 
 import cepsql
 from cepsql.errors import OperationalError
@@ -92,13 +93,6 @@ def _of(select: str, batches: list[dict]) -> list[dict]:
     return [{name: rows for name, rows in batch.items() if name in read} for batch in batches]
 
 
-def _fold(rows: Counter, table, _) -> None:
-    """Add the changes of a micro-batch to the rows that are there."""
-    for row in table.to_pylist():
-        operation = row.pop("op")
-        rows[tuple(row.values())] += -1 if operation.startswith("-") else 1
-
-
 def _played(select: str, one_task: str, restart, spark) -> list[Counter]:
     setting = f"SET 'cepsql.one_task' = '{one_task}';"
     played = play(
@@ -145,7 +139,7 @@ def test_files_are_read_in_the_task_as_spark_reads_them(spark, tmp_path, name):
                 (folder / stream).mkdir(parents=True, exist_ok=True)
                 lines = (",".join("" if value is None else str(value) for value in row) for row in values)
                 (folder / stream / f"{number}.csv").write_text("".join(f"{line}\n" for line in lines))
-            with query.start(partial(_fold, rows), checkpoint=folder / "checkpoint") as standing:
+            with query.start(partial(fold, rows), checkpoint=folder / "checkpoint") as standing:
                 standing.process_available()
             totals[scan].append(+rows)
     assert totals["auto"] == totals["spark"]
@@ -182,7 +176,7 @@ def test_a_checkpoint_with_more_sources_goes_on(spark, tmp_path, monkeypatch, fl
     rows = Counter()
 
     def run() -> int:
-        with query.start(partial(_fold, rows), checkpoint=plan.parent) as standing:
+        with query.start(partial(fold, rows), checkpoint=plan.parent) as standing:
             standing.process_available()
         folder = plan.parent / "spark"
         return len(planned_offsets(folder, last_planned(folder)))
@@ -210,7 +204,7 @@ def test_a_checkpoint_stays_as_it_was_begun(spark, tmp_path):
     rows = Counter()
 
     def run() -> list[int]:
-        with query.start(partial(_fold, rows), checkpoint=plan.parent) as standing:
+        with query.start(partial(fold, rows), checkpoint=plan.parent) as standing:
             standing.process_available()
             operators = [one.operator for one in standing.progress.operators]
         assert len(operators) == len(set(operators)) == 2
