@@ -71,7 +71,7 @@ from cepsql.plan.rows.window_functions import named_item, own_aggregate, window_
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.tree.changelogs import is_changelog
 from cepsql.plan.tree.clock import Clock
-from cepsql.plan.tree.join_order import EACH_ROW, INNER, own_columns, relations, streams_first
+from cepsql.plan.tree.join_order import EACH_ROW, INNER, own_columns, relations, streams_first, used_rows
 from cepsql.plan.tree.markers import join_kind
 from cepsql.plan.tree.nodes import AddedRows, Node, Ordered, Read, Sql, is_stream, reads, sql_over, walk, with_known
 from cepsql.plan.tree.reader import Checked, RowsAsTheyCome
@@ -436,13 +436,8 @@ class _TableChanges:
             item for item in relations(copy) if not self._reads_stream(item) and not isinstance(item, exp.Lateral)
         ]
         for item in tables:
-            alias = item.alias_or_name
-            columns = [column for column in own_columns(copy) if column.table.lower() == alias.lower()]
-            names = dict.fromkeys(column.name.lower() for column in columns)
-            named = [exp.column(name, table=alias, quoted=True) for name in names]
-            items = [exp.alias_(column, column.name, quoted=True) for column in named]
-            inner = exp.select(*items or [exp.alias_(exp.Literal.number(1), "__one")]).from_(copied(item))
-            item.replace(exp.alias_(relation(self._added_rows(inner)), alias, table=True))
+            added = relation(self._added_rows(used_rows(copy, item)))
+            item.replace(exp.alias_(added, item.alias_or_name, table=True))
         return copy if tables else None
 
     def _joined_at_rest(self, select: exp.Select) -> exp.Select:
@@ -787,7 +782,7 @@ def _unlike(branch: exp.Query) -> exp.Query:
     copy = copied(branch)
     for place, item in enumerate(copy.expressions):
         if names[place] in names[:place]:
-            item.replace(exp.alias_(item.unalias().copy(), f"__{place}"))
+            item.replace(exp.alias_(item.unalias(), f"__{place}"))
     return copy
 
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from cepsql.analysis.sql.plain_sql import conjuncts
 from cepsql.language.notes import copied
 from cepsql.plan.joins.semi_joins import reads_outside
-from cepsql.plan.tree.join_order import EACH_ROW, INNER, own_columns, relations
+from cepsql.plan.tree.join_order import EACH_ROW, INNER, relations, used_rows
 from cepsql.plan.tree.markers import join_kind
 
 
@@ -26,22 +26,18 @@ def with_groups_chosen_first(select: exp.Select, is_stream: Callable[[exp.Expr],
         return select
     inner = [select.args["from_"].this, *(join.this for join in joins if join_kind(join) in INNER)]
     aliases = {item.alias_or_name.lower() for item in inner if is_stream(item) and not isinstance(item, exp.Lateral)}
-    found = {place: _relation_asked(part, is_stream) for place, part in enumerate(conjuncts(where.this))}
-    asked = {place: alias for place, alias in found.items() if alias in aliases}
-    if not asked:
+    relations_asked = (_relation_asked(part, is_stream) for part in conjuncts(where.this))
+    asked = [alias if alias in aliases else None for alias in relations_asked]
+    if not any(asked):
         return select
     copy = copied(select)
     parts = conjuncts(copy.args["where"].this)
-    for alias in dict.fromkeys(asked.values()):
-        item = next(item for item in relations(copy) if item.alias_or_name.lower() == alias)
-        names = dict.fromkeys(column.name.lower() for column in own_columns(copy) if column.table.lower() == alias)
-        columns = (exp.alias_(exp.column(name, table=alias, quoted=True), name, quoted=True) for name in names)
-        rows = exp.select(*columns, copy=False)
-        rows.from_(copied(item), copy=False)
-        for place in (place for place, other in asked.items() if other == alias):
-            rows.where(copied(parts[place]), copy=False)
-        item.replace(rows.subquery(item.alias_or_name, copy=False))
-    rest = [copied(part) for place, part in enumerate(parts) if place not in asked]
+    for item in relations(copy):
+        chosen = [part for part, one in zip(parts, asked, strict=True) if one == item.alias_or_name.lower()]
+        if chosen:
+            rows = used_rows(copy, item).where(*map(copied, chosen), copy=False)
+            item.replace(rows.subquery(item.alias_or_name, copy=False))
+    rest = [copied(part) for part, one in zip(parts, asked, strict=True) if one is None]
     copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
     return copy
 

@@ -28,6 +28,16 @@ def own_columns(select: exp.Select) -> list[exp.Column]:
     return [c for c in select.find_all(exp.Column) if id(c) not in inside and not is_of_subquery(c, select)]
 
 
+def used_rows(select: exp.Select, item: exp.Expr) -> exp.Select:
+    """Return a SELECT of those columns of a relation that a SELECT around it uses, under their names."""
+    alias = item.alias_or_name
+    names = dict.fromkeys(
+        column.name.lower() for column in own_columns(select) if column.table.lower() == alias.lower()
+    )
+    columns = [exp.alias_(exp.column(name, table=alias, quoted=True), name, quoted=True) for name in names]
+    return exp.select(*columns or [exp.alias_(exp.Literal.number(1), "__one")]).from_(copied(item))
+
+
 def is_of_subquery(column: exp.Column, select: exp.Select) -> bool:
     """Tell whether a subquery in a SELECT has the relation that a column in it is of."""
     around = column.parent_select
