@@ -72,6 +72,7 @@ from cepsql.spark.jvm.messages.stand_in_messages import in_words_of_statement
 from cepsql.spark.jvm.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.sources.arrow_scan import SourceScan, scan_session
 from cepsql.spark.sources.backfill import with_history
+from cepsql.spark.sources.file_lists import is_plain
 from cepsql.spark.sources.late_rows import LateFiles, divert, late_files
 from cepsql.spark.sources.plain_scan import scan_plain
 from cepsql.spark.sources.source import (
@@ -359,7 +360,7 @@ class _Builder:
         flow = replace(flow, observation=self._observed(node, flow.staged))
         if flow.below:
             buckets = self.buckets or session_buckets(self.spark)
-            stage = run_flow(flow, buckets, self.folders, self.control, self.sharing, self.ends_at_once)
+            stage = run_flow(flow, buckets, self.folders, self.control, self.sharing)
         else:
             stage = run_staged(flow.staged, flow.observation, self.buckets, self.folders, self.control)
         if gathered:
@@ -494,7 +495,7 @@ class _Builder:
         run = OPERATORS[type(node)]
         frames = self.inputs(node) if run.rows is None else run.rows(node, self)
         alone = run.stage(node, self.feeds(node, frames), self)
-        # Its control row ends the input.
+        # The end of the input is a packet that comes to it.
         alone = replace(alone, is_begun=self.ends_at_once and any(feed.control is not None for feed in alone.feeds))
         if not run.shares:
             return alone
@@ -530,7 +531,8 @@ class _Builder:
         if source_scan is not None:
             source, scan = source_scan
             scan = scan.with_seen() if seen else scan
-            reader = SourceScan(self.spark, source, scan, self.ends_at_once)
+            listed_along = self.ends_at_once and self.control is not None and is_plain(self.control)
+            reader = SourceScan(self.spark, source, scan, listed_along)
             if node.compares:
                 keys = scan.projection.key_types
         mark = below.properties.watermark

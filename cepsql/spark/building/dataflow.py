@@ -26,7 +26,6 @@ from cepsql.spark.frames.typed_frame import typed_frame
 from cepsql.spark.frames.worker import settle
 from cepsql.spark.sources.arrow_scan import ListedControl, ScannedInput, SourceScan, scan_inputs
 from cepsql.spark.sources.control_packets import Reader, control_packets
-from cepsql.spark.sources.file_lists import is_plain
 from cepsql.spark.staging.bounds import BOUND
 from cepsql.spark.staging.spark_stage import (
     Feed,
@@ -63,30 +62,26 @@ class StagedFlow:
 
 
 def run_flow(
-    flow: StagedFlow,
-    buckets: Buckets,
-    folders: TaskFolders,
-    control: str | None,
-    sharing: Sharing,
-    ends_at_once: bool = False,
+    flow: StagedFlow, buckets: Buckets, folders: TaskFolders, control: str | None, sharing: Sharing
 ) -> DataFrame:
     """Return the output of the top operator, as `cepsql.spark.staging.spark_stage.run_stage` does.
 
     control: the control folder of the query's checkpoint, if it has one.
     sharing: which sources the operators share; with one_control, file sources come first, control last.
-    ends_at_once: as of `cepsql.spark.building.frame_options.FrameOptions`.
     """
     parts = list({id(part): part for part in _parts(flow)}.values())
     numbers = {id(part): number for number, part in enumerate(parts)}
     packets, stages = [], []
     channels: list[list[Channel]] = [[] for _ in parts]
     control_readers, scans, begin = list[Reader](), list[ScannedInput](), list[int]()
-    listed = ends_at_once and control is not None and is_plain(control) and sharing.one_control
-    listed = listed and any(_file_scan(feed) for part in parts for feed in part.staged.feeds)
+    files = [scan for part in parts for feed in part.staged.feeds if (scan := _file_scan(feed)) is not None]
+    listed = control if sharing.one_control and any(scan.listed_along for scan in files) else None
     for number, part in enumerate(parts):
         staged = part.staged
-        begin += [number] * (listed and staged.begins and not staged.is_begun)
-        options = replace(staged, is_begun=staged.is_begun or listed).options(control, None, folders)
+        if listed is not None and staged.begins and not staged.is_begun:
+            begin.append(number)
+            staged = replace(staged, is_begun=True)
+        options = staged.options(control, None, folders)
         came = []
         for i, feed in enumerate(staged.feeds):
             if i in part.below:
@@ -107,12 +102,10 @@ def run_flow(
         came += [] if options.begin is None else [options.begin]
         packets += [frame.selectExpr("*", f"{number} AS {_STAGE}") for frame in came]
         stages.append(stage_in_task(staged.operator, staged.feeds, staged.identity, part.observation, options))
-    if listed and control is not None:
-        listed_control = ListedControl(control, tuple(control_readers), tuple(begin))
-        packets.insert(0, scan_inputs(scans, _STAGE, sharing.one_scan, listed_control))
-    elif scans:
-        packets.insert(0, scan_inputs(scans, _STAGE, sharing.one_scan))
-    if control_readers and control is not None and not listed:
+    if scans:
+        along = None if listed is None else ListedControl(listed, tuple(control_readers), tuple(begin))
+        packets.insert(0, scan_inputs(scans, _STAGE, sharing.one_scan, along))
+    if control_readers and control is not None and listed is None:
         packets.append(control_packets(packets[0].sparkSession, control, control_readers, _STAGE))
     dataflow = Dataflow(tuple(one.stage for one in stages), tuple(map(tuple, channels)))
     advance = partial(_advance, stages, dataflow, folders.state)

@@ -30,7 +30,6 @@ from cepsql.spark.sources.file_lists import (
     common_place,
     control_paths,
     file_paths,
-    is_plain,
     list_together,
     most_files,
     places_of,
@@ -57,13 +56,14 @@ _BY_PLACE = -1
 class SourceScan:
     """Reads a source with Arrow.
 
-    ends_at_once: whether the only micro-batch has all files and the end of the input.
+    listed_along: whether the control folder, whose path is plain, may be listed together with the source's files
+                  (`cepsql.spark.sources.file_lists`).
     """
 
     spark: SparkSession
     source: Source
     scan: ArrowScan
-    ends_at_once: bool = False
+    listed_along: bool = False
 
     @property
     def of_files(self) -> bool:
@@ -85,12 +85,10 @@ class SourceScan:
                 return packets
             ends = control_paths(self.spark, control, CONTROL)
             return packets.unionAll(ends.mapInArrow(partial(_packed, self.scan, packing, None), rows))
-        listed = control if self.ends_at_once and control is not None and is_plain(control) else None
-        # The control folder has the file that ends the input.
-        place = None if listed is None else common_place(self.source, most_files(self.spark) - 1)
-        if listed is not None and place is not None:
-            paths = list_together(self.spark, (place.path, listed))
-            return paths.mapInArrow(partial(_packed, self.scan, packing, listed), rows)
+        place = common_place(self.source, most_files(self.spark)) if self.listed_along else None
+        if place is not None and control is not None:
+            paths = list_together(self.spark, (place.path, control))
+            return paths.mapInArrow(partial(_packed, self.scan, packing, control), rows)
         paths = file_paths(self.spark, self.source)
         if control is not None:
             paths = paths.unionByName(control_paths(self.spark, control, CONTROL))
@@ -136,8 +134,7 @@ def scan_inputs(
     for number, one in enumerate(inputs):
         groups.setdefault(one.read.source if one_scan else number, []).append(one)
     spark, paths, places = inputs[0].read.spark, list[DataFrame](), dict[str, list[int]]()
-    # The control folder has the file that ends the input.
-    most = most_files(spark) - 1
+    most = most_files(spark)
     for number, group in enumerate(groups.values()):
         source = group[0].read.source
         place = None if control is None else common_place(source, most)
@@ -147,7 +144,8 @@ def scan_inputs(
         most -= 0 if place.path in places else place.files
         places.setdefault(place.path, []).append(number)
     if control is not None:
-        paths.append(list_together(spark, (*places, control.folder), f"{_BY_PLACE} AS source"))
+        places[control.folder] = [len(groups)]
+        paths.append(list_together(spark, places, f"{_BY_PLACE} AS source"))
     scans = [[(one.read.scan, one.packing, one.stage) for one in group] for group in groups.values()]
     rows = struct_of(f"{PACKET_DDL}, {column} INT")
     return reduce(DataFrame.unionAll, paths).mapInArrow(partial(_packed_inputs, scans, places, control, column), rows)
@@ -222,21 +220,22 @@ def _packed_inputs(
     column: str,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the packets of files.
+
+    places: the numbers of the sources of each place that is listed together with others; the control folder's number
+            follows those of all sources.
+    """
     settle()
-    files, times = defaultdict[int, list[ListedFile]](list), list[int]()
+    files = defaultdict[int, list[ListedFile]](list)
     for path, modified, number in _listed(batches):
-        if number != _BY_PLACE:
-            files[number].append(ListedFile(path, modified))
-            continue
-        for place in places_of(path, places):
-            for one in places[place]:
-                files[one].append(ListedFile(path, modified))
-        if control is not None and places_of(path, (control.folder,)):
-            times.append(control_time(path))
+        by_place = (one for place in places_of(path, places) for one in places[place])
+        for one in by_place if number == _BY_PLACE else (number,):
+            files[one].append(ListedFile(path, modified))
+    ends = files.pop(len(sources), [])
     for number, some in sorted(files.items()):
         yield from _packed_source(sources[number], column, some)
-    if times and control is not None:
-        yield from packets_of_times(times, control.readers, column)
+    if ends and control is not None:
+        yield from packets_of_times([control_time(end.path) for end in ends], control.readers, column)
         for number in control.begin:
             yield from numbered([pa.record_batch([[0], [empty_packet()]], PACKET_SCHEMA)], column, number)
 

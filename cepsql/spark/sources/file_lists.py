@@ -62,8 +62,9 @@ class CommonPlace:
 
 
 def most_files(spark: SparkSession) -> int:
-    """Return how many files Spark lists without a job, which would have a task for each."""
-    return int(setting(spark, "spark.sql.sources.parallelPartitionDiscovery.threshold"))
+    """Return how many files of streams can be listed together with the one that ends the input: so many as Spark lists
+    without a job, which would have a task for each."""
+    return int(setting(spark, "spark.sql.sources.parallelPartitionDiscovery.threshold")) - 1
 
 
 def common_place(source: Source, most: int) -> CommonPlace | None:
